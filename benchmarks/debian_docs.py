@@ -67,6 +67,8 @@ class Site(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Elements of the article that are not content."""
     optional: str = ""
     """Elements that may be kept or lost, such as a list of the headings of the page, inherited members, source code."""
+    separators: str = ""
+    """Empty elements that a style sheet shows as a sign between words."""
     code: str = "pre"
     headings: str = "h1, h2, h3, h4, h5, h6"
     members: str = ""
@@ -142,6 +144,8 @@ def extract_article(root: Element, site: Site) -> Content | None:
     """Return the content of a page's article, None if the page has none."""
     for element in _find(root, site.furniture):
         remove_element(element)
+    for element in _find(root, site.separators):
+        element.text = " "
     optional = Counter[str]()
     for element in _find_outermost(root, site.optional):
         optional.update(split_words(get_text(element)))
@@ -235,7 +239,7 @@ def _squeeze(element: Element) -> str:
 _FILE_LINK = re.compile(r"(\]\(<?)file:")
 _TOKEN = re.compile(r"\w+|[^\w\s\"'`#◆¶.,;:()\[\]\\]+")
 _PARAMETERS = re.compile(r"(?<=\w)\(.*|^(\w+): .*")
-_NOT_NAME = re.compile(r"\[\d+/\d+\]|\(.*|◆|[:=].*$")
+_NOT_NAME = re.compile(r"\[\d+/\d+\]|\(.*|◆|:.*$|\s=.*$")
 
 
 def describe(page: PageEntry) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from mkdocs_roaming.html.blocks import add_heading, render_heading, write_definitions
-from mkdocs_roaming.html.code import find_language, format_fence
+from mkdocs_roaming.html.blocks import add_heading, find_anchor, heading_level, render_heading, write_definitions
+from mkdocs_roaming.html.code import find_language, format_fence, iter_code_pieces
 from mkdocs_roaming.html.escape import format_code_span
 from mkdocs_roaming.html.parameters import write_field_list
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, format_bold, has_class, normalized_text
@@ -28,13 +28,40 @@ def write_api_heading(visitor: Visitor, element: Element, out: list[str]) -> Non
     else:
         text, plain = render_heading(visitor, element, anchor)
     add_heading(visitor, int(element.tag[1]), text, plain, anchor, out, is_title=False)
-    out.extend(
-        " ".join(f"`{label}`" for part in child if (label := normalized_text(part)))
-        for child in element
-        if visitor.role(child) == "labels" and len(child)
-    )
+    _write_labels(visitor, element, out)
     if code is not None and has_signature:
         out.append(format_fence(signature, find_language(code.get("class")) or "python"))
+
+
+def _write_labels(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write the labels in a heading or a signature, such as "inline"."""
+    out.extend(
+        " ".join(f"`{label}`" for part in child if (label := normalized_text(part)))
+        for child in element.iter()
+        if visitor.role(child) == "labels" and len(child)
+    )
+
+
+def write_member(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write the heading of an API member. One that is the member's signature has the names in it marked."""
+    context, anchor = visitor.context, find_anchor(element)
+    level = heading_level(element, context.level + 1)
+    level = visitor.output.member_levels.setdefault(element.tag, min(6, level + (level == context.level)))
+    names = [normalized_text(part) for part in element.iter() if visitor.role(part) == "member-name"]
+    if not names:
+        add_heading(visitor, level, *render_heading(visitor, element, anchor), anchor, out, is_title=False)
+        return
+    names = list(dict.fromkeys(re.split(r"(?<=\w)\(", name)[0] for name in names))
+    title = ", ".join(map(format_code_span, names))
+    add_heading(visitor, level, title, ", ".join(names), anchor, out, is_title=False)
+    write_prototype(visitor, element, out)
+
+
+def write_prototype(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write the signature of an API member as code."""
+    if signature := " ".join("".join(text for text, _ in iter_code_pieces(visitor, element)).split()):
+        out.append(format_fence(signature, visitor.context.default_language))
+    _write_labels(visitor, element, out)
 
 
 def write_definition_list(visitor: Visitor, element: Element, out: list[str]) -> None:

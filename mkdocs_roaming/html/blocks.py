@@ -15,6 +15,7 @@ from mkdocs_roaming.html.escape import (
     normalize_whitespace,
     quote_lines,
 )
+from mkdocs_roaming.html.themes import tag_roles
 from mkdocs_roaming.html.visitor import (
     HARD_BREAK,
     Element,
@@ -34,7 +35,12 @@ def write_heading(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write a heading."""
     anchor = find_anchor(element)
     text, plain = render_heading(visitor, element, anchor)
-    add_heading(visitor, int(element.tag[1]), text, plain, anchor, out)
+    add_heading(visitor, heading_level(element, 1), text, plain, anchor, out)
+
+
+def heading_level(element: Element, default: int) -> int:
+    """Return the level of a heading, the default if its tag does not say it."""
+    return int(element.tag[1]) if tag_roles().get(element.tag) == "heading" else default
 
 
 def render_heading(visitor: Visitor, element: Element, anchor: str | None) -> tuple[str, str]:
@@ -155,7 +161,7 @@ def _render_items(visitor: Visitor, element: Element) -> list[tuple[str | None, 
             visitor.end_paragraph(pieces, parts)
         if not parts and tag == "li" and element.tag == "ol":  # empty items are numbered, too
             parts = [""]
-        if tag in ("ul", "ol") and items:
+        if tag in ("ul", "ol", "dd") and items:
             items[-1][1].extend(parts)
         elif parts:
             items.append((child.get("value"), parts))

@@ -32,7 +32,9 @@ _PLAIN = frozenset(
 _PYTHON = frozenset({"ipython2", "ipython3"})
 """Names of Python in notebooks, which only Pygments knows."""
 _CODE_CLASSES = frozenset(
-    split_names("highlight codehilite sourcecode hljs prettyprint chroma shiki code literal-block")
+    split_names(
+        "highlight codehilite sourcecode hljs prettyprint chroma shiki code literal-block rust-example-rendered"
+    )
 )
 _LANGUAGE = re.compile(
     r"(?:^|\s)(?:language-|lang-|highlight-source-|highlight-text-|src-|brush:\s*)([^\s;{}]+)"
@@ -196,13 +198,20 @@ def _gather_code(element: Element, roles: Roles, pieces: list[str], depth: int =
         elif not isinstance(tag, str) or tag in _CLUTTER or (tag != "code" and _is_line_number(classes)):
             pass
         elif tag in ("div", "tr"):
-            start = len(pieces)
-            _gather_code(child, roles, pieces, depth + 1)
-            if not "".join(pieces[start:]).endswith("\n"):
-                pieces.append("\n")
+            _gather_line(child, roles, pieces, depth + 1)
+            if element.tag == "div" and (child.tail or "").isspace():  # only "pre" and "code" show it
+                continue
         elif tag not in ("span", "a") or roles[tag, classes] != "skip":
             _gather_code(child, roles, pieces, depth + 1)
         pieces.append(child.tail or "")
+
+
+def _gather_line(element: Element, roles: Roles, pieces: list[str], depth: int) -> None:
+    """Gather the code of an element that ends a line."""
+    start = len(pieces)
+    _gather_code(element, roles, pieces, depth)
+    if not "".join(pieces[start:]).endswith("\n"):
+        pieces.append("\n")
 
 
 # Animated terminals, as Termynal shows them
@@ -286,13 +295,13 @@ def iter_code_pieces(visitor: Visitor, element: Element) -> Iterator[CodePiece]:
     link: Element | None = None
     walker = etree.iterwalk(element, events=("start", "end"))
     for event, node in walker:
-        if event == "start" and visitor.role(node) == "skip":
+        if event == "start" and visitor.role(node) in ("skip", "labels"):
             walker.skip_subtree()
             continue
         if event == "start":
             if link is None and node.tag == "a" and node.get("href"):
                 link = node
-            text = node.text
+            text = node.text if node.tag != "br" else " "
         else:
             link = None if node is link else link
             text = node.tail if node is not element else None

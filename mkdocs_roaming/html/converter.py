@@ -10,7 +10,7 @@ from dataclasses import replace
 from msgspec import Struct
 
 from mkdocs_roaming.errors import ConversionError
-from mkdocs_roaming.html import api_docs, blocks, code, embedded, footnotes, inline, parameters, tabs
+from mkdocs_roaming.html import api_docs, blocks, code, embedded, footnotes, inline, parameters, tables, tabs
 from mkdocs_roaming.html.document import parse_body
 from mkdocs_roaming.html.embedded import shorten_address
 from mkdocs_roaming.html.escape import escape_text, format_heading
@@ -32,13 +32,16 @@ BLOCK_WRITERS: dict[str, BlockWriter] = {
     "display-math": embedded.write_display_math,
     "file-tree": blocks.write_file_tree,
     "footnotes": footnotes.collect_footnotes,
+    "grid": tables.write_grid,
     "group": Visitor.write_group,
     "heading": blocks.write_heading,
     "line-block": blocks.write_line_block,
     "list": parameters.write_list,
     "media": embedded.write_media_block,
+    "member": api_docs.write_member,
     "mermaid": code.write_mermaid,
     "pager": blocks.write_pager,
+    "prototype": api_docs.write_prototype,
     "quote": blocks.write_quote,
     "raw-math": embedded.write_raw_math,
     "rubric": blocks.write_rubric,
@@ -64,6 +67,7 @@ INLINE_WRITERS: dict[str, InlineWriter] = {
     "line-break": inline.write_line_break,
     "link": inline.write_link,
     "math": embedded.write_math,
+    "member-name": inline.write_span,
     "media": embedded.write_media,
     "permalink": inline.write_permalink,
     "quotation": inline.write_quotation,
@@ -187,12 +191,19 @@ def _title_key(text: str) -> str:
 
 
 def _add_anchors(output: Output, headings: Sequence[Heading]) -> Iterator[Heading]:
-    """Yield the headings, the title first, each with the further anchors of its section."""
+    """Yield the headings, the title first, each with the further anchors of its section.
+
+    A heading without an id has the one right before it as its anchor.
+    """
     starts = [index for index, _ in output.headings if index != output.title]
     known = {heading.anchor for heading in headings}
+    further = {a: index for a, index in output.anchors.items() if a not in known and not _GENERATED_ANCHOR.match(a)}
+    before = {index: anchor for anchor, index in further.items()}  # the last one counts
     anchors: dict[int, list[str]] = {}
-    for anchor, index in output.anchors.items():
-        if anchor not in known and not _GENERATED_ANCHOR.match(anchor):
-            anchors.setdefault(bisect_right(starts, index), []).append(anchor)
+    for anchor, index in further.items():
+        anchors.setdefault(bisect_right(starts, index), []).append(anchor)
     for number, heading in enumerate(headings):
-        yield replace(heading, anchors=tuple(anchors[number])) if number in anchors else heading
+        if number and not heading.anchor and (own := before.get(starts[number - 1])):
+            heading = replace(heading, anchor=own)
+            anchors[number].remove(own)
+        yield replace(heading, anchors=tuple(anchors[number])) if anchors.get(number) else heading

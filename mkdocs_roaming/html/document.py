@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from lxml import etree
 
-from mkdocs_roaming.html.themes import Roles, ThemeSet, compile_selector, load_themes, tag_roles
+from mkdocs_roaming.html.themes import Role, Roles, ThemeSet, compile_selector, load_themes, name_class, tag_roles
 from mkdocs_roaming.html.visitor import Element, element_text
 
 _GROUPS = re.compile(
@@ -57,7 +57,7 @@ def _parse(text: str) -> tuple[Element | None, bool]:
         root = etree.fromstring(text.encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError:
         return None, False
-    return root, any("depth" in entry.message for entry in parser.error_log)
+    return root, any("depth in document" in entry.message for entry in parser.error_log)
 
 
 def parse_document(text: str) -> Element:
@@ -83,16 +83,24 @@ def find_article(page: str | Element, themes: ThemeSet | None = None) -> Element
     """
     themes = themes or load_themes()
     root = parse_body(page) if isinstance(page, str) else page
-    for article in (found for selector in themes.articles for found in compile_selector(selector)(root)):
+    for article, parts in ((found, part) for name, part in themes.articles for found in compile_selector(name)(root)):
         if not element_text(article).strip():
             continue
         if not isinstance(page, str):
             article = copy.deepcopy(article)
+        _assign_roles(article, parts)
         _remove_skipped(article, themes.roles)
         if _has_visible_text(article, themes.roles):
             _move_post_metadata(article)
             return article
     return root if isinstance(page, str) else copy.deepcopy(root)
+
+
+def _assign_roles(article: Element, parts: Mapping[Role, str]) -> None:
+    """Give elements their roles that only CSS selectors can find."""
+    for role, selector in parts.items():
+        for element in compile_selector(selector)(article):
+            element.set("class", f"{element.get('class', '')} {name_class(role)}".strip())
 
 
 def _remove_skipped(article: Element, roles: Roles) -> None:

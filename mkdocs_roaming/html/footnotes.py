@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 from mkdocs_roaming.html.escape import indent_lines
 from mkdocs_roaming.html.inline import write_plain_link
-from mkdocs_roaming.html.visitor import Element, Output, Visitor, is_paragraph
+from mkdocs_roaming.html.visitor import Element, Output, Visitor, has_class, is_paragraph
 
 
 def write_footnote_reference(visitor: Visitor, element: Element, pieces: list[str]) -> None:
@@ -83,4 +83,5 @@ def _find_definitions(notes: Element) -> list[tuple[str, Element]]:
         return [
             (term.get("id") or "", text) for term in notes.iterchildren("dt") if (text := term.getnext()) is not None
         ]
-    return [(target, note) for note in notes.iter("li", "aside") if (target := note.get("id"))]
+    marked = (note for note in notes.iter("li", "aside", "div") if note.tag != "div" or has_class(note, "footnote"))
+    return [(target, note) for note in marked if (target := note.get("id"))]

@@ -9,7 +9,7 @@ from mkdocs_roaming.html.code import extract_code, find_block_language, find_lan
 from mkdocs_roaming.html.embedded import extract_tex, find_emoji_text, find_image_source, strip_color_variant
 from mkdocs_roaming.html.escape import normalize_whitespace
 from mkdocs_roaming.html.themes import block_tags, split_names
-from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
+from mkdocs_roaming.html.visitor import Element, Visitor, element_text, has_class, is_hidden
 
 Row = list[Element]
 
@@ -48,6 +48,15 @@ def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
         if caption is not None and (text := visitor.render_line(caption, styles="emphasis")):
             out.append(f"*{text}*")
         out.append(_format_pipes(visitor, head[0] if head else [], head[1:] + body))
+
+
+def write_grid(visitor: Visitor, element: Element, out: list[str]) -> None:
+    """Write a table whose cells are not in rows; those of the head have a class that says so."""
+    cells = [cell for cell in element if visitor.role(cell) != "skip"]
+    width = sum(has_class(cell, "table-header") for cell in cells) or 1
+    rows = [cells[start : start + width] for start in range(0, len(cells), width)]
+    if rows:
+        out.append(_format_pipes(visitor, rows[0], rows[1:]))
 
 
 def _split_rows(visitor: Visitor, element: Element) -> tuple[list[Row], list[Row]]:
@@ -177,7 +186,7 @@ def _format_leaf(visitor: Visitor, element: Element) -> str | None:
         return _escape_html(f"{dollars}{tex}{dollars}") if tex else ""
     if role == "emoji" and element.tag == "img":
         return _escape_html(find_emoji_text(element))
-    if element.tag != "pre":
+    if role != "code":
         return None
     code = escape(extract_code(element, visitor.roles), quote=False)
     language = _find_code_language(element)

@@ -43,8 +43,9 @@ def split_names(text: str) -> tuple[str, ...]:
 ROLES: tuple[Role, ...] = split_names(
     "group pager skip text self-link permalink footnote-reference footnotes display-math raw-math math mermaid "
     "admonition-title admonition tabs terminal code-table code-title api-heading classifier footnote-label strong "
-    "signature labels spaced line-block rubric code-wrapper emoji caption code code-span definitions emphasis "
-    "file-tree heading image input line-break link list media quotation quote rule script span strike table tag"
+    "member member-name prototype grid signature labels spaced line-block rubric code-wrapper emoji caption code "
+    "code-span definitions emphasis file-tree heading image input line-break link list media quotation quote rule "
+    "script span strike table tag"
 )
 """All roles. An element whose classes name several roles plays the first of them."""
 
@@ -70,6 +71,8 @@ class Theme:
     name: str
     articles: tuple[str, ...] = ()
     """CSS selectors of the element that holds a page's article, the best first."""
+    parts: Mapping[Role, str] = field(default_factory=dict)
+    """CSS selectors by role of elements in an article that this theme finds; elsewhere they are not looked for."""
     navs: tuple[str, ...] = ()
     """CSS selectors of the elements that hold the site's navigation, the best first."""
     roles: Mapping[Role, str] = field(default_factory=dict)
@@ -85,7 +88,7 @@ class Theme:
 
     def __post_init__(self) -> None:
         """Check the names that a type checker may not have seen."""
-        for role in self.roles:
+        for role in (*self.roles, *self.parts):
             if role not in ROLES:
                 raise ValueError(f"theme {self.name}: unknown role {role!r}. {_suggest(role, ROLES)}")
         for kind in self.admonitions:
@@ -121,6 +124,11 @@ def block_tags() -> frozenset[str]:
     return frozenset(tags | {"figcaption", "starlight-tabs", "summary"})
 
 
+def name_class(role: Role) -> str:
+    """Return the class that gives an element a role, whatever its other classes are."""
+    return f"roaming-{role}"
+
+
 class Roles(dict[tuple[Any, str | None], Role]):
     """Roles by tag and class attribute, each looked up once."""
 
@@ -128,6 +136,8 @@ class Roles(dict[tuple[Any, str | None], Role]):
         """Compile the selectors of themes, and of a site's own classes."""
         self._tags: dict[str, Role] = {}
         self._classes: dict[str, list[tuple[int, str, Role, frozenset[str]]]] = {}
+        for role in ROLES:
+            self._add(f".{name_class(role)}", role, rank=-2)
         for selector, role in classes.items():
             self._add(selector if "." in selector else f".{selector}", role, rank=-1)
         for theme in themes:
@@ -183,7 +193,7 @@ class ThemeSet:
         themes = tuple(themes)
         roles, kinds = _split_classes(classes or {})
         self.roles = Roles(themes, roles)
-        self.articles = tuple(selector for theme in themes for selector in theme.articles)
+        self.articles = tuple((selector, theme.parts) for theme in themes for selector in theme.articles)
         self.navs = tuple(selector for theme in themes for selector in theme.navs)
         self.tabs = tuple(tabs for theme in themes for tabs in theme.tabs)
         self.admonition_kind: Callable[[str], AdmonitionKind] = lru_cache(maxsize=1024)(self._find_admonition_kind)
@@ -246,6 +256,7 @@ def _check_theme(name: str, theme: object) -> Theme:
     for selector in (
         *theme.articles,
         *theme.navs,
+        *theme.parts.values(),
         *(part for tabs in theme.tabs for part in (tabs.labels, tabs.panels)),
     ):
         try:

@@ -33,7 +33,7 @@ MAX_DEPTH = 120
 HARD_BREAK = "\\\n"
 
 _INLINE_WRAPPERS = frozenset(
-    {"span", "text", "link", "permalink", "self-link", "emphasis", "strong", "strike", "tag", "quotation"}
+    {"span", "text", "code-span", "link", "permalink", "self-link", "emphasis", "strong", "strike", "tag", "quotation"}
 )
 """Roles of inline elements that may contain blocks."""
 _PARAGRAPH_MARKS = {
@@ -82,6 +82,8 @@ class Output(msgspec.Struct):
     footnotes: Footnotes = msgspec.field(default_factory=Footnotes)
     anchors: dict[str, int] = msgspec.field(default_factory=dict)
     """Ids of elements other than top-level headings, with the index that the next block has in `blocks`."""
+    member_levels: dict[str, int] = msgspec.field(default_factory=dict)
+    """Levels of the headings of API members, by tag."""
 
 
 class HeadingContext(msgspec.Struct):

@@ -104,7 +104,7 @@ def test_parse_classes_with_invalid_value_raises_usage_error(value: object) -> N
         parse_classes(value)
 
 
-@pytest.mark.parametrize("theme", [{"roles": {"box": ".a"}}, {"admonitions": {"note": "a"}}])
+@pytest.mark.parametrize("theme", [{"roles": {"box": ".a"}}, {"parts": {"box": ".a"}}, {"admonitions": {"note": "a"}}])
 def test_theme_with_unknown_name_raises_value_error(theme: dict[str, dict[str, str]]) -> None:
     with pytest.raises(ValueError, match="theme acme: unknown "):
         Theme("acme", **theme)
