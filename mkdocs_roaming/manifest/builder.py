@@ -32,8 +32,9 @@ from mkdocs_roaming.text.openings import find_sentences, join_names, leads_elsew
 _MIN_SHARED = 3
 """Number of pages on which a sentence is a tip, a banner or boilerplate; fewer may have the same subject."""
 _GENERIC = "lint.empty_titles"
+_MAX_BEGIN = 4  # sections among which that is looked for
 _MAX_INTRODUCTION = 30  # characters of a title; longer ones are questions of a FAQ
-_INTRODUCTIONS = ("what is ", "what are ", "about ", "description", "name", "summary")
+_INTRODUCTIONS = ("what is ", "what are ", "about ", "description", "detailed description", "name", "summary")
 
 
 def build_manifest(
@@ -219,7 +220,8 @@ def _introduce_page(sections: Sequence[Section], openings: Sequence[str], langua
     phrases = (sections[0].title, *load_phrases(language, _GENERIC), *load_phrases("en", _GENERIC))
     generic = set(map(_fold_title, phrases))
     titles = {at: _fold_title(section.title) for at, section in enumerate(sections) if section.parent == 0}
-    begin = [(at, title) for at, title in titles.items() if len(title) < _MAX_INTRODUCTION][:3]
+    names = [section.title for section in sections[1 : 1 + _MAX_BEGIN]]
+    begin = [(at, title) for at, title in enumerate(map(_fold_title, names), 1) if len(title) < _MAX_INTRODUCTION]
     introduced = [at for at, title in begin if title.startswith(_INTRODUCTIONS)]
     first = min(titles, default=0)
     if len(titles) == 1 or titles.get(first) in generic:

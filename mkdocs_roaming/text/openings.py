@@ -234,8 +234,11 @@ class _Chooser:
         described = _drop_facts(items) if is_labelled else items
         if not described or _SKIPPED_LABEL.match(label):
             return
-        # A table of contents, or tabs.
-        links = all(_LINK_ITEM.match(text) or (below and _BOLD.fullmatch(text)) for text, below in items)
+        # A table of contents, tabs, or the classes that one inherits from.
+        links = all(
+            _LINK_ITEM.match(text) or (below and _BOLD.fullmatch(text)) or _DOTTED.fullmatch(text)
+            for text, below in items
+        )
         rank = _Rank.LIST if is_labelled and (lead or links) else _Rank.PROSE
         names = _item_names(items, described, lead)
         self._add(_Rank.FIELDS if _FIELD_LABEL.match(label) else rank, join_names(names, lead))
@@ -430,9 +433,10 @@ _DATE = (
 _VERSION = r"""(?:new|added|changed|deprecated|removed|introduced|modified|updated|available)
     \s(?:in|since|as\sof|from)\s(?:[a-z]+\s)?v?\d[\w.+-]*"""
 _VERSION_NOTE = re.compile(rf"\A{_VERSION}\s*[:,]\s*\S+\s\S+\s\S.*", re.VERBOSE | re.IGNORECASE)
+_DOTTED = re.compile(r"(?:[-*+] )?\w+(?:\.\w+)+")
 _NOISE = re.compile(
     rf"""
-    bases:\s
+    bases:\s | declaration:\ package:\s
     # versions
     | {_VERSION}(?:\s*[:,]|\W*$) | v\d[\w.+-]*\W*$
     | (?:minimum\ |required\ )?(?:version|since)(?:\ (?:added|changed))?:?\ v?\d[\w.+-]*(?:\W*$|\ [^.!?]*$)
