@@ -241,14 +241,19 @@ class Search:
         Names are capitalized words that follow each other, such as *Power BI*. Of a question in another language than
         the site's, only names from code are considered.
         """
-        question = _VALUE_OR_DOMAIN.sub("", question)
         words = [word for word in parse_query(question, self._language) if not _says_little(word)]
         if self._get_relevance().find_language(question[:MAX_QUERY_CHARS]) is not None:
             words = [word for word in words if is_code_name(word.text)]
         names = [parse_phrase(name, self._language) for name in _find_names(question, self._language)]
         missing = [word for word in (*names, *words) if not self._occurs(word)]
         inside = {part for name in names if name in missing for part in name.text.split()}
-        return _shorten(word.text for word in missing if word.text not in inside)
+        found = (word for word in missing if word.text not in inside and not self._has_stem(word.text))
+        return _shorten(word.text.removesuffix("'s") for word in found)
+
+    def _has_stem(self, name: str) -> bool:
+        """Return whether a name is a value or a domain of a word that a section contains, as in `playlist:foo`."""
+        stem = _VALUE_OR_DOMAIN.sub("", name)
+        return stem != name and all(map(self._occurs, parse_query(stem, self._language)))
 
     def find_similar_names(self, query: str) -> tuple[str, ...] | None:
         """Return similar names of the site if a query is one name that occurs nowhere; None for other queries."""

@@ -22,10 +22,12 @@ GAP = "…"
 _SEARCHED_CHARS = 200_000
 _MAX_LEAD_CHARS = 200
 """Maximum length of a section's first sentences before a later part of it."""
+_MAX_READ_CHARS = 1_000  # of a block whose beginning is named, with the addresses of its links
 _MAX_NAMED = 3
 _MAX_NAMED_CHARS = 40
 _INTRODUCTION = re.compile(r"[:：][*_]*\s*\Z|\A[ >]*(?:#{1,6}\s|\[!\w+\]\s*\Z|(?:[-*+] )?\*\*.+\*\*\s*\Z)")
 """A line that says nothing without those below it: it ends with a colon, or is the title of a section or a note."""
+_LEAD_END = re.compile(r"[.!?。！？](?=\s)|\n(?=\s*(?:[-*+]|\d+[.)])\s|\s*\n)")
 _FENCE_OR_TABLE = re.compile(r"^[ >\t]*(?:`{3}|~{3}|\|)", re.MULTILINE)
 _CUTS = 8  # number of places in a part where it may begin within a long block
 _MAX_LEAD = 60
@@ -121,7 +123,7 @@ def describe_rest(markdown: str) -> str:
     names: list[str] = []
     at = 0
     for end in _find_block_ends(markdown):
-        text = strip_markdown(markdown[at:end][: _MAX_NAMED_CHARS * 4])
+        text = strip_markdown(markdown[at:end][:_MAX_READ_CHARS])
         at = end
         if text and len(names) < _MAX_NAMED:
             names.append(truncate_at_word(text, _MAX_NAMED_CHARS))
@@ -133,7 +135,7 @@ def _repeat_opening(before: str, part: str) -> str:
     if fence := find_open_fence(before)[0]:
         return f"{fence}{GAP}\n"
     if part.startswith(" "):
-        return "".join(f"{truncate_at_word(item, SNIPPET_CHARS)}\n" for item in _find_items_around(before, part))
+        return "".join(f"{item} {GAP}\n" for item in _find_items_around(before, part))
     table = before[before.rfind("\n\n") + 1 :].lstrip("\n").split("\n")
     is_row = part.startswith("|") and len(table) > 2 and TABLE_RULE.match(table[1])
     return f"{table[0]}\n{table[1]}\n| {GAP} |\n" if is_row else ""
@@ -208,7 +210,7 @@ def _find_lead(markdown: str, ends: Sequence[int]) -> int:
         end = start + block.start()
         lead = markdown[start:end]
     if len(lead) > _MAX_LEAD_CHARS:
-        end = start + max(lead.rfind(". ", 0, _MAX_LEAD_CHARS) + 1, lead.rfind("\n", 0, _MAX_LEAD_CHARS) + 1)
+        end = start + max((each.start() + 1 for each in _LEAD_END.finditer(lead, 0, _MAX_LEAD_CHARS)), default=0)
     return end if markdown[start:end].strip() else 0
 
 

@@ -14,7 +14,7 @@ from mkdocs_roaming.search.ranking import parse_query
 from mkdocs_roaming.text.markdown import sub_outside_code
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
-LINK = re.compile(r"\]\((?P<url>https?://[^()\s]+)(?:\s+\"[^\"\n]*\")?\)")
+LINK = re.compile(r"\]\((?P<url>(?:https?|file)://[^()\s]+)(?:\s+\"[^\"\n]*\")?\)")
 LONG_ADDRESS = re.compile(r"(?<=\]\()https?://[^()\s]{300,}")
 """An address of a link that is shortened in what models read: it may contain a whole program."""
 _SHORT_ADDRESS_CHARS = 80
@@ -43,7 +43,7 @@ class SectionTexts:
             LibraryError: It cannot be read.
         """
         text = self._library.text(section)
-        if not self.link_ids or "](http" not in text:
+        if not self.link_ids or "://" not in text:
             return text
         key = section.id, text
         if key != self._linked[0]:

@@ -46,6 +46,9 @@ def test_state_follows_from_what_is_asked(question: str, answer: str, state: str
     "gap",
     [
         "The docs don't mention a port.",
+        "No section mentions a port.",
+        "I found no port.",
+        "Not according to this documentation.",
         "Ein Port wird nicht erwähnt.",
         "La documentation ne mentionne pas de port.",
         "La documentación no menciona ningún puerto.",

@@ -12,6 +12,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.snippets import GAP
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, render
+from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.search.relevance import NO_ANSWER
 
 LEFT_OUT = re.compile(rf"^{GAP}(?: \d+ tokens more: .*)?\n", re.MULTILINE)
@@ -433,3 +434,11 @@ def texts(result: ExpandResult) -> dict[str, int]:
         for text in expansion.shown:
             sizes[text.id] = sizes.get(text.id, 0) + len(text.text)
     return sizes
+
+
+def test_links_of_a_crawled_folder_lead_to_ids(make_site: Callable) -> None:
+    pages = [("a/", "# A\n\nSee [the mast](file:///docs/b/).\n"), ("b/", "# Mast\n\nIt is tall.\n")]
+    navigator = Navigator(make_site(pages, site=Site("Docs", "file:///docs/")).library())
+    navigator.texts.link_ids = True
+    result = expand(navigator, find(navigator.library, "A"))
+    assert f"[the mast]({find(navigator.library, 'Mast')})" in render(result)
