@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
@@ -101,7 +101,8 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
     article = find_article(tree)
     if metadata.find(".//base[@href]") is not None:
         _make_links_absolute(article, base)
-    words = split_words("".join(str(part) for part in article.itertext()))
+    article_texts = [str(part) for part in article.itertext()]
+    words = split_words("".join(article_texts))
     resolve = make_link_resolver(base)
     links = _extract_links(article, resolve)
     if target := _resolve(find_redirect(text), base):
@@ -119,7 +120,7 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
         nav_links=tuple(link for link in _extract_links(tree, resolve) if link not in links),
         nav=_extract_nav(tree, resolve, site_url),
         words=words,
-        outside=tuple(_find_texts_outside(tree, article)),
+        outside=tuple(_find_texts_outside(tree, article_texts)),
         alternates=tuple(_extract_alternates(metadata, base)),
         hidden=tuple(scan_hidden_texts(find_hidden_texts(article))[:_MAX_HIDDEN]),
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
@@ -171,12 +172,23 @@ def _first_heading(article: etree._Element) -> str:
     return " ".join("".join(map(str, heading.itertext())).split()).strip("¶# ") if heading is not None else ""
 
 
-def _find_texts_outside(tree: etree._Element, article: etree._Element) -> Iterator[tuple[int, int]]:
-    """Yield checksum and number of words of the texts of a page that its article does not contain."""
-    texts = Counter(" ".join(text.split()) for text in _find_texts(tree))
-    texts.subtract(" ".join(text.split()) for text in _find_texts(article))
-    found = ((text, len(_WORD.findall(text))) for text, count in texts.items() if count > 0)
-    yield from ((crc32(text.encode("utf-8", "replace")), words) for text, words in found if words >= _MIN_TEXT_WORDS)
+def _find_texts_outside(tree: etree._Element, article_texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield checksum and number of words of the texts of a page that neither its article nor a link contains."""
+    inside = Counter(article_texts)
+    for text in _find_texts(tree):
+        if inside[text] > 0:
+            inside[text] -= 1
+        elif (words := len(_WORD.findall(text))) >= _MIN_TEXT_WORDS and not _is_linked_or_hidden(text.getparent()):
+            yield crc32(" ".join(text.split()).encode("utf-8", "replace")), words
+
+
+def _is_linked_or_hidden(element: etree._Element | None) -> bool:
+    """Return whether an element is in a link, or in a part that readers see only on demand, such as a tooltip."""
+    while element is not None:
+        if element.tag in ("a", "noscript") or element.get("class") == "ttc" or element.get("role") == "tooltip":
+            return True
+        element = element.getparent()
+    return False
 
 
 def _make_links_absolute(article: etree._Element, base: str) -> None:
@@ -240,11 +252,10 @@ _find_links = cast(
     ),
 )
 _find_texts = cast(
-    "Callable[[etree._Element], list[str]]",
+    "Callable[[etree._Element], list[etree._ElementUnicodeResult]]",
     etree.XPath(
-        ".//*[not(self::a or self::script or self::style or self::template or self::noscript or self::title)]/text()"
-        "[not(ancestor::a)]",
-        smart_strings=False,
+        ".//text()[string-length() > 12]"
+        "[not(parent::a or parent::script or parent::style or parent::template or parent::title)]"
     ),
 )
 _VISIBLE_CONTENT = (
