@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from mkdocs_roaming.html.titles import title_from_path
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.markdown_source import split_front_matter
 from mkdocs_roaming.sources import decode_text
@@ -242,7 +243,7 @@ class PageFetcher:
         return FetchedPage(
             url=url,
             path=path,
-            title=front_matter.get("title") or parsed.title or parsed.heading or ref.title or _title_from_path(path),
+            title=front_matter.get("title") or parsed.title or parsed.heading or ref.title or title_from_path(path),
             description=front_matter.get("description") or ref.description or parsed.description,
             body=PageBody(parsed.article if text is None else "", text, headings),
             markdown_url=markdown_url,
@@ -372,13 +373,6 @@ def _extract_markdown_links(markdown: _Markdown, page: str) -> tuple[str, ...]:
     found = (link for link in _MARKDOWN_LINK.findall(markdown.text) if not link.startswith("#"))
     links = (canonical_url(link, markdown.url or page) for link in found)
     return tuple(dict.fromkeys(link for link in links if link))
-
-
-def _title_from_path(path: str) -> str:
-    """Return a title for an untitled page, such as `Install it` for `guide/install-it.html`."""
-    last = re.sub(r"\.\w+$", "", path.rstrip("/").rpartition("/")[2])
-    name = " ".join(re.split(r"[-_\s]+", last)).strip()
-    return f"{name[:1].upper()}{name[1:]}" or path or "Home"
 
 
 NOT_FOUND = re.compile(

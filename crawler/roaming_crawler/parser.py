@@ -20,6 +20,8 @@ from mkdocs_roaming.html.document import (
     copy_metadata,
     extract_canonical_url,
     extract_meta,
+    extract_site_name,
+    extract_title,
     find_article,
     find_hidden_texts,
     find_own_elements,
@@ -107,12 +109,12 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
     if target := _resolve(find_redirect(text), base):
         links[target] = None
     return ParsedPage(
-        title=" ".join(str(metadata.xpath("string(//head/title)")).split()),
+        title=extract_title(metadata),
         heading=_first_heading(article),
         description=extract_meta(metadata, "description"),
         article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
         language=str(metadata.get("lang") or ""),
-        site_name=" ".join(str(metadata.xpath("string(//meta[@property='og:site_name']/@content)")).split()),
+        site_name=extract_site_name(metadata),
         canonical=_resolve(extract_canonical_url(metadata), base),
         markdown=_extract_markdown_url(metadata, base),
         links=tuple(links),

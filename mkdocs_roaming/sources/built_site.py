@@ -31,6 +31,7 @@ from mkdocs_roaming.html.document import (
 )
 from mkdocs_roaming.html.final_page import remove_excerpts
 from mkdocs_roaming.html.themes import load_themes
+from mkdocs_roaming.html.titles import find_common_part, title_from_path
 from mkdocs_roaming.html.visitor import Element
 from mkdocs_roaming.manifest.builder import summarize_home
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
@@ -169,6 +170,9 @@ class _SiteReader:
                 languages[page.path] = str(tree.get("lang") or "")
             if page.path == "" or len(trees) < _MAX_SIDEBARS:
                 trees[page.path] = tree
+        self._common = find_common_part(page.title for page in self._pages.values())
+        for path, page in self._pages.items():
+            self._pages[path] = replace(page, title=self._common.remove_from(page.title) or title_from_path(path))
         return trees, languages
 
     def _make_site(self, trees: Mapping[str, Element]) -> Site:
@@ -177,8 +181,9 @@ class _SiteReader:
         is_derived = self._old is not None and old.description == summarize_home(self._old.pages)
         nav, nav_source = self._find_nav(trees)
         about = extract_meta(head, "description") if is_derived or not old.description else old.description
+        found = extract_site_name(head) or self._common.name or extract_title(head) or self._url
         return Site(
-            name=options.name or project.name or old.name or extract_site_name(head) or self._url,
+            name=options.name or project.name or old.name or found,
             url=self._url,
             description=options.publish.description or (project.description if project.generator else about),
             language=(head.get("lang") or "en"),
@@ -290,7 +295,7 @@ class _SiteReader:
         article = find_article(tree, self._themes)
         page = Page(
             path=canonical,
-            title=extract_title(tree, canonical),
+            title=extract_title(tree),
             article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
             description=extract_meta(tree, "description"),
         )

@@ -11,6 +11,7 @@ from urllib.parse import urljoin
 from lxml import etree
 
 from mkdocs_roaming.html.themes import ThemeSet, compile_selector, load_themes
+from mkdocs_roaming.html.titles import title_from_path
 from mkdocs_roaming.html.visitor import Element, has_class
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, NavItem, url_to_path
 from mkdocs_roaming.text.markdown import to_single_line
@@ -427,6 +428,6 @@ def _read_folder(
     for name in sorted(tree):
         folder = f"{parent}{name}"
         own = next((path for path in (f"{folder}/", folder, f"{folder}.html") if path in titles), None)
-        title = titles[own] if own is not None else name.replace("-", " ").replace("_", " ").capitalize()
+        title = titles[own] if own is not None else title_from_path(f"{folder}/")
         children = [item for item in _read_folder(tree[name], f"{folder}/", titles, pages) if item.path != own]
         yield NavItem(title, own, children=tuple(children))
