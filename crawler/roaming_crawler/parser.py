@@ -24,9 +24,8 @@ from mkdocs_roaming.html.document import (
     extract_title,
     find_article,
     find_hidden_texts,
-    find_own_elements,
     parse_document,
-    remove_element,
+    remove_own_elements,
 )
 from mkdocs_roaming.manifest.models import Heading, NavItem, url_to_path
 from mkdocs_roaming.sources import decode_text, site_nav
@@ -97,7 +96,7 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return ParsedPage(skip_reason="an empty page")
     if "data-roaming" in text:
-        _remove_own_elements(tree)
+        remove_own_elements(tree)
     metadata = copy_metadata(tree)
     base = _base_url(metadata, url)
     article = find_article(tree)
@@ -126,12 +125,6 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
         hidden=tuple(scan_hidden_texts(find_hidden_texts(article))[:_MAX_HIDDEN]),
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
     )
-
-
-def _remove_own_elements(tree: etree._Element) -> None:
-    for element in find_own_elements(tree):
-        if element.tag != "link":
-            remove_element(element)
 
 
 def _resolve(href: str | None, base: str) -> str:

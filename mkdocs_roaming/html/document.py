@@ -173,9 +173,11 @@ def remove_element(element: Element) -> None:
 # Metadata
 
 
-def find_own_elements(tree: Element) -> list[Element]:
-    """Return the elements that an earlier build of this package has added to a page, such as the widget."""
-    return tree.findall(".//*[@data-roaming]")
+def remove_own_elements(tree: Element) -> None:
+    """Remove what an earlier build of this package has added to a page, such as the widget, except its `<link>`s."""
+    for element in tree.findall(".//*[@data-roaming]"):
+        if element.tag != "link":
+            remove_element(element)
 
 
 def copy_metadata(tree: Element) -> Element:
