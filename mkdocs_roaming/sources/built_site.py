@@ -37,7 +37,6 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import (
     Manifest,
-    NavItem,
     Page,
     Site,
     SiteEntry,
@@ -381,28 +380,24 @@ class _SiteReader:
             return configured, "config"
         if old and old.nav_source == "mkdocs":
             return site_nav.from_manifest(old), old.nav_source
-        nav = self._read_sidebars()
-        if len(site_nav.collect_paths(nav)) > 1:
-            return nav, "sidebar"
-        return site_nav.from_folders({path: page.title for path, page in self._pages.items()}), "folders"
+        return site_nav.complete_sidebar(self._read_sidebars(), self._titles())
 
     def _read_configured_nav(self) -> site_nav.Nav | None:
         nav = self._options.project.nav
         if nav is None:
             return None
         by_source = {source: path for path, source in self._sources.items()}
-        titles = {path: page.title for path, page in self._pages.items()}
-        return site_nav.from_config(nav, by_source, titles, self._url)
+        return site_nav.from_config(nav, by_source, self._titles(), self._url)
+
+    def _titles(self) -> dict[str, str]:
+        return {path: page.title for path, page in self._pages.items()}
 
     def _read_sidebars(self) -> site_nav.Nav:
         navs = [self._read_sidebar(path) for at, path in enumerate(self._pages) if path == "" or at < _MAX_SIDEBARS]
         if text := _read_text(self._folder / "toc.html"):  # the pages of mdBook load their sidebar from here
             navs.append(self._read_sidebar("toc.html", parse_document(text)))
         nav = site_nav.merge_navs(navs, self._pages, self._read_sidebar)
-        nav = site_nav.add_inner_pages(nav, self._read_toctrees)
-        paths = site_nav.collect_paths(nav)
-        is_home_missing = len(paths) > 1 and "" in self._pages and "" not in paths
-        return (NavItem(self._pages[""].title, ""), *nav) if is_home_missing else nav
+        return site_nav.add_inner_pages(nav, self._read_toctrees)
 
     def _make_resolver(self, path: str) -> site_nav.Resolve:
         return site_nav.make_resolver(self._url, path_to_url(self._url, path), self._pages)

@@ -113,8 +113,21 @@ def from_sidebar(page: Element, resolve: Resolve, themes: ThemeSet | None = None
 
 def from_toctrees(page: Element, resolve: Resolve) -> Nav:
     """Return the lists of pages in the text of a page, which Sphinx makes from its toctrees."""
-    parts = compile_selector(f".{TOCTREE}")(page)
-    return tuple(_drop_repeated(item for part in parts for item in _read_lists(part, resolve)))
+    return _read_bars(compile_selector(f".{TOCTREE}")(page), resolve)
+
+
+def complete_sidebar(nav: Nav, titles: Mapping[str, str]) -> tuple[Nav, str]:
+    """Return the navigation in sidebars with the home page, or else that of the folders, and the name of its source.
+
+    Args:
+        nav: The navigation in sidebars; it counts if it contains several pages.
+        titles: The titles of the pages by path.
+    """
+    paths = collect_paths(nav)
+    if len(paths) < 2:
+        return from_folders(titles), "folders"
+    home = (NavItem(titles[""], ""),) if "" in titles and "" not in paths else ()
+    return (*home, *nav), "sidebar"
 
 
 def from_folders(titles: Mapping[str, str]) -> Nav:
