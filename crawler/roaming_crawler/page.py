@@ -314,25 +314,21 @@ class PageFetcher:
                 self._forms += [form] if form not in self._forms else []
                 return markdown
         if self.learning or self._negotiates:
-            response = await self._try_markdown(url, probe=False)
-            if response and "markdown" in response.kind and sniff_kind(response) == "markdown":
-                self._negotiates = True
-                return _Markdown(decode_text(response.body, response.charset), url)
+            markdown = await self._get_markdown(url, kind="markdown")
+            self._negotiates = self._negotiates or markdown is not None
+            return markdown
         return None
 
-    async def _get_markdown(self, url: str, *, probe: bool = False) -> _Markdown | None:
-        """Return the Markdown at a URL, or None for anything else, whatever its declared type."""
-        response = await self._try_markdown(url, probe=probe)
-        if response is None or not response.ok or sniff_kind(response) != "markdown":
+    async def _get_markdown(self, url: str, *, probe: bool = False, kind: str = "") -> _Markdown | None:
+        """Return the Markdown at a URL, or None for anything else. Any declared type will do, unless `kind` is given."""
+        try:
+            response = await self.session.get(url, ACCEPT_MARKDOWN, probe=probe, allow_redirect=self.scope.holds)
+        except FetchError:
+            return None
+        if not response.ok or kind not in response.kind or sniff_kind(response) != "markdown":
             return None
         text = decode_text(response.body, response.charset)
         return None if _NOT_FOUND_TEXT.match(text) else _Markdown(text, url)
-
-    async def _try_markdown(self, url: str, *, probe: bool) -> Response | None:
-        try:
-            return await self.session.get(url, ACCEPT_MARKDOWN, probe=probe, allow_redirect=self.scope.holds)
-        except FetchError:
-            return None
 
 
 def make_page_ref(url: str, *, title: str = "", description: str = "") -> PageRef:
