@@ -320,7 +320,7 @@ class PageFetcher:
         return None
 
     async def _get_markdown(self, url: str, *, probe: bool = False, kind: str = "") -> _Markdown | None:
-        """Return the Markdown at a URL, or None for anything else, whatever its declared type unless `kind` is given."""
+        """Return the Markdown at a URL, or None for anything else. Any declared type will do, except with `kind`."""
         try:
             response = await self.session.get(url, ACCEPT_MARKDOWN, probe=probe, allow_redirect=self.scope.holds)
         except FetchError:

@@ -31,8 +31,7 @@ def write_span(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     if element.attrib:
         if is_hidden(element):
             return
-        if anchor := element.get("id"):
-            visitor.output.anchors.setdefault(anchor, len(visitor.output.blocks))
+        visitor.record_anchor(element)
     visitor.write_inline(element, pieces)
 
 

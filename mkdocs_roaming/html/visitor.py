@@ -207,8 +207,7 @@ class Visitor:
                 return
             if is_hidden(element):
                 return
-            if anchor := element.get("id"):
-                self.output.anchors.setdefault(anchor, len(self.output.blocks))
+            self.record_anchor(element)
         self.write_blocks(element, out)
 
     def write_inline(self, parent: Element, pieces: list[str]) -> None:
