@@ -426,21 +426,16 @@ def find_site_url(folder: Path) -> str | None:
             return re.sub(r"index\.html$", "", canonical).rstrip("/") + "/"
     except (OSError, etree.ParserError, ValueError):
         pass
-    return _find_sitemap_root(_read_text(folder / "sitemap.xml"))
+    # The URL that all others of the sitemap begin with; a sitemap without the home page has none.
+    urls = sorted(unescape(url) for url in _LOCATION.findall(_read_text(folder / "sitemap.xml")))
+    has_home = bool(urls) and urls[0].endswith("/") and all(url.startswith(urls[0]) for url in urls)
+    return urls[0] if has_home else None
 
 
 def _unique(titles: Mapping[str, str]) -> dict[str, str]:
     """Return the path of each title that one path only has."""
     counts = Counter(titles.values())
     return {title: path for path, title in titles.items() if counts[title] == 1}
-
-
-def _find_sitemap_root(sitemap: str) -> str | None:
-    """Return the URL that all others of a sitemap begin with; None if the sitemap does not contain the home page."""
-    urls = sorted(unescape(url) for url in _LOCATION.findall(sitemap))
-    if urls and urls[0].endswith("/") and all(url.startswith(urls[0]) for url in urls):
-        return urls[0]
-    return None
 
 
 def _load_old_manifest(folder: Path) -> Manifest | None:
