@@ -31,7 +31,8 @@ def write_span(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     if element.attrib:
         if is_hidden(element):
             return
-        visitor.record_anchor(element)
+        if anchor := element.get("id"):
+            visitor.output.anchors.setdefault(anchor, len(visitor.output.blocks))
     visitor.write_inline(element, pieces)
 
 

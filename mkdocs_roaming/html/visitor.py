@@ -207,7 +207,8 @@ class Visitor:
                 return
             if is_hidden(element):
                 return
-            self.record_anchor(element)
+            if anchor := element.get("id"):
+                self.output.anchors.setdefault(anchor, len(self.output.blocks))
         self.write_blocks(element, out)
 
     def write_inline(self, parent: Element, pieces: list[str]) -> None:
