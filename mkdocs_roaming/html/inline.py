@@ -60,26 +60,29 @@ def emphasis_writer(style: str, delimiter: str, tag: str) -> InlineWriter:
         delimiter: Its Markdown delimiter.
         tag: The HTML tag to use where Markdown would misread the delimiter.
     """
+    own = frozenset({style})
 
     def write(visitor: Visitor, element: Element, pieces: list[str]) -> None:
-        around = visitor.context.styles
-        if style in around:
+        context = visitor.context
+        before = context.styles
+        if style in before:
             visitor.write_inline(element, pieces)
             return
-        with visitor.within(styles=around | {style}):
-            text = visitor.render_inline(element)
+        context.styles = before | own
+        text = visitor.render_inline(element)
+        context.styles = before
         stripped = strip_breaks(text)
         if not stripped:
             add_space(text, pieces)
             return
         if text[0] in " \n":
             add_space(text, pieces)
-        if _is_ambiguous(visitor, pieces, stripped, element, nested=bool(around)):
+        if _is_ambiguous(visitor, pieces, stripped, element, nested=bool(before)):
             pieces.append(f"<{tag}>{stripped}</{tag}>")
         else:
             pieces.append(f"{delimiter}{stripped}{delimiter}")
         if text[-1] in " \n":
-            pieces.append(visitor.context.line_break if text.endswith(HARD_BREAK) else " ")
+            pieces.append(context.line_break if text.endswith(HARD_BREAK) else " ")
 
     return write
 
@@ -252,11 +255,13 @@ def write_block_link(visitor: Visitor, element: Element, out: list[str]) -> None
 
 def write_plain_link(visitor: Visitor, element: Element, href: str, pieces: list[str]) -> None:
     """Write a link without a special role."""
-    if visitor.context.in_link or is_script_url(href):
+    context = visitor.context
+    if context.in_link or is_script_url(href):
         visitor.write_inline(element, pieces)
         return
-    with visitor.within(in_link=True):
-        written = visitor.render_inline(element)
+    context.in_link = True
+    written = visitor.render_inline(element)
+    context.in_link = False
     text = strip_breaks(written)
     url = visitor.link(href.strip())
     if not text:
