@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-_SIZE = click.IntRange(min=1000)
 
 
 class _CrawlCommand(click.Command):
@@ -112,13 +111,13 @@ def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
 
 @click.command("try", context_settings={"show_default": True})
 @click.argument("url")
-@click.option("--max-pages", "pages", type=click.IntRange(1), default=200, help="Maximum number of pages.")
+@click.option("--max-pages", type=click.IntRange(1), default=200, help="Maximum number of pages.")
 @setting_options(ScopeConfig, "include", "exclude", "prefix", "language", "version")
 @setting_options(Politeness, "delay")
 @setting_options(CrawlConfig, "allow_private")
 @click.option("--port", type=click.IntRange(0, 65535), default=8060, help="Port; 0: a free one.")
 @click.option("--open/--no-open", "open_browser", default=True, help="Open the page in a browser.")
-def try_site(url: str, pages: int, port: int, open_browser: bool, **options: Any) -> None:
+def try_site(url: str, port: int, open_browser: bool, **options: Any) -> None:
     """Show what machines see of an online site.
 
     Crawls a part of the site into the cache folder of the user, and opens the preview with its search. Repeating the
@@ -131,14 +130,7 @@ def try_site(url: str, pages: int, port: int, open_browser: bool, **options: Any
 
     cache = Path(os.environ.get("ROAMING_CACHE_DIR") or user_cache_path("mkdocs-roaming", appauthor=False))
     folder = cache / "try" / (re.sub(r"[^a-z0-9]+", "-", url.lower()).strip("-") or "site")
-    config = CrawlConfig(
-        scope=ScopeConfig(**given_settings(ScopeConfig, options)),
-        limits=CrawlLimits(pages=pages),
-        politeness=Politeness(**given_settings(Politeness, options)),
-        options=parse_options({"similar_pages": False}),
-        **given_settings(CrawlConfig, options),
-    )
-    _crawl_one(url, folder, config, as_json=False)
+    _crawl_one(url, folder, _make_config(options), as_json=False)
     with chdir(folder):  # the configuration in the working directory is that of another site
         click.get_current_context().invoke(preview, site=".", port=port, open_browser=open_browser)
 
@@ -201,15 +193,14 @@ def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> Non
 def _make_config(options: dict[str, Any]) -> CrawlConfig:
     from mkdocs_roaming.cli.session import embeddings_options  # `roaming --help` imports this module
 
+    publish = {name: options[name] for name in ("llms_txt", "overwrite", "descriptions") if name in options}
     return CrawlConfig(
         scope=ScopeConfig(**given_settings(ScopeConfig, options)),
         limits=CrawlLimits(**given_settings(CrawlLimits, options)),
         politeness=Politeness(**given_settings(Politeness, options)),
         discovery=DiscoveryConfig(**given_settings(DiscoveryConfig, options)),
-        options=parse_options(
-            {name: options[name] for name in ("llms_txt", "overwrite", "descriptions")} | {"similar_pages": False}
-        ),
-        embeddings=embeddings_options(options),
+        options=parse_options(publish | {"similar_pages": False}),
+        embeddings=embeddings_options(options) if "search" in options else None,
         **given_settings(CrawlConfig, options),
     )
 

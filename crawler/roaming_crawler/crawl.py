@@ -349,13 +349,9 @@ async def _split_llms_full(session: Session, manifest: Manifest, root: str) -> d
         response = await session.get(urljoin(root, LLMS_FULL), cap=2 * MAX_FULL_BYTES)
     except FetchError:
         return {}
-    texts = {
-        page.path: response.body[page.full : page.full + page.bytes]
-        for page in manifest.pages
-        if page.full is not None and response.ok
-    }
-    pages = (page for page in manifest.pages if page.path in texts)
-    return {page.path: texts[page.path] for page in pages if page.digest == file_digest(texts[page.path])}
+    pages = ((page, page.full) for page in manifest.pages if page.full is not None and response.ok)
+    texts = ((page, response.body[start : start + page.bytes]) for page, start in pages)
+    return {page.path: text for page, text in texts if page.digest == file_digest(text)}
 
 
 async def _fetch_page(session: Session, page: PageEntry, root: str) -> tuple[bytes | None, str]:

@@ -256,11 +256,10 @@ class _LlmsDiscovery:
     def _add_entries(self, index: LlmsIndex) -> None:
         scope = self.discovered.scope
         for entry in index.entries.values():
-            if scope.holds(entry.url) and not scope.contains(entry.url):
-                continue  # excluded by a pattern
+            is_page = is_page_url(entry.url) or entry.url.endswith((".md", ".mdx", ".markdown", ".txt"))
             if not scope.holds(entry.url):
                 self.other_hosts[url_origin(entry.url)] += 1
-            elif is_page_url(entry.url) or entry.url.endswith((".md", ".mdx", ".markdown", ".txt")):
+            elif is_page and scope.contains(entry.url):
                 self.discovered.add(make_page_ref(entry.url, title=entry.title, description=entry.description))
 
     async def _read_llms_full(self) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from mkdocs_roaming.html.titles import title_from_path
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.markdown_source import split_front_matter
 from mkdocs_roaming.sources import decode_text
@@ -242,7 +243,7 @@ class PageFetcher:
         return FetchedPage(
             url=url,
             path=path,
-            title=front_matter.get("title") or parsed.title or parsed.heading or ref.title or _title_from_path(path),
+            title=front_matter.get("title") or parsed.title or parsed.heading or ref.title or title_from_path(path),
             description=front_matter.get("description") or ref.description or parsed.description,
             body=PageBody(parsed.article if text is None else "", text, headings),
             markdown_url=markdown_url,
@@ -313,25 +314,21 @@ class PageFetcher:
                 self._forms += [form] if form not in self._forms else []
                 return markdown
         if self.learning or self._negotiates:
-            response = await self._try_markdown(url, probe=False)
-            if response and "markdown" in response.kind and sniff_kind(response) == "markdown":
-                self._negotiates = True
-                return _Markdown(decode_text(response.body, response.charset), url)
+            markdown = await self._get_markdown(url, kind="markdown")
+            self._negotiates = self._negotiates or markdown is not None
+            return markdown
         return None
 
-    async def _get_markdown(self, url: str, *, probe: bool = False) -> _Markdown | None:
-        """Return the Markdown at a URL, or None for anything else, whatever its declared type."""
-        response = await self._try_markdown(url, probe=probe)
-        if response is None or not response.ok or sniff_kind(response) != "markdown":
+    async def _get_markdown(self, url: str, *, probe: bool = False, kind: str = "") -> _Markdown | None:
+        """Return the Markdown at a URL, or None for anything else. Any declared type will do, except with `kind`."""
+        try:
+            response = await self.session.get(url, ACCEPT_MARKDOWN, probe=probe, allow_redirect=self.scope.holds)
+        except FetchError:
+            return None
+        if not response.ok or kind not in response.kind or sniff_kind(response) != "markdown":
             return None
         text = decode_text(response.body, response.charset)
         return None if _NOT_FOUND_TEXT.match(text) else _Markdown(text, url)
-
-    async def _try_markdown(self, url: str, *, probe: bool) -> Response | None:
-        try:
-            return await self.session.get(url, ACCEPT_MARKDOWN, probe=probe, allow_redirect=self.scope.holds)
-        except FetchError:
-            return None
 
 
 def make_page_ref(url: str, *, title: str = "", description: str = "") -> PageRef:
@@ -372,13 +369,6 @@ def _extract_markdown_links(markdown: _Markdown, page: str) -> tuple[str, ...]:
     found = (link for link in _MARKDOWN_LINK.findall(markdown.text) if not link.startswith("#"))
     links = (canonical_url(link, markdown.url or page) for link in found)
     return tuple(dict.fromkeys(link for link in links if link))
-
-
-def _title_from_path(path: str) -> str:
-    """Return a title for an untitled page, such as `Install it` for `guide/install-it.html`."""
-    last = re.sub(r"\.\w+$", "", path.rstrip("/").rpartition("/")[2])
-    name = " ".join(re.split(r"[-_\s]+", last)).strip()
-    return f"{name[:1].upper()}{name[1:]}" or path or "Home"
 
 
 NOT_FOUND = re.compile(

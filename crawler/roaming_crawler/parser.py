@@ -20,11 +20,12 @@ from mkdocs_roaming.html.document import (
     copy_metadata,
     extract_canonical_url,
     extract_meta,
+    extract_site_name,
+    extract_title,
     find_article,
     find_hidden_texts,
-    find_own_elements,
     parse_document,
-    remove_element,
+    remove_own_elements,
 )
 from mkdocs_roaming.manifest.models import Heading, NavItem, url_to_path
 from mkdocs_roaming.sources import decode_text, site_nav
@@ -95,7 +96,7 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return ParsedPage(skip_reason="an empty page")
     if "data-roaming" in text:
-        _remove_own_elements(tree)
+        remove_own_elements(tree)
     metadata = copy_metadata(tree)
     base = _base_url(metadata, url)
     article = find_article(tree)
@@ -108,12 +109,12 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
     if target := _resolve(find_redirect(text), base):
         links[target] = None
     return ParsedPage(
-        title=" ".join(str(metadata.xpath("string(//head/title)")).split()),
+        title=extract_title(metadata),
         heading=_first_heading(article),
         description=extract_meta(metadata, "description"),
         article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
         language=str(metadata.get("lang") or ""),
-        site_name=" ".join(str(metadata.xpath("string(//meta[@property='og:site_name']/@content)")).split()),
+        site_name=extract_site_name(metadata),
         canonical=_resolve(extract_canonical_url(metadata), base),
         markdown=_extract_markdown_url(metadata, base),
         links=tuple(links),
@@ -125,12 +126,6 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
         hidden=tuple(scan_hidden_texts(find_hidden_texts(article))[:_MAX_HIDDEN]),
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
     )
-
-
-def _remove_own_elements(tree: etree._Element) -> None:
-    for element in find_own_elements(tree):
-        if element.tag != "link":
-            remove_element(element)
 
 
 def _resolve(href: str | None, base: str) -> str:

@@ -370,10 +370,7 @@ def _make_nav(
     navs = {page.path: _resolve_paths(page.parsed.nav, paths) for page in sorted(pages, key=lambda page: page.path)}
     sidebars = list(navs.values()) if any(navs.values()) else [_resolve_paths(nav, paths) for nav in discovered.navs]
     sidebar = site_nav.merge_navs(sidebars, sorted(titles), lambda path: navs.get(path, ()))
-    if len(site_nav.collect_paths(sidebar)) > 1:
-        home = [NavItem(titles[""], "")] if "" in titles and "" not in site_nav.collect_paths(sidebar) else []
-        return (*home, *sidebar), "sidebar"
-    return site_nav.from_folders(titles), "folders"
+    return site_nav.complete_sidebar(sidebar, titles)
 
 
 def _nav_from_llms_txt(

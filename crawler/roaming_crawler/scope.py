@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsp
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import PageName
-from mkdocs_roaming.manifest.models import canonicalize_path, markdown_path, short_markdown_path, url_to_path
+from mkdocs_roaming.manifest.models import canonicalize_path, page_files, url_to_path
 from mkdocs_roaming.publish.selection import Selection
 
 LinkResolver = Callable[[str], str | None]
@@ -180,41 +180,37 @@ def storage_path(path: str) -> str:
         and not _OWN_FILES.match(path)
     ):
         return path
-    digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     safe = [re.sub(r"[^\w.-]+|^\.+|[. ]+$", "-", segment)[:60].strip("-.") or "-" for segment in names[:_MAX_FOLDERS]]
     if safe and _OWN_FILES.match("/".join([*safe, ""])):
         safe[0] = f"page-{safe[0]}"
-    return "/".join([*safe[:-1], f"{safe[-1] if safe else 'page'}~{digest}"]) + ("/" if path.endswith("/") else "")
+    return _append_digest("/".join(safe) or "page", path)
 
 
 def disambiguate_paths(paths: Iterable[str]) -> dict[str, str]:
     """Map each path to one whose files collide with no others, also on case-insensitive file systems."""
-    taken: dict[str, str] = {}
+    files: set[str] = set()
     folders: set[str] = set()
     found: dict[str, str] = {}
     for path in sorted(set(paths), key=lambda path: (path.casefold(), path)):
-        chosen = path
-        if not _is_free(path, taken, folders):
-            digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-            chosen = f"{path.rstrip('/')}~{digest}" + ("/" if path.endswith("/") else "")
-        for file in _page_files(chosen):
-            taken[file] = chosen
-            folders.update(file[:at] for at, char in enumerate(file) if char == "/")
-        found[path] = chosen
+        own, above = _find_files(path)
+        is_free = files.isdisjoint(own | above) and folders.isdisjoint(own)
+        found[path] = path if is_free else _append_digest(path.rstrip("/"), path)
+        own, above = _find_files(found[path])
+        files |= own
+        folders |= above
     return found
 
 
-def _is_free(path: str, taken: dict[str, str], folders: set[str]) -> bool:
-    for file in _page_files(path):
-        parents = (file[:at] for at, char in enumerate(file) if char == "/")
-        if file in taken or file in folders or any(folder in taken for folder in parents):
-            return False
-    return True
+def _append_digest(stem: str, path: str) -> str:
+    """Return the stem of a replacement for a path with the digest of that path."""
+    digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{stem}~{digest}" + ("/" if path.endswith("/") else "")
 
 
-def _page_files(path: str) -> list[str]:
-    files = [markdown_path(path), *([short] if (short := short_markdown_path(path)) else [])]
-    return [unicodedata.normalize("NFC", file.casefold()) for file in files]
+def _find_files(path: str) -> tuple[set[str], set[str]]:
+    """Return the files of a page, and the folders that contain them, without differences in case."""
+    files = {unicodedata.normalize("NFC", name.casefold()) for name in page_files(path)}
+    return files, {file[:at] for file in files for at, char in enumerate(file) if char == "/"}
 
 
 def _is_safe_name(segment: str) -> bool:

@@ -216,9 +216,8 @@ def write_definitions(visitor: Visitor, element: Element, out: list[str]) -> Non
             continue
         visitor.record_anchor(child)
         if child.tag == "dt":
-            visitor.context.nesting += 1
-            text = format_bold(visitor.render_line(child, styles="strong"))
-            visitor.context.nesting -= 1
+            with visitor.within(nesting=visitor.context.nesting + 1):
+                text = format_bold(visitor.render_line(child, styles="strong"))
             if not text:
                 continue
             if after_term:

@@ -46,6 +46,8 @@ _LINE_NUMBERS = frozenset(
 )
 _CLUTTER = frozenset(split_names("button svg style script select summary textarea template noscript img"))
 """Tags inside a code block that are not code."""
+_LINES = ("div", "tr")
+"""Tags inside a code block that are lines of code."""
 _MAX_JOINED = 1_000
 """Inline code of this length is not joined with the next one: the time would be quadratic."""
 
@@ -112,9 +114,7 @@ def write_code_title(visitor: Visitor, element: Element, out: list[str]) -> None
     if not visitor.context.in_code:
         visitor.write_blocks(element, out)
         return
-    pieces: list[str] = []
-    _gather_code(element, visitor.roles, pieces)
-    visitor.context.code_title = " ".join("".join(pieces).split()) or None
+    visitor.context.code_title = " ".join(_gather_code(element, visitor.roles).split()) or None
 
 
 def write_code_table(visitor: Visitor, element: Element, out: list[str]) -> None:
@@ -144,12 +144,7 @@ def format_fence(content: str, language: str, title: str | None = None) -> str:
 
 def extract_code(element: Element, roles: Roles) -> str:
     """Return the code of a `pre` element, without line numbers, buttons and the outer line breaks."""
-    if _has_clutter(element, roles):
-        pieces: list[str] = []
-        _gather_code(element, roles, pieces)
-        text = "".join(pieces)
-    else:
-        text = element_text(element)
+    text = _gather_code(element, roles) if _has_clutter(element, roles) else element_text(element)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text.removeprefix("\n").removesuffix("\n")
@@ -185,33 +180,26 @@ def _is_line_number(classes: str | None) -> bool:
     return bool(classes) and not _LINE_NUMBERS.isdisjoint((classes or "").split())
 
 
-def _gather_code(element: Element, roles: Roles, pieces: list[str], depth: int = 0) -> None:
+def _gather_code(element: Element, roles: Roles, depth: int = 0) -> str:
+    """Return the text of an element without what is not code. Elements that are lines end with a line break."""
     if depth > 100:
-        pieces.append(element_text(element))
-        return
-    pieces.append(element.text or "")
+        return element_text(element)
+    pieces = [element.text or ""]
     for child in element:
-        classes = child.get("class")
-        tag = child.tag
-        if tag == "br":
-            pieces.append("\n")
-        elif not isinstance(tag, str) or tag in _CLUTTER or (tag != "code" and _is_line_number(classes)):
-            pass
-        elif tag in ("div", "tr"):
-            _gather_line(child, roles, pieces, depth + 1)
-            if element.tag == "div" and (child.tail or "").isspace():  # only "pre" and "code" show it
-                continue
-        elif tag not in ("span", "a") or roles[tag, classes] != "skip":
-            _gather_code(child, roles, pieces, depth + 1)
-        pieces.append(child.tail or "")
+        if not _is_clutter(child, roles):
+            code = "\n" if child.tag == "br" else _gather_code(child, roles, depth + 1)
+            pieces += [code, "\n" if child.tag in _LINES and not code.endswith("\n") else ""]
+        if element.tag != "div" or child.tag not in _LINES or not (child.tail or "").isspace():
+            pieces.append(child.tail or "")  # between lines only "pre" and "code" show white space
+    return "".join(pieces)
 
 
-def _gather_line(element: Element, roles: Roles, pieces: list[str], depth: int) -> None:
-    """Gather the code of an element that ends a line."""
-    start = len(pieces)
-    _gather_code(element, roles, pieces, depth)
-    if not "".join(pieces[start:]).endswith("\n"):
-        pieces.append("\n")
+def _is_clutter(element: Element, roles: Roles) -> bool:
+    """Return whether an element in a code block is not code."""
+    tag, classes = element.tag, element.get("class")
+    if not isinstance(tag, str) or tag in _CLUTTER or (tag != "code" and _is_line_number(classes)):
+        return True
+    return tag in ("span", "a") and roles[tag, classes] == "skip"
 
 
 # Animated terminals, as Termynal shows them

@@ -23,9 +23,6 @@ _TOO_MANY_ATTRIBUTES = re.compile(
 )
 """A tag with hundreds of attributes: parsing is slow, because the parser compares each attribute with all others."""
 _WORD = re.compile(r"\w+")
-_SEPARATOR = r" (?:[-|–—·•»]|::) "
-_SITE_NAME_IN_TITLE = re.compile(rf"{_SEPARATOR}(?!.*{_SEPARATOR}).*")
-_NO_TITLE = "<no title>"  # as Sphinx names a page without a heading
 _POST_CONTENT = "article.md-post--excerpt > header.md-post__header + div.md-post__content"
 
 
@@ -176,9 +173,11 @@ def remove_element(element: Element) -> None:
 # Metadata
 
 
-def find_own_elements(tree: Element) -> list[Element]:
-    """Return the elements that an earlier build of this package has added to a page, such as the widget."""
-    return tree.findall(".//*[@data-roaming]")
+def remove_own_elements(tree: Element) -> None:
+    """Remove what an earlier build of this package has added to a page, such as the widget, except its `<link>`s."""
+    for element in tree.findall(".//*[@data-roaming]"):
+        if element.tag != "link":
+            remove_element(element)
 
 
 def copy_metadata(tree: Element) -> Element:
@@ -197,20 +196,14 @@ def copy_metadata(tree: Element) -> Element:
     return page
 
 
-def extract_title(tree: Element, path: str = "") -> str:
-    """Return the title of a page without the name of the site; without a title the name of its file."""
-    title = _SITE_NAME_IN_TITLE.sub("", _extract_string(tree, "//head/title")).strip()
-    if title and title != _NO_TITLE:
-        return title
-    name = path.rstrip("/").rpartition("/")[2].removesuffix(".html")
-    return re.sub(r"[-_]+", " ", name).strip().capitalize() or "Untitled"
+def extract_title(tree: Element) -> str:
+    """Return the whole title of a page, with the name of the site if it has that."""
+    return _extract_string(tree, "//head/title")
 
 
 def extract_site_name(tree: Element) -> str:
-    """Return the name of the site, from the page's metadata or the end of its title."""
-    name = _extract_string(tree, "//meta[@property='og:site_name']/@content")
-    last = re.split(_SEPARATOR, _extract_string(tree, "//head/title"))[-1].strip()
-    return name or re.sub(r"( v?\d[\w.]*)? documentation$", "", last)  # Sphinx appends this by default
+    """Return the name of the site in the metadata of a page, `""` if it has none."""
+    return _extract_string(tree, "//meta[@property='og:site_name']/@content")
 
 
 def extract_canonical_url(tree: Element) -> str:

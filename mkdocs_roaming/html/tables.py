@@ -61,20 +61,13 @@ def write_grid(visitor: Visitor, element: Element, out: list[str]) -> None:
 
 def _split_rows(visitor: Visitor, element: Element) -> tuple[list[Row], list[Row]]:
     """Return the rows of the head, and those of the body and the foot."""
-    head: list[Row] = []
-    body: list[Row] = []
-    foot: list[Row] = []
-    parts = {"thead": head, "tbody": body, "tfoot": foot}
-
-    def cells(row: Element) -> Row:
-        return [cell for cell in row.iterchildren("td", "th") if visitor.role(cell) != "skip"]
-
+    parts: dict[str, list[Row]] = {"thead": [], "tbody": [], "tfoot": []}
     for child in element:
-        if child.tag == "tr":
-            body.append(cells(child))
-        elif child.tag in parts:
-            parts[child.tag].extend(cells(row) for row in child.iterchildren("tr"))
-    head, body = [row for row in head if row], [row for row in body + foot if row]
+        part = parts.get(child.tag, parts["tbody"])
+        for row in [child] if child.tag == "tr" else child.iterchildren("tr"):
+            if cells := [cell for cell in row.iterchildren("td", "th") if visitor.role(cell) != "skip"]:
+                part.append(cells)
+    head, body = parts["thead"], parts["tbody"] + parts["tfoot"]
     if not head and body and all(cell.tag == "th" for cell in body[0]):
         head = [body.pop(0)]
     return head, body

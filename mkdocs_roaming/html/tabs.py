@@ -70,10 +70,9 @@ def _write_panels(visitor: Visitor, tabs: Sequence[tuple[Element, Element]], out
         out.append("---")
         return
     items: list[list[str]] = [[] for _ in tabs]
-    visitor.context.nesting += 1
-    for parts, (label, panel) in zip(items, tabs, strict=True):
-        _write_panel(visitor, label, panel, parts)
-    visitor.context.nesting -= 1
+    with visitor.within(nesting=visitor.context.nesting + 1):
+        for parts, (label, panel) in zip(items, tabs, strict=True):
+            _write_panel(visitor, label, panel, parts)
     if len(items) == 1 and len(items[0]) < 3:  # nothing to choose from: one block below a label
         out.extend(items[0])
         return

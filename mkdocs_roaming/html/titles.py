@@ -1,4 +1,4 @@
-"""The name of a site, which its pages have in their titles."""
+"""Titles of pages, and the name of the site in them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _FEW_TITLES = 3  # too few to tell the name of a site from a title that is the s
 _MIN_SHARE = 0.6
 _SIMILAR = 0.9  # the title of the home page is often the name alone
 _MAX_CHARS = 300
+_NO_TITLE = "<no title>"  # as Sphinx names a page without a heading
 
 
 class CommonPart(NamedTuple):
@@ -32,7 +33,15 @@ class CommonPart(NamedTuple):
 
     def remove_from(self, title: str) -> str:
         """Return a title without the part; empty if it has nothing else."""
-        return title.removeprefix(self.beginning).removesuffix(self.end).strip()
+        own = title.removeprefix(self.beginning).removesuffix(self.end).strip()
+        return own if own != _NO_TITLE else ""
+
+
+def title_from_path(path: str) -> str:
+    """Return a title for an untitled page or folder, such as `Install it` for `guide/install-it.html`."""
+    last = re.sub(r"\.\w+$", "", path).rstrip("/").rpartition("/")[2]
+    name = " ".join(re.split(r"[-_\s]+", last)).strip()
+    return f"{name[:1].upper()}{name[1:]}" or path or "Home"
 
 
 def find_common_part(titles: Iterable[str]) -> CommonPart:

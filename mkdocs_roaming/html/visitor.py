@@ -237,14 +237,8 @@ class Visitor:
 
     def render_line(self, element: Element, *, styles: str = "", line_break: str = " ") -> str:
         """Return the content of an element as one line, for headings, titles and cells."""
-        context = self.context
-        before = context.styles, context.line_break
-        context.line_break = line_break
-        if styles:
-            context.styles |= {styles}
-        text = self.render_inline(element)
-        context.styles, context.line_break = before
-        return strip_breaks(text)
+        with self.within(styles=self.context.styles | set(styles.split()), line_break=line_break):
+            return strip_breaks(self.render_inline(element))
 
     def render_inline(self, element: Element) -> str:
         """Return the content of an element within a line, with the white space around it."""
@@ -255,9 +249,8 @@ class Visitor:
     def render_nested(self, element: Element) -> list[str]:
         """Return the content of an element as the blocks of a container, whose headings are not the page's."""
         parts: list[str] = []
-        self.context.nesting += 1
-        self.write_blocks(element, parts)
-        self.context.nesting -= 1
+        with self.within(nesting=self.context.nesting + 1):
+            self.write_blocks(element, parts)
         return parts
 
     def write_text(self, text: str, pieces: list[str]) -> None:

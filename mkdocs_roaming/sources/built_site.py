@@ -24,20 +24,19 @@ from mkdocs_roaming.html.document import (
     extract_site_name,
     extract_title,
     find_article,
-    find_own_elements,
     find_words,
     parse_document,
-    remove_element,
+    remove_own_elements,
 )
 from mkdocs_roaming.html.final_page import remove_excerpts
 from mkdocs_roaming.html.themes import load_themes
+from mkdocs_roaming.html.titles import find_common_part, title_from_path
 from mkdocs_roaming.html.visitor import Element
 from mkdocs_roaming.manifest.builder import summarize_home
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import (
     Manifest,
-    NavItem,
     Page,
     Site,
     SiteEntry,
@@ -57,7 +56,7 @@ from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
 Warn = Callable[[str], None]
 
 _MAX_SIDEBARS = 20
-"""Number of pages whose sidebars are kept while the site is read."""
+"""Number of pages whose sidebars are read in any case."""
 _SPECIAL_PAGE = re.compile(
     r"(^|/)(404|genindex(-[^/]+)?|py-modindex)(\.html|/)$"  # also in the folders of versions and languages
     r"|^(search|print|print_page)(\.html|/)$"
@@ -124,25 +123,23 @@ class _SiteReader:
         self._left_out: list[LeftOut] = []
         self._sources = options.project.find_sources()
         self._meta: dict[str, Mapping[str, Any]] = {}
+        self._languages: dict[str, str] = {}
+        """The languages of the home page, and of the index pages of top-level folders, by path."""
         self._unplaced: dict[str, tuple[str, bool, str]] = {}
         """Sources whose pages are not found, whether they have `llms: false`, and their text, by the paths that their
         names suggest."""
 
     def read(self, files: list[Path]) -> BuiltSite:
         """Read the pages in some HTML files."""
-        trees, languages = self._read_pages(files)
+        self._read_pages(files)
         self._add_sources()
         self._select_pages()
-        self._drop_other_languages(languages)
+        self._drop_other_languages()
         if not self._pages:
             raise PublishError(
                 f"{self._folder}: no page to publish among {len(files)} HTML files; check --include and --exclude"
             )
-        trees = {path: tree for path, tree in trees.items() if path in self._pages}
-        if not trees:
-            path = next(iter(self._pages))
-            trees[path] = self._parse(path)
-        site = self._make_site(trees)
+        site = self._make_site()
         pages = tuple(self._pages.values())
         if site.nav_source == "config":
             titles = {item.path: item.title for item in site_nav.iter_items(site.nav) if item.path is not None}
@@ -151,34 +148,29 @@ class _SiteReader:
         others = tuple(file for file in files if file not in published)
         return BuiltSite(site, pages, self._files, self._meta, tuple(self._left_out), others)
 
-    def _read_pages(self, files: Iterable[Path]) -> tuple[dict[str, Element], dict[str, str]]:
-        """Read all pages. Return the trees of the home page and of some others, and the languages of folders."""
-        trees: dict[str, Element] = {}
-        languages: dict[str, str] = {}
+    def _read_pages(self, files: Iterable[Path]) -> None:
         for file in files:
-            found = self._read_page(file)
-            if isinstance(found, str):
-                self._left_out.append(LeftOut(self._path(file), found))
-                continue
-            page, tree = found
-            if (first := self._files.get(page.path)) is not None:
+            page = self._read_page(file)
+            if isinstance(page, str):
+                self._left_out.append(LeftOut(self._path(file), page))
+            elif (first := self._files.get(page.path)) is not None:
                 self._left_out.append(LeftOut(page.path, f"same address as {first.relative_to(self._folder)}"))
-                continue
-            self._pages[page.path], self._files[page.path] = page, file
-            if re.fullmatch(r"([^/]+/)?", page.path):
-                languages[page.path] = str(tree.get("lang") or "")
-            if page.path == "" or len(trees) < _MAX_SIDEBARS:
-                trees[page.path] = tree
-        return trees, languages
+            else:
+                self._pages[page.path], self._files[page.path] = page, file
+        self._common = find_common_part(page.title for page in self._pages.values())
+        for path, page in self._pages.items():
+            self._pages[path] = replace(page, title=self._common.remove_from(page.title) or title_from_path(path))
 
-    def _make_site(self, trees: Mapping[str, Element]) -> Site:
-        options, project, head = self._options, self._options.project, _head(trees)
+    def _make_site(self) -> Site:
+        options, project = self._options, self._options.project
+        head = self._parse(min(self._pages, key=bool))  # the home page, or else the first one
         old = self._old.site if self._old else SiteEntry("", "")
         is_derived = self._old is not None and old.description == summarize_home(self._old.pages)
-        nav, nav_source = self._find_nav(trees)
+        nav, nav_source = self._find_nav()
         about = extract_meta(head, "description") if is_derived or not old.description else old.description
+        found = extract_site_name(head) or self._common.name or extract_title(head) or self._url
         return Site(
-            name=options.name or project.name or old.name or extract_site_name(head) or self._url,
+            name=options.name or project.name or old.name or found,
             url=self._url,
             description=options.publish.description or (project.description if project.generator else about),
             language=(head.get("lang") or "en"),
@@ -265,7 +257,7 @@ class _SiteReader:
     def _path(self, file: Path) -> str:
         return canonicalize_path(file.relative_to(self._folder).as_posix())
 
-    def _read_page(self, file: Path) -> tuple[Page, Element] | str:
+    def _read_page(self, file: Path) -> Page | str:
         """Read one HTML file. Return the reason if it is not a page of the site."""
         text, path = decode_text(file.read_bytes()), self._path(file)
         if target := find_redirect(text):
@@ -280,21 +272,22 @@ class _SiteReader:
         except (etree.ParserError, ValueError) as error:
             self._warn(f"{file.relative_to(self._folder)}: {error}; the page is left out")
             return str(error)
-        for element in find_own_elements(tree):
-            remove_element(element)
+        remove_own_elements(tree)
         if is_special(path):
             return "a page that the generator adds"
         canonical = self._find_path(path, tree)
-        if canonical is None:
-            return "its canonical link names another page"
+        return self._make_page(canonical, tree) if canonical is not None else "its canonical link names another page"
+
+    def _make_page(self, path: str, tree: Element) -> Page:
+        if re.fullmatch(r"([^/]+/)?", path):
+            self._languages[path] = tree.get("lang") or ""
         article = find_article(tree, self._themes)
-        page = Page(
-            path=canonical,
-            title=extract_title(tree, canonical),
+        return Page(
+            path=path,
+            title=extract_title(tree),
             article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
             description=extract_meta(tree, "description"),
         )
-        return page, tree
 
     def _find_path(self, path: str, tree: Element) -> str | None:
         """Return the path of a page, as its canonical link spells it; None if the link names another page."""
@@ -341,17 +334,13 @@ class _SiteReader:
             **read_metadata(meta),
         )
 
-    def _drop_other_languages(self, languages: dict[str, str]) -> None:
-        """Drop the pages in folders that are sites in another language than the home page.
-
-        Args:
-            languages: The languages of the home page, and of the index pages of top-level folders, by path.
-        """
-        home = languages.pop("", "").lower()
-        for folder, language in languages.items():
-            names = {language.lower(), language.lower().partition("-")[0]}
-            is_named = folder[:-1].lower().replace("_", "-") in names
-            if not (home and language and is_named) or language.lower() == home:
+    def _drop_other_languages(self) -> None:
+        """Drop the pages in folders that are sites in another language than the home page."""
+        home = self._languages.pop("", "").lower()
+        for folder, language in self._languages.items():
+            tag = language.lower()
+            is_named = folder[:-1].lower().replace("_", "-") in (tag, tag.partition("-")[0])
+            if not (home and tag and is_named) or tag == home:
                 continue
             pages = [path for path in self._pages if path.startswith(folder)]
             self._warn(
@@ -380,7 +369,7 @@ class _SiteReader:
             f"set `site_url` in {project.file or 'roaming.toml'}, or add --url https://…/"
         )
 
-    def _find_nav(self, trees: Mapping[str, Element]) -> tuple[site_nav.Nav, str]:
+    def _find_nav(self) -> tuple[site_nav.Nav, str]:
         """Return the navigation and its source.
 
         An earlier build may have known more than the folder shows now: the navigation of MkDocs.
@@ -391,34 +380,32 @@ class _SiteReader:
             return configured, "config"
         if old and old.nav_source == "mkdocs":
             return site_nav.from_manifest(old), old.nav_source
-        nav = self._read_sidebars(trees)
-        if len(site_nav.collect_paths(nav)) > 1:
-            return nav, "sidebar"
-        return site_nav.from_folders({path: page.title for path, page in self._pages.items()}), "folders"
+        return site_nav.complete_sidebar(self._read_sidebars(), self._titles())
 
     def _read_configured_nav(self) -> site_nav.Nav | None:
         nav = self._options.project.nav
         if nav is None:
             return None
         by_source = {source: path for path, source in self._sources.items()}
-        titles = {path: page.title for path, page in self._pages.items()}
-        return site_nav.from_config(nav, by_source, titles, self._url)
+        return site_nav.from_config(nav, by_source, self._titles(), self._url)
 
-    def _read_sidebars(self, trees: Mapping[str, Element]) -> site_nav.Nav:
-        navs = [self._read_sidebar(path, tree) for path, tree in trees.items()]
+    def _titles(self) -> dict[str, str]:
+        return {path: page.title for path, page in self._pages.items()}
+
+    def _read_sidebars(self) -> site_nav.Nav:
+        navs = [self._read_sidebar(path) for at, path in enumerate(self._pages) if path == "" or at < _MAX_SIDEBARS]
         if text := _read_text(self._folder / "toc.html"):  # the pages of mdBook load their sidebar from here
             navs.append(self._read_sidebar("toc.html", parse_document(text)))
         nav = site_nav.merge_navs(navs, self._pages, self._read_sidebar)
-        nav = site_nav.add_inner_pages(nav, self._read_toctrees)
-        paths = site_nav.collect_paths(nav)
-        is_home_missing = len(paths) > 1 and "" in self._pages and "" not in paths
-        return (NavItem(self._pages[""].title, ""), *nav) if is_home_missing else nav
+        return site_nav.add_inner_pages(nav, self._read_toctrees)
 
     def _make_resolver(self, path: str) -> site_nav.Resolve:
         return site_nav.make_resolver(self._url, path_to_url(self._url, path), self._pages)
 
     def _parse(self, path: str) -> Element:
-        return parse_document(decode_text(self._files[path].read_bytes()))
+        tree = parse_document(decode_text(self._files[path].read_bytes()))
+        remove_own_elements(tree)
+        return tree
 
     def _read_sidebar(self, path: str, tree: Element | None = None) -> site_nav.Nav:
         tree = self._parse(path) if tree is None else tree
@@ -431,11 +418,6 @@ class _SiteReader:
         return site_nav.from_toctrees(lxml_html.fromstring(article), self._make_resolver(path))
 
 
-def _head(trees: Mapping[str, Element]) -> Element:
-    """Return the home page, or the first of the other pages."""
-    return trees[""] if "" in trees else next(iter(trees.values()))
-
-
 def find_site_url(folder: Path) -> str | None:
     """Return the URL of a built site that its home page or its sitemap names; None if neither does."""
     try:
@@ -444,21 +426,16 @@ def find_site_url(folder: Path) -> str | None:
             return re.sub(r"index\.html$", "", canonical).rstrip("/") + "/"
     except (OSError, etree.ParserError, ValueError):
         pass
-    return _find_sitemap_root(_read_text(folder / "sitemap.xml"))
+    # The URL that all others of the sitemap begin with; a sitemap without the home page has none.
+    urls = sorted(unescape(url) for url in _LOCATION.findall(_read_text(folder / "sitemap.xml")))
+    has_home = bool(urls) and urls[0].endswith("/") and all(url.startswith(urls[0]) for url in urls)
+    return urls[0] if has_home else None
 
 
 def _unique(titles: Mapping[str, str]) -> dict[str, str]:
     """Return the path of each title that one path only has."""
     counts = Counter(titles.values())
     return {title: path for path, title in titles.items() if counts[title] == 1}
-
-
-def _find_sitemap_root(sitemap: str) -> str | None:
-    """Return the URL that all others of a sitemap begin with; None if the sitemap does not contain the home page."""
-    urls = sorted(unescape(url) for url in _LOCATION.findall(sitemap))
-    if urls and urls[0].endswith("/") and all(url.startswith(urls[0]) for url in urls):
-        return urls[0]
-    return None
 
 
 def _load_old_manifest(folder: Path) -> Manifest | None:

@@ -361,15 +361,12 @@ def read_source(
             meta = parse_yaml(found[1], name)
         except UsageError as error:
             warn(f"{error}; its front matter is ignored")
-    return meta if isinstance(meta, dict) else {}, expand_snippets(text, snippets)
-
-
-def expand_snippets(text: str, folders: Sequence[Path]) -> str:
-    """Return a text with the files that it includes with pymdownx.snippets, if they are in one of the folders."""
-    return _SNIPPET.sub(lambda found: _read_snippet(found[2], folders) or found[0], text)
+    text = _SNIPPET.sub(lambda found: _read_snippet(found[2], snippets) or found[0], text)
+    return meta if isinstance(meta, dict) else {}, text
 
 
 def _read_snippet(path: str, folders: Sequence[Path]) -> str:
+    """Return the text of a file in one of the folders of pymdownx.snippets, `""` if it is in none of them."""
     for folder in folders:
         file = (folder / path).resolve()
         if file.is_relative_to(folder.resolve()) and file.is_file() and file.stat().st_size < _MAX_SNIPPET:

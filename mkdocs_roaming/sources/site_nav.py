@@ -11,6 +11,7 @@ from urllib.parse import urljoin
 from lxml import etree
 
 from mkdocs_roaming.html.themes import ThemeSet, compile_selector, load_themes
+from mkdocs_roaming.html.titles import title_from_path
 from mkdocs_roaming.html.visitor import Element, has_class
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, NavItem, url_to_path
 from mkdocs_roaming.text.markdown import to_single_line
@@ -112,8 +113,21 @@ def from_sidebar(page: Element, resolve: Resolve, themes: ThemeSet | None = None
 
 def from_toctrees(page: Element, resolve: Resolve) -> Nav:
     """Return the lists of pages in the text of a page, which Sphinx makes from its toctrees."""
-    parts = compile_selector(f".{TOCTREE}")(page)
-    return tuple(_drop_repeated(item for part in parts for item in _read_lists(part, resolve)))
+    return _read_bars(compile_selector(f".{TOCTREE}")(page), resolve)
+
+
+def complete_sidebar(nav: Nav, titles: Mapping[str, str]) -> tuple[Nav, str]:
+    """Return the navigation in sidebars with the home page, or else that of the folders, and the name of its source.
+
+    Args:
+        nav: The navigation in sidebars; it counts if it contains several pages.
+        titles: The titles of the pages by path.
+    """
+    paths = collect_paths(nav)
+    if len(paths) < 2:
+        return from_folders(titles), "folders"
+    home = (NavItem(titles[""], ""),) if "" in titles and "" not in paths else ()
+    return (*home, *nav), "sidebar"
 
 
 def from_folders(titles: Mapping[str, str]) -> Nav:
@@ -427,6 +441,6 @@ def _read_folder(
     for name in sorted(tree):
         folder = f"{parent}{name}"
         own = next((path for path in (f"{folder}/", folder, f"{folder}.html") if path in titles), None)
-        title = titles[own] if own is not None else name.replace("-", " ").replace("_", " ").capitalize()
+        title = titles[own] if own is not None else title_from_path(f"{folder}/")
         children = [item for item in _read_folder(tree[name], f"{folder}/", titles, pages) if item.path != own]
         yield NavItem(title, own, children=tuple(children))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mkdocs_roaming.html.titles import find_common_part
+from mkdocs_roaming.html.titles import find_common_part, title_from_path
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,9 @@ from mkdocs_roaming.html.titles import find_common_part
         (("Rope: Ebb: A Library", "Mast: Ebb: A Library", "Ebb: A Library"), "Ebb: A Library", "Rope"),
         (("Rope — Ebb 1.2 documentation", "Mast — Ebb 1.2 documentation"), "Ebb", "Rope"),
         (("Ebb Docs", "Ebb Docs", "Ebb Docs"), "Ebb Docs", ""),
+        (("<no title> — Ebb 1.2 documentation", "Mast — Ebb 1.2 documentation"), "Ebb", ""),
         (("1 - First | part — Ebb",), "Ebb", "1 - First | part"),
+        (("Tides :: Ebb",), "Ebb", "Tides"),
         (("Read Me · Ebb",), "Ebb", "Read Me"),
         (("Rope - Ebb", "Mast - Ebb", "Keel"), "Ebb", "Rope"),
         (("Rope", "Mast", "Keel"), "", "Rope"),
@@ -31,3 +33,17 @@ def test_name_is_the_part_that_most_titles_have(titles: tuple[str, ...], name: s
     part = find_common_part(titles)
     assert part.name == name
     assert part.remove_from(titles[0] if titles else "") == first
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        ("guide/first-steps.html", "First steps"),
+        ("guide/first_steps/", "First steps"),
+        ("guide/v1.2/", "V1.2"),
+        ("API-keys.php", "API keys"),
+        ("", "Home"),
+    ],
+)
+def test_page_without_title_is_named_by_its_file(path: str, title: str) -> None:
+    assert title_from_path(path) == title

@@ -129,7 +129,8 @@ def test_nav_includes_branches_named_only_by_late_pages(site: Path) -> None:
     pages = {f"a/{at}.html": listed for at in range(40)} | {"z/one.html": listed + own, "z/two.html": listed + own}
     for path, bar in pages.items():
         (site / path).parent.mkdir(exist_ok=True)
-        (site / path).write_text(GUIDE.replace("<body>", f'<body><div class="wy-menu-vertical"><ul>{bar}</ul></div>'))
+        html = GUIDE.replace("<body>", f'<body><div class="wy-menu-vertical"><ul>{bar}</ul></div>')
+        (site / path).write_text(html.replace("<title>Guide", f"<title>{path}"))
     nav = index_to_manifest(site, exclude=("guide/", "deep/*")).nav
     assert [entry.title for entry in nav] == ["Home", *(f"A {at}" for at in range(40)), "Late"]
     assert [child.title for child in nav[-1].children] == ["Z one", "Z two"]
@@ -242,12 +243,12 @@ def test_description_shared_by_pages_is_the_site_description(site: Path) -> None
 
 def test_title_drops_site_name_but_keeps_other_dashes(site: Path) -> None:
     one = (
-        GUIDE.replace("<title>Guide - Docs", "<title>1 - First | part — Docs")
+        GUIDE.replace("<title>Guide - Docs", "<title>1 — First | part - Docs")
         .replace("<h1", "<p")
         .replace("</h1", "</p")
     )
     (site / "deep/one.html").write_text(one)
-    assert index_to_manifest(site).pages[-1].title == "1 - First | part"
+    assert index_to_manifest(site).pages[-1].title == "1 — First | part"
 
 
 def test_only_search_and_index_pages_of_the_generator_are_skipped(site: Path) -> None:
