@@ -98,18 +98,25 @@ def remove_furniture(article: str, furniture: Sequence[str] | None) -> str:
     nodes = [node for unit in found for node in unit.nodes]
     for element, place in nodes:
         setattr(element, place, None)
-    for element, place in nodes:
-        _remove_empty(element if place == "text" else element.getparent(), root)
+    _remove_empty(root, {element if place == "text" else element.getparent() for element, place in nodes})
     return str(lxml_html.tostring(root, encoding="unicode"))
 
 
-def _remove_empty(element: Element | None, root: Element) -> None:
-    """Remove an element without text, or the outermost one around it that has none."""
-    empty = None
-    while element is not None and element is not root and not any(text.strip() for text in element.itertext()):
-        empty, element = element, element.getparent()
-    if empty is not None:
-        remove_element(empty)
+def _remove_empty(root: Element, changed: Set[Element | None]) -> None:
+    """Remove the elements around changed ones that have no text any more."""
+    elements = list(root.iter("*"))
+    full: set[Element | None] = {root}
+    around: set[Element | None] = set()
+    for element in reversed(elements):  # each one after those in it
+        if element in full or (element.text and element.text.strip()):
+            full |= {element, element.getparent()}
+        if element.tail and element.tail.strip():
+            full.add(element.getparent())
+        if element in changed or element in around:
+            around |= {element, element.getparent()}
+    for element in elements:
+        if element in around and element not in full:
+            remove_element(element)
 
 
 def _read_units(root: Element) -> list[_Unit]:
