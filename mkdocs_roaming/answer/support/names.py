@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from mkdocs_roaming.answer.commands import is_local
 from mkdocs_roaming.answer.support.evidence import Evidence, normalize_text
 from mkdocs_roaming.text.tokenizer import SPACELESS, stem
 
@@ -59,7 +60,11 @@ _QUOTED_WORD = re.compile(r"([\"'])([a-z]+)\1\s*,?\s*")
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _TABLE = re.compile(r"\[\[?([\w.-]+)\]\]?")
 _SEPARATED = re.compile(r"[/\\%@=:~.]")
-_HOLE = re.compile(r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-])(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})")
+_HOLE = re.compile(
+    r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-])(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})|(?<=\w[ =@])<[\w-]{1,40}>"
+)
+_ADDRESS = re.compile(r"://|^git@")
+_VERSION = re.compile(r"(?<![a-z0-9])v?([0-9]+(?:\.[0-9]+)+)")
 
 
 _PART = re.compile(
@@ -209,7 +214,13 @@ class NameReader:
         """Return whether the evidence contains a name, or the name means nothing by itself."""
         evidence = self._evidence
         name = name.strip(".,:;!?*^'\"`").removesuffix("()")
-        if len(name) < 2 or _PLACEHOLDER.fullmatch(name) or name.lower() in _SYNTAX or evidence.contains(name):
+        if (
+            len(name) < 2
+            or _PLACEHOLDER.fullmatch(name)
+            or (_ADDRESS.search(name) and is_local(name))
+            or name.lower() in _SYNTAX
+            or evidence.contains(name)
+        ):
             return True
         if "…" in name:
             return all(not part.strip("0123456789/-") or self._is_known(part) for part in name.split("…"))
@@ -224,10 +235,19 @@ class NameReader:
         evidence = self._evidence
         if _AMOUNT.fullmatch(name):
             return re.sub(r"[^\d.]", "", name).strip(".") in evidence.numbers
+        version = _VERSION.search(name)
+        if version and version.start() > 1 and evidence.is_asked(version[1]):
+            before = re.escape(name[: version.start()].rstrip(":@"))
+            other = r"(?:[:@]|(?<!\w)|(?!\w))[\w.-]{0,60}"
+            return evidence.matches(before + other + re.escape(name[version.end() :]))
         if name.startswith(("http://", "https://")):
-            host, *path = name.rstrip("/").split("/")[2:]
+            host, *path = name.rstrip("/").split("/")[2:] or [""]
             is_filled = evidence.contains(host) and all(map(_PLACEHOLDER.fullmatch, path))
-            return is_filled or evidence.contains(name.rstrip("/")) or evidence.is_asked(host.rpartition("@")[2])
+            return (
+                is_filled
+                or evidence.contains(name.rstrip("/"))
+                or evidence.is_asked(host.rpartition("@")[2].removeprefix("www."))
+            )
         others = (name.replace("-", "_"), name.replace("_", "-"), name.strip("_"), name.removeprefix("tool."))
         if any(evidence.contains(other) for other in others):
             return True
