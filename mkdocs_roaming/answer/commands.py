@@ -181,8 +181,8 @@ def _find_sources(code: str) -> Iterator[Target]:
     no_source, stages = _pattern("no_source").match, {match[1].lower() for match in _pattern("stage").finditer(code)}
     for pattern in _read_table()["sources"]:
         for match in _compile(pattern).finditer(code):
-            for word in re.finditer(r"\S+", match["name"]):  # of a list
-                name, start = word[0].strip("\"',[]"), match.start("name")
+            for word in re.finditer(r"[^\s\[\],]+", match["name"]):  # of a list
+                name, start = word[0].strip("\"'"), match.start("name")
                 if not (no_source(name) or name.lower() in stages or _is_in_comment(code, match.start())):
                     key = _make_key(re.sub(r"(?:@\S*|:[\w.-]*)+$", "", name))
                     yield Target(start + word.start(), start + word.end(), key, "source")

@@ -61,7 +61,7 @@ _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _TABLE = re.compile(r"\[\[?([\w.-]+)\]\]?")
 _SEPARATED = re.compile(r"[/\\%@=:~.]")
 _HOLE = re.compile(
-    r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-])(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})|(?<=\w[ =@])<[\w-]{1,40}>"
+    r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-])\{[\w-]{1,40}\}|(?<=\w[_./ =@-])<[\w-]{1,40}>"
 )
 _ADDRESS = re.compile(r"://|^git@")
 _VERSION = re.compile(r"(?<![a-z0-9])v?([0-9]+(?:\.[0-9]+)+)")
@@ -214,13 +214,8 @@ class NameReader:
         """Return whether the evidence contains a name, or the name means nothing by itself."""
         evidence = self._evidence
         name = name.strip(".,:;!?*^'\"`").removesuffix("()")
-        if (
-            len(name) < 2
-            or _PLACEHOLDER.fullmatch(name)
-            or (_ADDRESS.search(name) and is_local(name))
-            or name.lower() in _SYNTAX
-            or evidence.contains(name)
-        ):
+        is_free = _PLACEHOLDER.fullmatch(name) or (_ADDRESS.search(name) and is_local(name))
+        if len(name) < 2 or is_free or name.lower() in _SYNTAX or evidence.contains(name):
             return True
         if "…" in name:
             return all(not part.strip("0123456789/-") or self._is_known(part) for part in name.split("…"))
@@ -243,11 +238,8 @@ class NameReader:
         if name.startswith(("http://", "https://")):
             host, *path = name.rstrip("/").split("/")[2:] or [""]
             is_filled = evidence.contains(host) and all(map(_PLACEHOLDER.fullmatch, path))
-            return (
-                is_filled
-                or evidence.contains(name.rstrip("/"))
-                or evidence.is_asked(host.rpartition("@")[2].removeprefix("www."))
-            )
+            host = host.rpartition("@")[2].removeprefix("www.")
+            return is_filled or evidence.contains(name.rstrip("/")) or evidence.is_asked(host)
         others = (name.replace("-", "_"), name.replace("_", "-"), name.strip("_"), name.removeprefix("tool."))
         if any(evidence.contains(other) for other in others):
             return True
