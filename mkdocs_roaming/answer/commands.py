@@ -29,7 +29,8 @@ class Target(NamedTuple):
         start: Offset of the first character.
         end: Offset behind the last character.
         key: The key to compare.
-        kind: An `address`; a `source` of code (a remote or an image), of which no part may differ; a `script`.
+        kind: An `address`; a `source` of code (a remote or an image), of which no part may differ; a `script`; a
+            `word` that mixes alphabets.
     """
 
     start: int
@@ -94,7 +95,7 @@ def _is_known(target: Target, known: Sequence[frozenset[str]], site: str) -> boo
         return any(name in keys for keys in known for name in names)
 
     key = target.key
-    if has(key) or target.kind == "script":
+    if has(key) or target.kind in ("script", "word"):
         return has(key)
     host, _, path = key.partition("/")
     is_readers = host in known[0] and ("." in host or target.kind == "address")
@@ -116,12 +117,14 @@ def _make_key(address: str) -> str:
     host, _, path = re.sub(r"^([^/:\[]+):(?!\d*(?:/|$))", r"\1/", address).partition("/")
     path = re.sub(r"(?:[:@][\w.^~-]*)?$", "", path.rstrip("/")).removesuffix(".git")
     path = re.sub(r"[0-9]+(?:[.][0-9]+)*", "0", _pattern("capitals").sub("0", path)).lower()
-    key = f"{re.sub(r':[0-9]*$', '', host).lower()}/{path}".rstrip("/")
+    key = f"{re.sub(r'^www[.]|:[0-9]*$', '', host.lower())}/{path}".rstrip("/")
     return re.sub(r"^(?:github\.com|(?:index\.|registry-\d\.)?docker\.io)/(?:library/)?(?=.)", "", key)
 
 
-def _is_local(address: str) -> bool:
-    """Return whether an address has no host, a placeholder for one, or the host is in a private network."""
+def is_local(address: str) -> bool:
+    """Return whether an address has no host, a placeholder for one or for an owner, or is in a private network."""
+    if _pattern("own_repository").match(address):
+        return True
     host = _pattern("schemes").sub("", address[:_MAX_ADDRESS_CHARS])
     host = host.partition("/")[0].partition("?")[0].rpartition("@")[2]
     is_placeholder = re.fullmatch(r":?\d{0,5}", _pattern("placeholder").sub("", host))
@@ -136,7 +139,8 @@ def _find_all(text: str, *, is_code: bool) -> Iterator[Target]:
     places = [at for at in range(len(text)) if at not in noise]
     plain = "".join(text[at] for at in places) if noise else text
     for code, offsets in {text: range(len(text)), plain: places}.items():
-        found = [*_find_addresses(code), *_find_sources(code)] if is_code else []
+        found = [*_find_addresses(code, "url", "host", "ip_address"), *_find_sources(code)] if is_code else []
+        found += _find_mixed(code) if is_code else _find_addresses(code, "piped_host")
         arguments = _find_arguments(code, 0, len(code))
         found += [one for one in arguments if is_code or _pattern("host_in_prose").search(code, one.start, one.end)]
         found = [one._replace(end=one.start + len(code[one.start : one.end].rstrip(_TRAILING))) for one in found]
@@ -147,14 +151,14 @@ def _find_all(text: str, *, is_code: bool) -> Iterator[Target]:
 # Addresses
 
 
-def _find_addresses(code: str) -> Iterator[Target]:
+def _find_addresses(code: str, *names: str) -> Iterator[Target]:
     """Yield URLs, IP addresses, and hosts that have a path, a port, quotation marks or a key that is for hosts."""
-    for name in ("url", "host", "ip_address"):
+    for name in names:
         for match in _pattern(name).finditer(code):
             start, end = match.span("address")
             before = code[max(0, start - _MAX_KEY_CHARS) : max(0, start)]
-            is_used = not _pattern("namespace").search(before) and (name != "host" or _is_used(match, before, code))
-            if is_used and not _is_local(match["address"] or ""):
+            is_used = not _pattern("namespace").search(before) and ("host" not in name or _is_used(match, before, code))
+            if is_used and not is_local(match["address"] or ""):
                 kind = "source" if _pattern("remote_url").search(match["address"]) else "address"
                 yield Target(start, end, _make_key(match["address"]), kind)
 
@@ -177,10 +181,18 @@ def _find_sources(code: str) -> Iterator[Target]:
     no_source, stages = _pattern("no_source").match, {match[1].lower() for match in _pattern("stage").finditer(code)}
     for pattern in _read_table()["sources"]:
         for match in _compile(pattern).finditer(code):
-            name = match["name"].strip("\"',")
-            if not (no_source(name) or name.lower() in stages or _is_in_comment(code, match.start())):
-                key = _make_key(re.sub(r"(?:@\S*|:[\w.-]*)+$", "", name))
-                yield Target(*match.span("name"), key, "source")
+            for word in re.finditer(r"[^\s\[\],]+", match["name"]):  # of a list
+                name, start = word[0].strip("\"'"), match.start("name")
+                if not (no_source(name) or name.lower() in stages or _is_in_comment(code, match.start())):
+                    key = _make_key(re.sub(r"(?:@\S*|:[\w.-]*)+$", "", name))
+                    yield Target(start + word.start(), start + word.end(), key, "source")
+
+
+def _find_mixed(code: str) -> Iterator[Target]:
+    """Yield words in which letters of another alphabet look like Latin ones."""
+    for match in _pattern("mixed").finditer(code):
+        if not _is_in_comment(code, match.start()):
+            yield Target(*match.span(), match[0].lower(), "word")
 
 
 def _find_arguments(code: str, start: int, stop: int) -> Iterator[Target]:
@@ -210,7 +222,7 @@ def _find_arguments(code: str, start: int, stop: int) -> Iterator[Target]:
 
 def _is_host(word: str, command: re.Match[str]) -> bool:
     is_host = _pattern("host_argument").fullmatch(_pattern("placeholder").sub("0", word))
-    return bool(is_host or (command["remote"] and "://" in word)) and not _is_local(word)
+    return bool(is_host or (command["remote"] and "://" in word)) and not is_local(word)
 
 
 def _is_in_comment(code: str, position: int) -> bool:

@@ -284,8 +284,8 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
             `connection`, `format`, `site` or `model`.
         message: Why there is no complete answer, for the reader, if the state is `budget` or `error`.
         retry_after: The pause in seconds that the provider asks for, if any.
-        foreign_addresses: Number of addresses that neither the site nor an opened section contains: those in code, and
-            those of removed links and images.
+        foreign_addresses: Number of addresses that no opened section, question or host of the site has: those in code,
+            and those of removed links and images.
         not_found: Sections to offer if there is no answer and nothing failed.
         cost: The cost; None without prices or counted tokens.
         currency: Currency of the cost.

@@ -412,9 +412,10 @@ def to_single_line(text: str) -> str:
 def remove_invisible(text: str) -> str:
     """Return text without the characters that readers do not see, or that change the order of what they see.
 
-    Tabs and ends of lines stay, and joiners next to a character that is not ASCII: scripts and emoji need them.
+    Tabs and ends of lines stay; Unicode's separators of lines become spaces. Joiners next to a character that is not
+    ASCII stay: scripts and emoji need them.
     """
-    return _JOINERS.sub("", _INVISIBLE.sub("", text))
+    return _JOINERS.sub("", _INVISIBLE.sub("", _SEPARATOR.sub(" ", text)))
 
 
 def escape_markup(text: str) -> str:
@@ -426,10 +427,11 @@ _SPECIAL = re.compile(r"[\\`*\[\]]|(?<![^\W_])_|_(?![^\W_])|<(?=[a-z/!?])|&(?=#?
 _DIRECTION = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 """Embeddings, overrides and isolates, and their ends."""
 _INVISIBLE = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"
-    r"\ufff9-\ufffb\U000e0000-\U000e01ef]"
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f"
+    r"\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e01ef]"
 )
-"""Controls, direction controls, characters without a width, tags, and the variation selectors of rare letters."""
+"""Controls, direction controls, fillers, characters without a width, tags, variation selectors of rare letters."""
+_SEPARATOR = re.compile(r"[\u2028\u2029]")
 _JOINERS = re.compile(
     r"(?<![^\x00-\x7f])[\u200c\u200d]+(?![^\x00-\x7f])|(?<=[\u200c\u200d])[\u200c\u200d]+"
     r"|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]+"

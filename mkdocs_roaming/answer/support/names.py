@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from mkdocs_roaming.answer.commands import is_local
 from mkdocs_roaming.answer.support.evidence import Evidence, normalize_text
 from mkdocs_roaming.text.tokenizer import SPACELESS, stem
 
@@ -59,7 +60,11 @@ _QUOTED_WORD = re.compile(r"([\"'])([a-z]+)\1\s*,?\s*")
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _TABLE = re.compile(r"\[\[?([\w.-]+)\]\]?")
 _SEPARATED = re.compile(r"[/\\%@=:~.]")
-_HOLE = re.compile(r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-])(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})")
+_HOLE = re.compile(
+    r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-])\{[\w-]{1,40}\}|(?<=\w[_./ =@-])<[\w-]{1,40}>"
+)
+_ADDRESS = re.compile(r"://|^(?:git@|www\.)")
+_VERSION = re.compile(r"(?<![a-z0-9])v?([0-9]+(?:\.[0-9]+)+)")
 
 
 _PART = re.compile(
@@ -209,7 +214,7 @@ class NameReader:
         """Return whether the evidence contains a name, or the name means nothing by itself."""
         evidence = self._evidence
         name = name.strip(".,:;!?*^'\"`").removesuffix("()")
-        if len(name) < 2 or _PLACEHOLDER.fullmatch(name) or name.lower() in _SYNTAX or evidence.contains(name):
+        if _is_free(name) or evidence.contains(name):
             return True
         if "…" in name:
             return all(not part.strip("0123456789/-") or self._is_known(part) for part in name.split("…"))
@@ -217,7 +222,7 @@ class NameReader:
         first, _, attribute = name.partition(".")
         if first in evidence.own_names:
             return not attribute or self._is_known(attribute)
-        return len(name) <= _MAX_NAME_CHARS and self._has_known_form(name)
+        return len(name) <= _MAX_NAME_CHARS and (self._has_known_form(name) or self._has_other_version(name))
 
     def _has_known_form(self, name: str) -> bool:
         """Return whether the evidence contains a name in another form, or all of its parts."""
@@ -225,9 +230,10 @@ class NameReader:
         if _AMOUNT.fullmatch(name):
             return re.sub(r"[^\d.]", "", name).strip(".") in evidence.numbers
         if name.startswith(("http://", "https://")):
-            host, *path = name.rstrip("/").split("/")[2:]
+            host, *path = name.rstrip("/").split("/")[2:] or [""]
             is_filled = evidence.contains(host) and all(map(_PLACEHOLDER.fullmatch, path))
-            return is_filled or evidence.contains(name.rstrip("/")) or evidence.is_asked(host.rpartition("@")[2])
+            host = host.rpartition("@")[2].removeprefix("www.")
+            return is_filled or evidence.contains(name.rstrip("/")) or evidence.is_asked(host)
         others = (name.replace("-", "_"), name.replace("_", "-"), name.strip("_"), name.removeprefix("tool."))
         if any(evidence.contains(other) for other in others):
             return True
@@ -238,6 +244,15 @@ class NameReader:
                 evidence.has_word(word) or _PLACEHOLDER.fullmatch(word) for word in words
             )
         return self._fills_placeholder(name) or self._has_known_parts(name)
+
+    def _has_other_version(self, name: str) -> bool:
+        """Return whether a name is a documented one with the version of the question."""
+        version = _VERSION.search(name)
+        if not version or version.start() < 2 or not self._evidence.is_asked(version[1]):
+            return False
+        before, after = name[: version.start()].rstrip(":@"), name[version.end() :]
+        other = r"(?:[:@]|(?<!\w)|(?!\w))[\w.-]{0,60}"
+        return self._evidence.matches(re.escape(before) + other + re.escape(after))
 
     def _fills_placeholder(self, name: str) -> bool:
         """Return whether a name is a documented one in which words of the question replace a part.
@@ -272,6 +287,12 @@ class NameReader:
         return known.issuperset(parts) and all(
             pair in evidence.part_pairs or not free.isdisjoint(pair) for pair in pairwise(parts)
         )
+
+
+def _is_free(name: str) -> bool:
+    """Return whether a name means nothing by itself."""
+    is_common = len(name) < 2 or _PLACEHOLDER.fullmatch(name) or name.lower() in _SYNTAX
+    return bool(is_common or (_ADDRESS.search(name) and is_local(name)))
 
 
 def _blank(match: re.Match[str]) -> str:

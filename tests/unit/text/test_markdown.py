@@ -155,6 +155,8 @@ def test_sub_outside_code_replaces_matches_that_begin_outside() -> None:
         ("\u202eab\u202c\u2066c\u2069\u200e\u200f\u061c", "abc"),
         ("a\u200bb\u2060c\u2064d\ufeffe\u00adf", "abcdef"),
         ("a\U000e0041\U000e007f\U000e0100b", "ab"),
+        ("a\u3164b\uffa0c\u115f\u1160d\u2800e\u034ff\u17b4\u17b5g\U0001d173\U0001d17ah", "abcdefgh"),
+        ("a\u2028b\u2029c", "a b c"),
         ("a\u200cb\u200d c", "ab c"),
         (
             "می\u200cخواهم API\u200cها क्\u200dष 👩\u200d💻 ❤\ufe0f\u200d🔥",
