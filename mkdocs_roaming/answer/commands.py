@@ -139,13 +139,24 @@ def _find_all(text: str, *, is_code: bool) -> Iterator[Target]:
     places = [at for at in range(len(text)) if at not in noise]
     plain = "".join(text[at] for at in places) if noise else text
     for code, offsets in {text: range(len(text)), plain: places}.items():
-        found = [*_find_addresses(code, "url", "host", "ip_address"), *_find_sources(code)] if is_code else []
-        found += _find_mixed(code) if is_code else _find_addresses(code, "piped_host")
-        arguments = _find_arguments(code, 0, len(code))
-        found += [one for one in arguments if is_code or _pattern("host_in_prose").search(code, one.start, one.end)]
+        found = [*(_find_in_code(code) if is_code else _find_in_prose(code))]
         found = [one._replace(end=one.start + len(code[one.start : one.end].rstrip(_TRAILING))) for one in found]
         for one in (*found, *_find_scripts(code, sorted(found), is_code=is_code)):
             yield one._replace(start=offsets[one.start], end=offsets[one.end - 1] + 1)
+
+
+def _find_in_code(code: str) -> Iterator[Target]:
+    yield from _find_addresses(code, "url", "host", "ip_address")
+    yield from _find_sources(code)
+    yield from _find_mixed(code)
+    yield from _find_arguments(code, 0, len(code))
+
+
+def _find_in_prose(prose: str) -> Iterator[Target]:
+    yield from _find_addresses(prose, "piped_host")
+    for one in _find_arguments(prose, 0, len(prose)):
+        if _pattern("host_in_prose").search(prose, one.start, one.end):
+            yield one
 
 
 # Addresses

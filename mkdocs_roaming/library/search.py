@@ -245,10 +245,9 @@ class Search:
         if self._get_relevance().find_language(question[:MAX_QUERY_CHARS]) is not None:
             words = [word for word in words if is_code_name(word.text)]
         names = [parse_phrase(name, self._language) for name in _find_names(question, self._language)]
-        missing = [word for word in (*names, *words) if not self._occurs(word)]
+        missing = [word for word in (*names, *words) if not (self._occurs(word) or self._has_stem(word.text))]
         inside = {part for name in names if name in missing for part in name.text.split()}
-        found = (word for word in missing if word.text not in inside and not self._has_stem(word.text))
-        return _shorten(word.text.removesuffix("'s") for word in found)
+        return _shorten(word.text.removesuffix("'s") for word in missing if word.text not in inside)
 
     def _has_stem(self, name: str) -> bool:
         """Return whether a name is a value or a domain of a word that a section contains, as in `playlist:foo`."""

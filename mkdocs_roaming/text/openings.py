@@ -234,11 +234,7 @@ class _Chooser:
         described = _drop_facts(items) if is_labelled else items
         if not described or _SKIPPED_LABEL.match(label):
             return
-        # A table of contents, tabs, or the classes that one inherits from.
-        links = all(
-            _LINK_ITEM.match(text) or (below and _BOLD.fullmatch(text)) or _DOTTED.fullmatch(text)
-            for text, below in items
-        )
+        links = all(_is_label(text, below) for text, below in items)
         rank = _Rank.LIST if is_labelled and (lead or links) else _Rank.PROSE
         names = _item_names(items, described, lead)
         self._add(_Rank.FIELDS if _FIELD_LABEL.match(label) else rank, join_names(names, lead))
@@ -489,6 +485,12 @@ _REFERENCE = re.compile(
     r"|continue (?:reading|to|with)|head over)\b",
     re.IGNORECASE,
 )
+
+
+def _is_label(item: str, below: Sequence[str]) -> bool:
+    """Return whether a list item is a link, the title of what is below it, or a class that one inherits from."""
+    is_title = bool(below) and _BOLD.fullmatch(item) is not None
+    return is_title or _LINK_ITEM.match(item) is not None or _DOTTED.fullmatch(item) is not None
 
 
 def _is_noise(text: str) -> bool:
