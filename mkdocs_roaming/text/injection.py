@@ -31,7 +31,7 @@ _THRESHOLD = 3
 _HIDDEN_THRESHOLD = 2
 """Sums of weights from which a passage is reported, and one that readers do not see."""
 _MAX_HINTS = 2
-_MAX_MENTIONS = 5
+_MAX_MENTIONS = 3
 """Number of words for models on a page that is about something else."""
 _MAX_QUOTE = 80
 _MAX_PASSAGE = 320
