@@ -305,7 +305,7 @@ def _add_up(passage: _Passage, found: Sequence[tuple[Signal, int]]) -> InjectedT
     if weight < (_HIDDEN_THRESHOLD if passage.is_hidden else _THRESHOLD):
         return None
     names = {signal.name for signal, _ in found}
-    if names <= {"address", "duty of a model"} and _READING_ADVICE.search(text):
+    if names <= {"address", "duty of a model", "duty of a reader"} and _READING_ADVICE.search(text):
         return None
     is_leak = "leak" in names or ("secret" in names and "sending" in {hint.name for hint in hints})
     severities = [one.severity for one in (*hints, *(signal for signal, _ in found))]
