@@ -31,6 +31,8 @@ _THRESHOLD = 3
 _HIDDEN_THRESHOLD = 2
 """Sums of weights from which a passage is reported, and one that readers do not see."""
 _MAX_HINTS = 2
+_MAX_MENTIONS = 3
+"""Number of words for models on a page that is about something else."""
 _MAX_QUOTE = 80
 _MAX_PASSAGE = 320
 _MAX_HIDDEN = 2_000
@@ -49,6 +51,7 @@ class Signal(msgspec.Struct, frozen=True):
 
     For speed they are only searched where one of the `words` is in the lower-cased text, if there are any. A word that
     begins with a space begins a word of the text. Code is full of prompts: only signals with `code` are searched there.
+    Pages about models say what models should do: signals that are `off_topic` are only searched on other pages.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Signal(msgspec.Struct, frozen=True):
     words: tuple[str, ...] = ()
     severity: Severity = "low"
     code: bool = False
+    off_topic: bool = False
 
 
 class InjectionWords(msgspec.Struct, frozen=True):
@@ -64,6 +68,7 @@ class InjectionWords(msgspec.Struct, frozen=True):
 
     Attributes:
         topics: Patterns of texts about prompt injection.
+        models: Words for models, which pages about models repeat.
         instructions: What is an instruction in any context.
         names: Patterns by the names that other patterns contain, such as <ai>.
         signals: What suggests an instruction.
@@ -71,6 +76,7 @@ class InjectionWords(msgspec.Struct, frozen=True):
     """
 
     topics: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
     instructions: tuple[InstructionPattern, ...] = ()
     names: Mapping[str, str] = {}
     signals: tuple[Signal, ...] = ()
@@ -246,7 +252,9 @@ class _Patterns:
 def _select_patterns(text: str) -> _Patterns:
     """Return the patterns that a text can match. Few words are on a page, and all patterns have many."""
     folded = _fold(text)
-    vocabulary = f" {' '.join(dict.fromkeys(folded.spaced.split()))} "  # a text repeats most of its words
+    counts = Counter(folded.spaced.split())
+    vocabulary = f" {' '.join(counts)} "  # a text repeats most of its words
+    is_about_models = sum(counts[word] for words in _words() for word in words.models) > _MAX_MENTIONS
     present = {
         word for word in _pattern_words() if (word in vocabulary if word.strip().isalnum() else folded.has(word))
     }
@@ -258,7 +266,7 @@ def _select_patterns(text: str) -> _Patterns:
     signals = (
         (signal, words, pattern)
         for signal, pattern in _signals()
-        if (words := [word for word in signal.words if word in present])
+        if not (signal.off_topic and is_about_models) and (words := [word for word in signal.words if word in present])
     )
     return _Patterns(tuple(instructions), tuple(signals))
 
@@ -297,7 +305,7 @@ def _add_up(passage: _Passage, found: Sequence[tuple[Signal, int]]) -> InjectedT
     if weight < (_HIDDEN_THRESHOLD if passage.is_hidden else _THRESHOLD):
         return None
     names = {signal.name for signal, _ in found}
-    if names <= {"address", "duty of a model"} and _READING_ADVICE.search(text):
+    if names <= {"address", "duty of a model", "duty of a reader"} and _READING_ADVICE.search(text):
         return None
     is_leak = "leak" in names or ("secret" in names and "sending" in {hint.name for hint in hints})
     severities = [one.severity for one in (*hints, *(signal for signal, _ in found))]
