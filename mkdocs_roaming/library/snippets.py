@@ -135,7 +135,8 @@ def _repeat_opening(before: str, part: str) -> str:
     if fence := find_open_fence(before)[0]:
         return f"{fence}{GAP}\n"
     if part.startswith(" "):
-        return "".join(f"{item} {GAP}\n" for item in _find_items_around(before, part))
+        items = (truncate_at_word(item, SNIPPET_CHARS).removesuffix(GAP) for item in _find_items_around(before, part))
+        return "".join(f"{item.rstrip()} {GAP}\n" for item in items)
     table = before[before.rfind("\n\n") + 1 :].lstrip("\n").split("\n")
     is_row = part.startswith("|") and len(table) > 2 and TABLE_RULE.match(table[1])
     return f"{table[0]}\n{table[1]}\n| {GAP} |\n" if is_row else ""
