@@ -299,16 +299,15 @@ def _make_outputs(pages: Sequence[FetchedPage], site_url: str, common: CommonPar
     descriptions = Counter(page.description for page in pages)
     descriptions.update(page.parsed.description for page in pages if page.path == "")
     paths = disambiguate_paths(storage_path(page.path) for page in pages)
-    titles = {page.key: page.title for page in pages}
-    titles |= {page.key: common.remove_from(page.title) for page in pages if page.title == page.parsed.title}
-    counts = Counter(titles.values())
+    titles = _make_titles(pages, common)
     outputs = {}
     for page in sorted(pages, key=lambda page: page.path):
         path, title = paths[storage_path(page.path)], titles[page.key]
+        is_own = descriptions[page.description] == 1 and page.description != page.parsed.title
         outputs[page.key] = Page(
             path=path,
-            title=(page.parsed.heading if counts[title] > 1 or not title else "") or title or page.title,
-            description=page.description if descriptions[page.description] == 1 else "",
+            title=title,
+            description=page.description if is_own else "",
             url=page.url if page.url != path_to_url(site_url, path) else None,
         )
     return outputs
@@ -322,6 +321,15 @@ def convert_safely(convert: Callable[[Page], ConvertedPage | str], page: Page) -
         raise
     except Exception as error:
         return describe_failure("converted", error)
+
+
+def _make_titles(pages: Sequence[FetchedPage], common: CommonPart) -> dict[str, str]:
+    """Return the titles of pages by key: without what most have in common, and headings in place of repeated ones."""
+    titles = {page.key: page.title for page in pages}
+    titles |= {page.key: common.remove_from(page.title) for page in pages if page.title == page.parsed.title}
+    counts = Counter(titles.values())
+    replaced = {page.key: page.parsed.heading for page in pages if counts[titles[page.key]] > 1 or not titles[page.key]}
+    return {page.key: replaced.get(page.key) or titles[page.key] or page.title for page in pages}
 
 
 def _with_body(page: Page, body: PageBody, furniture: Sequence[str] | None) -> Page:

@@ -429,7 +429,8 @@ _DATE = (
 _VERSION = r"""(?:new|added|changed|deprecated|removed|introduced|modified|updated|available)
     \s(?:in|since|as\sof|from)\s(?:[a-z]+\s)?v?\d[\w.+-]*"""
 _VERSION_NOTE = re.compile(rf"\A{_VERSION}\s*[:,]\s*\S+\s\S+\s\S.*", re.VERBOSE | re.IGNORECASE)
-_DOTTED = re.compile(r"(?:[-*+] )?\w+(?:\.\w+)+")
+_DOTTED = re.compile(r"\w+(?:\.\w+)+")
+_NESTED_MARKERS = re.compile(r"\A(?:[-*+] )+")
 _NOISE = re.compile(
     rf"""
     bases:\s | declaration:\ package:\s
@@ -489,6 +490,7 @@ _REFERENCE = re.compile(
 
 def _is_label(item: str, below: Sequence[str]) -> bool:
     """Return whether a list item is a link, the title of what is below it, or a class that one inherits from."""
+    item = _NESTED_MARKERS.sub("", item)
     is_title = bool(below) and _BOLD.fullmatch(item) is not None
     return is_title or _LINK_ITEM.match(item) is not None or _DOTTED.fullmatch(item) is not None
 

@@ -65,6 +65,11 @@ def test_opening_of_page_with_subsections_says_what_it_is_for(text: str, expecte
     assert make_opening(text, subsections=2) == expected
 
 
+def test_list_of_classes_that_one_inherits_from_is_no_opening() -> None:
+    text = "- boat.Object\n- - [boat.Rope](rope.md)\n  - - boat.Shroud\n\n---\n\nThe shroud holds the mast.\n"
+    assert make_opening(text) == "The shroud holds the mast."
+
+
 def test_column_of_kinds_is_no_opening() -> None:
     rows = "".join(f"| {kind} | pump_{at} |\n" for at, kind in enumerate(("gauge", "counter", "gauge", "gauge")))
     assert make_opening(f"| Kind | Name |\n| - | - |\n{rows}") == ""
