@@ -68,7 +68,7 @@ def test_citation_leads_to_its_passage_beside_the_conversation(page: Page, home:
     docked = page.locator("body > roaming-ask dialog")
     docked.locator("article").wait_for()
     assert "roaming init" in docked.inner_text()
-    assert page.evaluate("CSS.highlights.size") > 0
+    page.wait_for_function("CSS.highlights.size > 0")
 
 
 def test_other_question_gets_sections_and_a_way_back(page: Page, home: str) -> None:
