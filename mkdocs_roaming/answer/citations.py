@@ -177,7 +177,7 @@ class AnswerText:
         self.statements += statements
 
     def release(self, text: str, *cited: str) -> Iterator[Event]:
-        """Release a text with its citations, whoever wrote it; yield the events."""
+        """Release a text with its citations; yield the events."""
         yield TextReleased(f"\n\n{text}" if self.released else text)
         self.released.append(text)
         if cited:

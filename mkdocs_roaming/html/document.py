@@ -94,7 +94,7 @@ def find_article(page: str | Element, themes: ThemeSet | None = None) -> Element
 
 
 def _assign_roles(article: Element, parts: Mapping[Role, str]) -> None:
-    """Give elements their roles that only CSS selectors can find."""
+    """Mark elements with the roles that the CSS selectors of a theme give them."""
     for role, selector in parts.items():
         for element in compile_selector(selector)(article):
             element.set("class", f"{element.get('class', '')} {name_class(role)}".strip())
