@@ -38,27 +38,19 @@ _MAX_PASSAGE = 320
 _MAX_HIDDEN = 2_000
 
 
-class InstructionPattern(msgspec.Struct, frozen=True):
-    """A pattern of instructions to a model, searched where each group of `requires` has a word in the text."""
-
-    requires: tuple[tuple[str, ...], ...]
-    pattern: str
-    severity: Severity = "high"
-
-
 class Signal(msgspec.Struct, frozen=True):
-    """Patterns that suggest an instruction to a model; the weights of several signals add up.
+    """Patterns of an instruction to a model, or of what suggests one; the weights of several signals add up.
 
-    For speed they are only searched where one of the `words` is in the lower-cased text, if there are any. A word that
+    For speed they are only searched where each group of `words` has one that is in the lower-cased text. A word that
     begins with a space begins a word of the text. Code is full of prompts: only signals with `code` are searched there.
     Pages about models say what models should do: signals that are `off_topic` are only searched on other pages.
     """
 
-    name: str
     patterns: tuple[str, ...]
+    name: str = ""
     weight: int = 1
-    words: tuple[str, ...] = ()
-    severity: Severity = "low"
+    words: tuple[tuple[str, ...], ...] = ()
+    severity: Severity = "high"
     code: bool = False
     off_topic: bool = False
 
@@ -69,7 +61,7 @@ class InjectionWords(msgspec.Struct, frozen=True):
     Attributes:
         topics: Patterns of texts about prompt injection.
         models: Words for models, which pages about models repeat.
-        instructions: What is an instruction in any context.
+        instructions: What is an instruction in any context; weights do not count.
         names: Patterns by the names that other patterns contain, such as <ai>.
         signals: What suggests an instruction.
         hints: What counts only next to signals.
@@ -77,7 +69,7 @@ class InjectionWords(msgspec.Struct, frozen=True):
 
     topics: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
-    instructions: tuple[InstructionPattern, ...] = ()
+    instructions: tuple[Signal, ...] = ()
     names: Mapping[str, str] = {}
     signals: tuple[Signal, ...] = ()
     hints: tuple[Signal, ...] = ()
@@ -235,18 +227,26 @@ class _Folded:
         """Return whether a word is in the text; one that begins with a space begins a word of the text."""
         return word in (self.spaced if word[0] == " " else self.lowered)
 
+    def has_all(self, groups: Iterable[Iterable[str]]) -> bool:
+        """Return whether a word of each group is in the text."""
+        return all(any(map(self.has, group)) for group in groups)
+
 
 def _fold(text: str) -> _Folded:
     lowered = f" {' '.join(text.lower().split())} "
     return _Folded(lowered, f" {' '.join(lowered.translate(_PUNCTUATION).split())} ")
 
 
+_Selected = tuple[Signal, Sequence[Sequence[str]], re.Pattern[str]]
+"""A signal, those of its words that are in a text, and its pattern."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Patterns:
-    """The patterns that a text can match, each with those of its words that are in the text."""
+    """The patterns that a text can match."""
 
-    instructions: tuple[tuple[InstructionPattern, Sequence[Sequence[str]], re.Pattern[str]], ...]
-    signals: tuple[tuple[Signal, Sequence[str], re.Pattern[str]], ...]
+    instructions: Sequence[_Selected]
+    signals: Sequence[_Selected]
 
 
 def _select_patterns(text: str) -> _Patterns:
@@ -258,28 +258,25 @@ def _select_patterns(text: str) -> _Patterns:
     present = {
         word for word in _pattern_words() if (word in vocabulary if word.strip().isalnum() else folded.has(word))
     }
-    instructions = (
-        (one, groups, pattern)
-        for one, pattern in _instructions()
-        if all(groups := [[word for word in group if word in present] for group in one.requires])
-    )
-    signals = (
-        (signal, words, pattern)
-        for signal, pattern in _signals()
-        if not (signal.off_topic and is_about_models) and (words := [word for word in signal.words if word in present])
-    )
-    return _Patterns(tuple(instructions), tuple(signals))
+
+    def select(kind: _SignalKind) -> list[_Selected]:
+        return [
+            (signal, groups, pattern)
+            for signal, pattern in _signals(kind)
+            if not (signal.off_topic and is_about_models)
+            and all(groups := [[word for word in group if word in present] for group in signal.words])
+        ]
+
+    return _Patterns(select("instructions"), select("signals"))
 
 
 def _match_instructions(
-    text: str,
-    folded: _Folded,
-    instructions: Iterable[tuple[InstructionPattern, Sequence[Sequence[str]], re.Pattern[str]]],
+    text: str, folded: _Folded, instructions: Iterable[_Selected]
 ) -> list[tuple[re.Match[str], Severity]]:
     matches = [
         (match, one.severity)
         for one, groups, pattern in instructions
-        if all(any(map(folded.has, group)) for group in groups)
+        if folded.has_all(groups)
         for match in pattern.finditer(text)
     ]
     return sorted(matches, key=lambda found: found[0].start())
@@ -320,17 +317,15 @@ def _describe(passage: _Passage, kind: Kind, start: int, severities: Container[S
 
 
 def _find_hints(text: str) -> list[Signal]:
-    return [hint for hint, pattern in _hints() if pattern.search(text)]
+    return [hint for hint, pattern in _signals("hints") if pattern.search(text)]
 
 
-def _find_signals(
-    text: str, folded: _Folded, signals: Iterable[tuple[Signal, Sequence[str], re.Pattern[str]]]
-) -> list[tuple[Signal, int]]:
+def _find_signals(text: str, folded: _Folded, signals: Iterable[_Selected]) -> list[tuple[Signal, int]]:
     """Return the signals in a passage with their offsets."""
     return [
         (signal, hit.start())
-        for signal, words, pattern in signals
-        if any(map(folded.has, words)) and (hit := pattern.search(text)) and not is_reported_speech(text, hit)
+        for signal, groups, pattern in signals
+        if folded.has_all(groups) and (hit := pattern.search(text)) and not is_reported_speech(text, hit)
     ]
 
 
@@ -339,23 +334,12 @@ def _words() -> tuple[InjectionWords, ...]:
     return tuple(load_table(code, "injection", InjectionWords) or InjectionWords() for code in available_languages())
 
 
-@cache
-def _instructions() -> tuple[tuple[InstructionPattern, re.Pattern[str]], ...]:
-    return tuple(
-        (one, re.compile(one.pattern.replace("<model>", _MODEL), re.IGNORECASE))
-        for words in _words()
-        for one in words.instructions
-    )
+_SignalKind = Literal["instructions", "signals", "hints"]
 
 
 @cache
-def _signals() -> tuple[tuple[Signal, re.Pattern[str]], ...]:
-    return tuple((one, _compile(one.patterns, words.names)) for words in _words() for one in words.signals)
-
-
-@cache
-def _hints() -> tuple[tuple[Signal, re.Pattern[str]], ...]:
-    return tuple((one, _compile(one.patterns, words.names)) for words in _words() for one in words.hints)
+def _signals(kind: _SignalKind) -> tuple[tuple[Signal, re.Pattern[str]], ...]:
+    return tuple((one, _compile(one.patterns, words.names)) for words in _words() for one in getattr(words, kind))
 
 
 def _compile(patterns: Iterable[str], names: Mapping[str, str]) -> re.Pattern[str]:
@@ -365,8 +349,8 @@ def _compile(patterns: Iterable[str], names: Mapping[str, str]) -> re.Pattern[st
 
 @cache
 def _pattern_words() -> frozenset[str]:
-    instructions = (word for one, _ in _instructions() for group in one.requires for word in group)
-    return frozenset((*instructions, *(word for signal, _ in _signals() for word in signal.words)))
+    signals = (*_signals("instructions"), *_signals("signals"))
+    return frozenset(word for signal, _ in signals for group in signal.words for word in group)
 
 
 @cache
@@ -395,7 +379,6 @@ _LOOKALIKES = str.maketrans(
     "aeopcxyijsABEKMHOPCTXIoaeiABEHIKMNOPTX",
 )
 _READING_ADVICE = re.compile(r"\bllms(?:-full)?\.txt|\bMarkdown\b", re.IGNORECASE)
-_MODEL = r"(?:(?:AI\s+)?(?:large\s+)?language\s+model|AI\s+(?:assistant|agent|model|crawler)|AI|LLM|chat\s*bot)"
 _REPORTING_VERB = re.compile(
     r"\b(?:mak(?:e|es|ing)|lets?|letting)\s+(?:(?!you\b|sure\b)\w+\s+){1,3}\Z"
     r"|(?<!\bare )\b(?:instruct|tell|ask|order|trick|caus|command|convinc|attempt|try|tri|us|fool|forc|get|design)\w*"
