@@ -211,9 +211,9 @@ def _show_progress(as_json: bool) -> Iterator[EventHandler]:
     if as_json:
         yield print_event_as_json
         return
-    progress = CrawlProgress(bar=sys.stderr.isatty(), last_shown=time.monotonic())
+    progress = CrawlProgress(bar=sys.stderr.isatty())
     done = threading.Event()
-    clock = threading.Thread(target=progress.run, args=(done,), daemon=True)  # also shows steps without events
+    clock = threading.Thread(target=progress.run, args=(done,), daemon=True)
     clock.start()
     try:
         yield progress.on_event
@@ -228,7 +228,6 @@ class CrawlProgress:
     """Progress on standard error: a bar, redrawn a few times a second, or a line every five seconds."""
 
     bar: bool
-    last_shown: float
     pages: int = 0
     skipped: int = 0
     known: int = 0
@@ -237,16 +236,12 @@ class CrawlProgress:
     started: float = field(default_factory=time.monotonic)
 
     def run(self, done: threading.Event) -> None:
-        """Show the numbers and the time at least every five seconds, until `done` is set."""
-        while not done.wait(_LINE_INTERVAL / 5):
-            now = time.monotonic()
-            if now - self.last_shown >= _LINE_INTERVAL * 0.8:
-                self.last_shown = now
-                self._show(f", {now - self.started:.0f} s")
+        """Show the numbers and the time at intervals, also during steps without events, until `done` is set."""
+        while not done.wait(_BAR_INTERVAL if self.bar else _LINE_INTERVAL):
+            self.show()
 
     def on_event(self, name: str, data: dict[str, Any]) -> None:
-        """Update the numbers, and show them if it is time."""
-        now = time.monotonic()
+        """Update the numbers."""
         if name == "wait":
             seconds = data["seconds"]
             self.waiting = f", waits {seconds:.0f} s for {data['host']}" if seconds >= 1.5 else ""
@@ -256,23 +251,17 @@ class CrawlProgress:
             self.known = max(self.known, data.get("known", data.get("pages", 0)), self.pages + self.skipped)
         elif name == "publish":
             self.waiting = ", publishing"
-        else:
-            return
-        long_wait = self.waiting and name == "wait"
-        interval = (0.0 if long_wait else _BAR_INTERVAL) if self.bar else _LINE_INTERVAL
-        if now - self.last_shown >= interval:
-            self.last_shown = now
-            self._show()
 
     def clear(self) -> None:
         """Remove the bar."""
         if self.width:
             click.echo("\r" + " " * self.width + "\r", err=True, nl=False)
 
-    def _show(self, seconds: str = "") -> None:
-        done = self.pages + self.skipped
+    def show(self) -> None:
+        """Show the numbers and the time."""
+        done, seconds = self.pages + self.skipped, time.monotonic() - self.started
         skipped = f", {self.skipped} skipped" if self.skipped else ""
-        line = sanitize(f"{done} of {self.known} pages{skipped}{self.waiting}{seconds}")
+        line = sanitize(f"{done} of {self.known} pages{skipped}{self.waiting}, {seconds:.0f} s")
         if not self.bar:
             click.echo(f"Crawling: {line}", err=True)
             return
