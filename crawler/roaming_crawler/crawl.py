@@ -35,7 +35,7 @@ from roaming_crawler.editions import (
 )
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
 from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_folder_site
-from roaming_crawler.flags import flag_manifest, skip_flagged
+from roaming_crawler.flags import flag_manifest, select_flagged
 from roaming_crawler.frontier import visit_pages
 from roaming_crawler.page import PageBody, SkippedPage
 from roaming_crawler.parser import parse_page
@@ -273,8 +273,9 @@ async def _mirror_site(
         manifest, counts = describe_manifest(manifest, descriptions)
         notes.append(str(counts))
     manifest, flagged = flag_manifest(manifest, texts)
-    if config.skip_flagged:
-        skipped += skip_flagged(flagged, lambda path: texts.pop(path, None), config.skip_flagged)
+    unwanted = select_flagged(flagged, config.skip_flagged)
+    texts = {path: text for path, text in texts.items() if path not in unwanted}
+    skipped += unwanted.values()
     old, rollback = read_published_pages(folder), Rollback(folder, session.state.path)
     digests = {page.path: page.digest for page in manifest.pages}
     rollback.save(old, digests)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -79,14 +79,10 @@ def flag_manifest(manifest: Manifest, texts: Mapping[str, bytes]) -> tuple[Manif
     return structs.replace(manifest, pages=tuple(map(mark, manifest.pages))), flagged
 
 
-def skip_flagged(
-    flagged: Iterable[FlaggedText], drop: Callable[[str], object], which: Literal["high"] | bool = True
-) -> list[SkippedPage]:
-    """Drop the pages of findings by their paths, and return them with the first reason."""
-    first = {one.path: one for one in reversed(list(flagged)) if which in (True, one.severity)}.values()
-    for one in first:
-        drop(one.path)
-    return [SkippedPage(one.url, f"flagged: {_FLAG_DESCRIPTIONS[one.kind]}") for one in first]
+def select_flagged(flagged: Sequence[FlaggedText], which: Literal["high"] | bool) -> dict[str, SkippedPage]:
+    """Return the pages that the option `skip_flagged` leaves out, with the first reason, by path."""
+    chosen = [one for one in reversed(flagged) if which in (True, one.severity)]
+    return {one.path: SkippedPage(one.url, f"flagged: {_FLAG_DESCRIPTIONS[one.kind]}") for one in chosen}
 
 
 def _scan_page(markdown: str, descriptions: Iterable[str], hidden: Iterable[InjectedText]) -> list[InjectedText]:

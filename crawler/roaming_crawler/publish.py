@@ -38,7 +38,7 @@ from roaming_crawler.config import CrawlConfig
 from roaming_crawler.contents import Coverage, measure_coverage
 from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.editions import OtherEdition
-from roaming_crawler.flags import FlaggedText, flag_pages, skip_flagged
+from roaming_crawler.flags import FlaggedText, flag_pages, select_flagged
 from roaming_crawler.llms import LlmsIndex
 from roaming_crawler.page import FetchedPage, PageBody, SkippedPage, make_page_ref
 from roaming_crawler.parser import ParsedPage, describe_failure
@@ -144,7 +144,9 @@ def publish_crawl(
         if not batch.pages:
             raise _make_no_pages_error(discovered.scope.url, skipped[-1:])
         flagged = flag_pages(batch, {outputs[page.key].path: page.parsed.hidden for page in pages})
-        skipped = [*skipped, *_skip_flagged(batch, flagged, config, discovered.scope.url)]
+        unwanted = select_flagged(flagged, config.skip_flagged)
+        _drop_flagged(batch, unwanted, discovered.scope.url)
+        skipped = [*skipped, *unwanted.values()]
         coverage = _measure_pages(batch, {outputs[page.key].path: page.parsed.outside for page in pages})
         rollback.save(old, _digest_pages(batch))
         previous = rollback.restore_texts(previous) if previous else None
@@ -175,19 +177,17 @@ def _find_furniture(
     return session.state.furniture
 
 
-def _skip_flagged(batch: Batch, flagged: Iterable[FlaggedText], config: CrawlConfig, url: str) -> list[SkippedPage]:
-    """Drop the flagged pages that the user wants to leave out.
+def _drop_flagged(batch: Batch, unwanted: Mapping[str, SkippedPage], url: str) -> None:
+    """Drop pages by path.
 
     Raises:
         NoPagesError: No page is left.
     """
-    if not config.skip_flagged:
-        return []
-    skipped = skip_flagged(flagged, lambda path: batch.drop(path, "flagged"), config.skip_flagged)
+    for path, page in unwanted.items():
+        batch.drop(path, "flagged")
+        if not batch.pages:
+            raise NoPagesError(f"{url}: all pages {page.reason}; to look at them, leave out --skip-flagged")
     reconvert_stale_pages(batch)
-    if not batch.pages:
-        raise NoPagesError(f"{url}: all pages {skipped[-1].reason}; to look at them, leave out --skip-flagged")
-    return skipped
 
 
 def _with_coverage(result: CrawlResult, pages: Mapping[str, Coverage]) -> CrawlResult:
