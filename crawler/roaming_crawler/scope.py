@@ -173,12 +173,8 @@ def storage_path(path: str) -> str:
     path = canonicalize_path(path)
     segments = path.split("/")
     names = [segment for segment in segments if segment]
-    if (
-        len(names) <= _MAX_FOLDERS
-        and all(map(_is_safe_name, names))
-        and "//" not in path
-        and not _OWN_FILES.match(path)
-    ):
+    is_safe = len(names) <= _MAX_FOLDERS and all(map(_is_safe_name, names))
+    if is_safe and "//" not in path and not _OWN_FILES.match(path):
         return path
     safe = [re.sub(r"[^\w.-]+|^\.+|[. ]+$", "-", segment)[:60].strip("-.") or "-" for segment in names[:_MAX_FOLDERS]]
     if safe and _OWN_FILES.match("/".join([*safe, ""])):
