@@ -136,15 +136,27 @@ def from_folders(titles: Mapping[str, str]) -> Nav:
     Args:
         titles: The titles of the pages by path.
     """
-    tree: dict[str, Any] = {}
     pages: dict[str, list[str]] = {}
+    inner: dict[str, set[str]] = {}
     for path in titles:
-        *folders, _name = path.rstrip("/").split("/")
-        pages.setdefault("".join(f"{folder}/" for folder in folders), []).append(path)
-        node = tree
-        for folder in folders:
-            node = node.setdefault(folder, {})
-    return tuple(_read_folder(tree, "", titles, pages))
+        *names, _last = path.rstrip("/").split("/")
+        folder = ""
+        for name in names:
+            inner.setdefault(folder, set()).add(name)
+            folder += f"{name}/"
+        pages.setdefault(folder, []).append(path)
+
+    def read(parent: str) -> Iterator[NavItem]:
+        names = inner.get(parent, set())
+        for path in sorted(pages.get(parent, ()), key=lambda path: (path.rstrip("/") != parent.rstrip("/"), path)):
+            if path.rstrip("/").rpartition("/")[2] not in names or path == "":
+                yield NavItem(titles[path], path)
+        for folder in (f"{parent}{name}" for name in sorted(names)):
+            own = next((path for path in (f"{folder}/", folder, f"{folder}.html") if path in titles), None)
+            title = titles[own] if own is not None else title_from_path(f"{folder}/")
+            yield NavItem(title, own, children=tuple(item for item in read(f"{folder}/") if item.path != own))
+
+    return tuple(read(""))
 
 
 def merge_navs(navs: Sequence[Nav], pages: Iterable[str], read: Callable[[str], Nav]) -> Nav:
@@ -430,17 +442,3 @@ def _has_several_paths(items: Iterable[NavItem]) -> bool:
 
 def _iter_paths(items: Iterable[NavItem]) -> Iterator[str]:
     return (item.path for item in iter_items(items) if item.path is not None)
-
-
-def _read_folder(
-    tree: Mapping[str, Any], parent: str, titles: Mapping[str, str], pages: Mapping[str, Sequence[str]]
-) -> Iterator[NavItem]:
-    for path in sorted(pages.get(parent, ()), key=lambda path: (path.rstrip("/") != parent.rstrip("/"), path)):
-        if path.rstrip("/").rpartition("/")[2] not in tree or path == "":
-            yield NavItem(titles[path], path)
-    for name in sorted(tree):
-        folder = f"{parent}{name}"
-        own = next((path for path in (f"{folder}/", folder, f"{folder}.html") if path in titles), None)
-        title = titles[own] if own is not None else title_from_path(f"{folder}/")
-        children = [item for item in _read_folder(tree[name], f"{folder}/", titles, pages) if item.path != own]
-        yield NavItem(title, own, children=tuple(children))
