@@ -172,21 +172,22 @@ def merge_navs(navs: Sequence[Nav], pages: Iterable[str], read: Callable[[str], 
     """
     largest = max(navs, key=lambda other: len(collect_paths(other)), default=())
     merged, known, fruitless = _MergedNav(), set[str](), 0
+
+    def add(nav: Nav) -> bool:
+        """Add a navigation if it has new pages, and return whether it has."""
+        new = collect_paths(nav) - known
+        if new:
+            merged.add(nav)
+            known.update(new)
+        return bool(new)
+
     for other in (largest, *navs):
-        if (paths := collect_paths(other)) - known:
-            merged.add(other)
-            known |= paths
+        add(other)
     for path in pages if known else ():
-        if path in known:
-            continue
-        other = read(path)
-        if (paths := collect_paths(other)) - known:
-            merged.add(other)
-            known |= paths
-        else:
+        if path not in known and not add(read(path)):
             fruitless += 1
-        if fruitless > _MAX_FRUITLESS:
-            break
+            if fruitless > _MAX_FRUITLESS:
+                break
     return tuple(_drop_empty_groups(_drop_repeated(merged.items())))
 
 
@@ -418,13 +419,12 @@ def _drop_repeated(items: Iterable[NavItem], seen: set[str] | None = None) -> It
     """Drop repeated pages: themes write their navigation for wide and for narrow screens."""
     seen = set() if seen is None else seen
     for item in items:
-        path = item.path if item.path not in seen else None
-        repeated = path != item.path
-        if path is not None:
-            seen.add(path)
+        is_repeated = item.path in seen
+        if item.path is not None:
+            seen.add(item.path)
         children = tuple(_drop_repeated(item.children, seen))
-        if not repeated or children:
-            yield NavItem(item.title, path, children=children)
+        if not is_repeated or children:
+            yield NavItem(item.title, None if is_repeated else item.path, children=children)
 
 
 def _drop_empty_groups(items: Iterable[NavItem]) -> Iterator[NavItem]:
