@@ -90,9 +90,8 @@ def write_code_block(visitor: Visitor, element: Element, out: list[str]) -> None
 
 def write_mermaid(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write a diagram as its source code."""
-    content = extract_code(element, visitor.roles)
-    if content.strip():
-        out.append(format_fence(content.strip(), "mermaid"))
+    if content := extract_code(element, visitor.roles).strip():
+        out.append(format_fence(content, "mermaid"))
 
 
 def write_code_wrapper(visitor: Visitor, element: Element, out: list[str]) -> None:

@@ -253,12 +253,8 @@ def _check_theme(name: str, theme: object) -> Theme:
             f"{where}: expected a Theme, got {type(theme).__name__}. "
             "Name an instance of mkdocs_roaming.html.themes.Theme."
         )
-    for selector in (
-        *theme.articles,
-        *theme.navs,
-        *theme.parts.values(),
-        *(part for tabs in theme.tabs for part in (tabs.labels, tabs.panels)),
-    ):
+    tabs = (part for tabs in theme.tabs for part in (tabs.labels, tabs.panels))
+    for selector in (*theme.articles, *theme.navs, *theme.parts.values(), *tabs):
         try:
             compile_selector(selector)
         except ValueError as error:
