@@ -60,9 +60,7 @@ def make_opening(
     blocks = iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))
     if subsections:  # callouts, epigraphs and tables say less than the titles of subsections
         blocks = (block for block in blocks if block.kind not in ("quote", "table"))
-    chooser = (
-        _Chooser(lambda text: finish(text) not in skipped, is_page=is_page) if skipped else _Chooser(is_page=is_page)
-    )
+    chooser = _Chooser(lambda text: not skipped or finish(text) not in skipped, is_page=is_page)
     best = chooser.choose(blocks) if markdown else None
     return finish(best.text) if best else ""
 
