@@ -35,7 +35,6 @@ _MAX_MENTIONS = 3
 """Number of words for models on a page that is about something else."""
 _MAX_QUOTE = 80
 _MAX_PASSAGE = 320
-_MAX_HIDDEN = 2_000
 
 
 class Signal(msgspec.Struct, frozen=True):
@@ -115,7 +114,7 @@ def scan_hidden_texts(texts: Iterable[str]) -> list[InjectedText]:
     """Return which of the texts that a page does not show to readers seem to be written for language models."""
     found = []
     for text in texts:
-        for passage in _make_passages([text[:_MAX_HIDDEN]], 0, is_hidden=True):
+        for passage in _make_passages([text], 0, is_hidden=True):
             if judged := _judge(passage, _select_patterns(passage.text)):
                 found.append(judged)
                 break
