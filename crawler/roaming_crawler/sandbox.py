@@ -148,7 +148,7 @@ class ProcessPoolReader:
 def parse_encoded_page(data: bytes, charset: str, url: str, site_url: str) -> bytes:
     """Return the encoded form of a parsed page, with its navigation apart, which pages have in common."""
     page = parse_page(data, charset, url, site_url)
-    return _encode((_encode(page.nav), replace(page, nav=())))
+    return msgspec.msgpack.encode((msgspec.msgpack.encode(page.nav), replace(page, nav=())))
 
 
 def decode_page(data: bytes) -> ParsedPage:
@@ -163,11 +163,7 @@ def decode_page(data: bytes) -> ParsedPage:
 
 def convert_encoded_article(article: str, title: str) -> bytes:
     """Return the encoded Markdown and headings of an article."""
-    return _encode(convert_article(article, title))
-
-
-def _encode(value: object) -> bytes:
-    return msgspec.msgpack.encode(value)
+    return msgspec.msgpack.encode(convert_article(article, title))
 
 
 @lru_cache(maxsize=64)
