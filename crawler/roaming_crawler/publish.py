@@ -129,7 +129,7 @@ def publish_crawl(
     site = replace(site, has_llms_txt=bool(own_llms_txt), redirects=visited.copies)
     old, rollback = read_published_pages(folder), Rollback(folder, state)
     previous = read_previous(str(folder), Path.cwd(), notes.append) if old else None
-    furniture = _find_furniture(session, outputs, bodies, refresh=config.refresh)
+    furniture = _find_furniture(session, map(bodies.__getitem__, outputs), refresh=config.refresh)
     with ExitStack() as stack:
         batch = convert_pages(
             site,
@@ -167,12 +167,10 @@ def publish_crawl(
     return _with_coverage(result, coverage)
 
 
-def _find_furniture(
-    session: Session, outputs: Iterable[str], bodies: Mapping[str, PageBody], *, refresh: bool
-) -> tuple[str, ...] | None:
+def _find_furniture(session: Session, bodies: Iterable[PageBody], *, refresh: bool) -> tuple[str, ...] | None:
     """Return the furniture of the last crawl, or learn it from the first pages."""
     if session.state.furniture is None or refresh:
-        articles = (bodies[key].article for key in outputs if bodies[key].markdown is None)
+        articles = (body.article for body in bodies if body.markdown is None)
         session.state.furniture = learn_furniture(islice(articles, SAMPLE_SIZE))
     return session.state.furniture
 
@@ -354,10 +352,9 @@ def _make_site(
     home_name = _NO_NAME.sub("", home.title)
     folder = address.path.rstrip("/").rpartition("/")[2]
     nav, source = _make_nav(discovered, pages, outputs)
+    names = (config.name, index.title, common_name, *most_common, home_name, address.netloc, folder)
     return Site(
-        name=next(
-            filter(None, (config.name, index.title, common_name, *most_common, home_name, address.netloc, folder)), ""
-        ),
+        name=next(filter(None, names), ""),
         url=url,
         description=config.description or index.summary or home.description,
         language=next((page.language for page in parsed if page.language), "en"),
