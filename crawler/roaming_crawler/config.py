@@ -89,8 +89,7 @@ class ScopeConfig:
         tuple[str, ...], Meta(description="Do not crawl matching pages.", extra={"metavar": "PATTERN"})
     ] = ()
     strict: Annotated[
-        bool,
-        Meta(description="Publish nothing if a pattern matches no page; exit with 4 if a page lost words."),
+        bool, Meta(description="Publish nothing if a pattern matches no page; exit with 4 if a page lost words.")
     ] = False
     language: Annotated[
         str,
