@@ -376,18 +376,14 @@ class _SiteReader:
         """
         project = self._options.project
         old = self._old if self._old and not project.generator else None
-        if (configured := self._read_configured_nav()) is not None:
-            return configured, "config"
+        if project.nav is not None:
+            by_source = {source: path for path, source in self._sources.items()}
+            configured = site_nav.from_config(project.nav, by_source, self._titles(), self._url)
+            if configured is not None:
+                return configured, "config"
         if old and old.nav_source == "mkdocs":
             return site_nav.from_manifest(old), old.nav_source
         return site_nav.complete_sidebar(self._read_sidebars(), self._titles())
-
-    def _read_configured_nav(self) -> site_nav.Nav | None:
-        nav = self._options.project.nav
-        if nav is None:
-            return None
-        by_source = {source: path for path, source in self._sources.items()}
-        return site_nav.from_config(nav, by_source, self._titles(), self._url)
 
     def _titles(self) -> dict[str, str]:
         return {path: page.title for path, page in self._pages.items()}
