@@ -15,7 +15,7 @@ import msgspec
 from msgspec import structs
 
 from mkdocs_roaming.errors import ManifestError, UsageError
-from mkdocs_roaming.manifest.descriptions import Descriptions, describe_manifest, read_descriptions
+from mkdocs_roaming.manifest.descriptions import describe_manifest, read_descriptions
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, SiteEntry, path_to_url
 from mkdocs_roaming.manifest.sections import file_digest
@@ -145,7 +145,7 @@ class _Crawl:
         _check_published_site(self.folder, discovered.manifest.site.url if discovered.manifest else scope.url)
         result = None
         if discovered.manifest is not None:
-            result = await _mirror_site(session, discovered, self.folder, config, self.on_event, self.descriptions)
+            result = await self._mirror_site(session, discovered)
             if result is None:
                 notes = [f"{discovered.root}: {_UNUSABLE_MANIFEST}"]
                 discovered = await discover(session, scope, self.start, replace(config.discovery, manifest=False))
@@ -241,51 +241,44 @@ class _Crawl:
         )
         return current, [note]
 
+    async def _mirror_site(self, session: Session, discovered: DiscoveredPages) -> CrawlResult | None:
+        """Fetch the pages of a manifest and publish them unchanged. Pages that do not match their digest are skipped.
 
-async def _mirror_site(
-    session: Session,
-    discovered: DiscoveredPages,
-    folder: Path,
-    config: CrawlConfig,
-    on_event: EventHandler,
-    descriptions: Descriptions | None,
-) -> CrawlResult | None:
-    """Fetch the pages of a manifest and publish them unchanged. Pages that do not match their digest are skipped.
-
-    Returns:
-        None if these are more than a few, for example because a server rewrites the Markdown of the site.
-    """
-    assert discovered.manifest is not None
-    manifest, skipped = _drop_unsafe_paths(discovered.manifest)
-    pages = tuple(page for page in manifest.pages if discovered.scope.allows_path(page.path))
-    manifest = structs.replace(manifest, pages=pages, crawled_from=urlsplit(discovered.root).netloc)
-    notes = [*discovered.notes, *discovered.scope.check_patterns(strict=config.scope.strict)]
-    if manifest.rules:
-        notes.append(f"{discovered.root}: its {len(manifest.rules)} rules are dropped; only rules of own sites apply")
-        manifest = structs.replace(manifest, rules=())
-    texts = await _split_llms_full(session, manifest, discovered.root)
-    unread = await _fetch_pages(session, manifest, discovered.root, texts, on_event)
-    if unread is None:
-        return None
-    skipped += unread
-    on_event("publish", {"pages": len(texts)})
-    if descriptions is not None:
-        manifest, counts = describe_manifest(manifest, descriptions)
-        notes.append(str(counts))
-    manifest, flagged = flag_manifest(manifest, texts)
-    unwanted = select_flagged(flagged, config.skip_flagged)
-    texts = {path: text for path, text in texts.items() if path not in unwanted}
-    skipped += unwanted.values()
-    old, rollback = read_published_pages(folder), Rollback(folder, session.state.path)
-    digests = {page.path: page.digest for page in manifest.pages}
-    rollback.save(old, digests)
-    report = publish_mirror(manifest, texts, folder, config.options, embeddings=config.embeddings)
-    skipped.sort(key=lambda page: page.url)
-    # A page that matches the manifest is as current as the manifest, wherever it came from.
-    is_stale = session.is_stale(discovered.scope.url + MANIFEST_PATH, ACCEPT_ANY)
-    stale = [_page_url(manifest, page) for page in manifest.pages if is_stale and page.path in texts]
-    result = compare_with_previous(session, old, rollback, report, skipped, [*notes, *report.notes], stale)
-    return replace(result, markdown=result.pages, flagged=tuple(flagged), left_out=_other_languages(manifest.site))
+        Returns:
+            None if these are more than a few, for example because a server rewrites the Markdown of the site.
+        """
+        folder, config, root = self.folder, self.config, discovered.root
+        assert discovered.manifest is not None
+        manifest, skipped = _drop_unsafe_paths(discovered.manifest)
+        pages = tuple(page for page in manifest.pages if discovered.scope.allows_path(page.path))
+        manifest = structs.replace(manifest, pages=pages, crawled_from=urlsplit(root).netloc)
+        notes = [*discovered.notes, *discovered.scope.check_patterns(strict=config.scope.strict)]
+        if manifest.rules:
+            notes.append(f"{root}: its {len(manifest.rules)} rules are dropped; only rules of own sites apply")
+            manifest = structs.replace(manifest, rules=())
+        texts = await _split_llms_full(session, manifest, root)
+        unread = await _fetch_pages(session, manifest, root, texts, self.on_event)
+        if unread is None:
+            return None
+        skipped += unread
+        self.on_event("publish", {"pages": len(texts)})
+        if self.descriptions is not None:
+            manifest, counts = describe_manifest(manifest, self.descriptions)
+            notes.append(str(counts))
+        manifest, flagged = flag_manifest(manifest, texts)
+        unwanted = select_flagged(flagged, config.skip_flagged)
+        texts = {path: text for path, text in texts.items() if path not in unwanted}
+        skipped += unwanted.values()
+        old, rollback = read_published_pages(folder), Rollback(folder, session.state.path)
+        digests = {page.path: page.digest for page in manifest.pages}
+        rollback.save(old, digests)
+        report = publish_mirror(manifest, texts, folder, config.options, embeddings=config.embeddings)
+        skipped.sort(key=lambda page: page.url)
+        # A page that matches the manifest is as current as the manifest, wherever it came from.
+        is_stale = session.is_stale(discovered.scope.url + MANIFEST_PATH, ACCEPT_ANY)
+        stale = [_page_url(manifest, page) for page in manifest.pages if is_stale and page.path in texts]
+        result = compare_with_previous(session, old, rollback, report, skipped, [*notes, *report.notes], stale)
+        return replace(result, markdown=result.pages, flagged=tuple(flagged), left_out=_other_languages(manifest.site))
 
 
 def _other_languages(site: SiteEntry) -> tuple[OtherEdition, ...]:
