@@ -32,14 +32,7 @@ from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.plugins import load_entry_point
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
 from mkdocs_roaming.text.markdown import pluralize
-from roaming_crawler.config import (
-    CrawlConfig,
-    CrawlLimits,
-    DiscoveryConfig,
-    EventHandler,
-    Politeness,
-    ScopeConfig,
-)
+from roaming_crawler.config import CrawlConfig, CrawlLimits, DiscoveryConfig, EventHandler, Politeness, ScopeConfig
 
 if TYPE_CHECKING:
     from roaming_crawler.publish import CrawlResult

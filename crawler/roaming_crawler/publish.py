@@ -19,14 +19,7 @@ from mkdocs_roaming.html.furniture import SAMPLE_SIZE, learn_furniture, remove_f
 from mkdocs_roaming.html.titles import CommonPart, find_common_part
 from mkdocs_roaming.manifest.descriptions import Descriptions
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
-from mkdocs_roaming.manifest.models import (
-    NavItem,
-    Page,
-    PageEntry,
-    Site,
-    path_to_url,
-    url_to_path,
-)
+from mkdocs_roaming.manifest.models import NavItem, Page, PageEntry, Site, path_to_url, url_to_path
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
 from mkdocs_roaming.publish.ownership import PublishedFiles
