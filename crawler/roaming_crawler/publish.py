@@ -156,8 +156,7 @@ def publish_crawl(
         )
     stale = [page.url for page in pages if page.is_stale]
     result = compare_with_previous(session, old, rollback, report, skipped, [*notes, *report.notes], stale)
-    result = replace(result, flagged=tuple(flagged), left_out=visited.left_out)
-    return _with_coverage(result, coverage)
+    return replace(_with_coverage(result, coverage), flagged=tuple(flagged), left_out=visited.left_out)
 
 
 def _find_furniture(session: Session, bodies: Iterable[PageBody], *, refresh: bool) -> tuple[str, ...] | None:
