@@ -12,12 +12,13 @@ import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate
 from typing import Literal
 
 import msgspec
+from msgspec import structs
 
 from mkdocs_roaming.text.languages import available_languages, load_table
 
@@ -26,6 +27,9 @@ Kind = Literal["instruction", "hidden", "invisible", "exfiltration"]
 request to complete the address of a link or an image with data."""
 Severity = Literal["low", "high"]
 """Text that is addressed to models, and text that asks them to act: to run, install, send, change or hide something."""
+
+WordGroups = tuple[tuple[str, ...], ...]
+"""Groups of words in lower case. A word that begins with a space begins a word of the text."""
 
 _THRESHOLD = 3
 _HIDDEN_THRESHOLD = 2
@@ -40,15 +44,15 @@ _MAX_PASSAGE = 320
 class Signal(msgspec.Struct, frozen=True):
     """Patterns of an instruction to a model, or of what suggests one; the weights of several signals add up.
 
-    For speed they are only searched where each group of `words` has one that is in the lower-cased text. A word that
-    begins with a space begins a word of the text. Code is full of prompts: only signals with `code` are searched there.
-    Pages about models say what models should do: signals that are `off_topic` are only searched on other pages.
+    For speed they are only searched where each group of `words` has one that is in the text. Code is full of prompts:
+    only signals with `code` are searched there. Pages about models say what models should do: signals that are
+    `off_topic` are only searched on other pages.
     """
 
     patterns: tuple[str, ...]
     name: str = ""
     weight: int = 1
-    words: tuple[tuple[str, ...], ...] = ()
+    words: WordGroups = ()
     severity: Severity = "high"
     code: bool = False
     off_topic: bool = False
@@ -101,10 +105,10 @@ def scan_markdown(markdown: str) -> list[InjectedText]:
     ]
     end = -1
     passages = list(_split_passages(lines))
-    patterns = _select_patterns("\n".join(passage.text for passage in passages))
-    for passage in passages:
+    patterns = _select_patterns([passage.text for passage in passages])
+    for passage, possible in zip(passages, patterns, strict=True):
         # The parts of a paragraph overlap.
-        if passage.line > end and (judged := _judge(passage, patterns)):
+        if passage.line > end and (judged := _judge(passage, possible)):
             end = passage.end
             found.append(judged)
     return sorted(found, key=lambda one: one.line)
@@ -115,7 +119,7 @@ def scan_hidden_texts(texts: Iterable[str]) -> list[InjectedText]:
     found = []
     for text in texts:
         for passage in _make_passages([text], 0, is_hidden=True):
-            if judged := _judge(passage, _select_patterns(passage.text)):
+            if judged := _judge(passage, *_select_patterns([passage.text])):
                 found.append(judged)
                 break
     return found
@@ -123,7 +127,8 @@ def scan_hidden_texts(texts: Iterable[str]) -> list[InjectedText]:
 
 def find_instructions(text: str) -> list[re.Match[str]]:
     """Return the instructions to a model in a text, in the order of the text."""
-    return [match for match, _ in _match_instructions(text, _fold(text), _select_patterns(text).instructions)]
+    (patterns,) = _select_patterns([text])
+    return [match for match, _ in _match_instructions(text, patterns.instructions)]
 
 
 def explains_injection(text: str) -> bool:
@@ -216,81 +221,93 @@ def _normalize(line: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Folded:
-    """A text in lower case with single spaces, and the same with spaces instead of punctuation."""
+class _Patterns:
+    """The patterns that a text can match, because it has their words."""
 
-    lowered: str
-    spaced: str
-
-    def has(self, word: str) -> bool:
-        """Return whether a word is in the text; one that begins with a space begins a word of the text."""
-        return word in (self.spaced if word[0] == " " else self.lowered)
-
-    def has_all(self, groups: Iterable[Iterable[str]]) -> bool:
-        """Return whether a word of each group is in the text."""
-        return all(any(map(self.has, group)) for group in groups)
+    instructions: list[Signal] = field(default_factory=list)
+    signals: list[Signal] = field(default_factory=list)
 
 
-def _fold(text: str) -> _Folded:
-    lowered = f" {' '.join(text.lower().split())} "
-    return _Folded(lowered, f" {' '.join(lowered.translate(_PUNCTUATION).split())} ")
+def _select_patterns(texts: Sequence[str]) -> list[_Patterns]:
+    """Return the patterns that each text of a page can match. Few words are on a page, and all patterns have many."""
+    index = _WordIndex(texts)
+    is_about_models = sum(index.counts[word] for words in _words() for word in words.models) > _MAX_MENTIONS
+    found = [_Patterns() for _ in texts]
+    for instruction in _signals("instructions"):
+        for number in index.find(instruction.words):
+            found[number].instructions.append(instruction)
+    for signal in _signals("signals"):
+        for number in () if signal.off_topic and is_about_models else index.find(signal.words):
+            found[number].signals.append(signal)
+    return found
 
 
-_Selected = tuple[Signal, Sequence[Sequence[str]], re.Pattern[str]]
-"""A signal, those of its words that are in a text, and its pattern."""
+class _WordIndex:
+    """Looks up which texts of a page contain a word.
+
+    Attributes:
+        counts: The words of the page, and how often they occur.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        lowered = [f" {' '.join(text.lower().split())} " for text in texts]
+        self._lowered = _join_lines(lowered)
+        self._spaced = _join_lines([f" {' '.join(text.translate(_PUNCTUATION).split())} " for text in lowered])
+        self.counts = Counter(self._spaced.text.split())
+        self._vocabulary = f" {' '.join(self.counts)} "  # a text repeats most of its words
+        self._found: dict[str, frozenset[int]] = {}
+
+    def find(self, groups: WordGroups) -> frozenset[int]:
+        """Return the numbers of the texts that contain a word of each group."""
+        found = self._find_any(groups[0])
+        for group in groups[1:]:
+            found = found and found & self._find_any(group)
+        return found
+
+    def _find_any(self, group: Iterable[str]) -> frozenset[int]:
+        return frozenset().union(*map(self._find_word, group))
+
+    def _find_word(self, word: str) -> frozenset[int]:
+        if word not in self._found:
+            lines = self._spaced if word[0] == " " else self._lowered
+            is_absent = any(part.strip().isalnum() and part not in self._vocabulary for part in (word, *word.split()))
+            self._found[word] = frozenset(() if is_absent else lines.find(word))
+        return self._found[word]
 
 
 @dataclass(frozen=True, slots=True)
-class _Patterns:
-    """The patterns that a text can match."""
+class _Lines:
+    """A text, where its lines start, and its end."""
 
-    instructions: Sequence[_Selected]
-    signals: Sequence[_Selected]
+    text: str
+    starts: Sequence[int]
 
-
-def _select_patterns(text: str) -> _Patterns:
-    """Return the patterns that a text can match. Few words are on a page, and all patterns have many."""
-    folded = _fold(text)
-    counts = Counter(folded.spaced.split())
-    vocabulary = f" {' '.join(counts)} "  # a text repeats most of its words
-    is_about_models = sum(counts[word] for words in _words() for word in words.models) > _MAX_MENTIONS
-    present = {
-        word for word in _pattern_words() if (word in vocabulary if word.strip().isalnum() else folded.has(word))
-    }
-
-    def select(kind: _SignalKind) -> list[_Selected]:
-        return [
-            (signal, groups, pattern)
-            for signal, pattern in _signals(kind)
-            if not (signal.off_topic and is_about_models)
-            and all(groups := [[word for word in group if word in present] for group in signal.words])
-        ]
-
-    return _Patterns(select("instructions"), select("signals"))
+    def find(self, word: str) -> Iterator[int]:
+        """Yield the numbers of the lines that contain a word."""
+        at = self.text.find(word)
+        while at >= 0:
+            line = bisect_right(self.starts, at) - 1
+            yield line
+            at = self.text.find(word, self.starts[line + 1])
 
 
-def _match_instructions(
-    text: str, folded: _Folded, instructions: Iterable[_Selected]
-) -> list[tuple[re.Match[str], Severity]]:
-    matches = [
-        (match, one.severity)
-        for one, groups, pattern in instructions
-        if folded.has_all(groups)
-        for match in pattern.finditer(text)
-    ]
+def _join_lines(lines: Sequence[str]) -> _Lines:
+    return _Lines("\n".join(lines), [0, *accumulate(len(line) + 1 for line in lines)])
+
+
+def _match_instructions(text: str, patterns: Iterable[Signal]) -> list[tuple[re.Match[str], Severity]]:
+    matches = [(match, one.severity) for one in patterns for match in _compile(*one.patterns).finditer(text)]
     return sorted(matches, key=lambda found: found[0].start())
 
 
 def _judge(passage: _Passage, patterns: _Patterns) -> InjectedText | None:
     """Return what a passage contains, or None if its signals do not add up to the threshold."""
     text = passage.text
-    folded = _fold(text)
-    for match, severity in _match_instructions(text, folded, patterns.instructions):
+    for match, severity in _match_instructions(text, patterns.instructions):
         if not is_reported_speech(text, match):
             hints = _find_hints(text)
             return _describe(passage, "instruction", match.start(), [severity, *(hint.severity for hint in hints)])
-    signals = [signal for signal in patterns.signals if signal[0].code or not passage.is_code]
-    found = _find_signals(text, folded, signals)
+    found = _find_signals(text, (signal for signal in patterns.signals if signal.code or not passage.is_code))
     return _add_up(passage, found) if found else None
 
 
@@ -316,16 +333,13 @@ def _describe(passage: _Passage, kind: Kind, start: int, severities: Container[S
 
 
 def _find_hints(text: str) -> list[Signal]:
-    return [hint for hint, pattern in _signals("hints") if pattern.search(text)]
+    return [hint for hint in _signals("hints") if _compile(*hint.patterns).search(text)]
 
 
-def _find_signals(text: str, folded: _Folded, signals: Iterable[_Selected]) -> list[tuple[Signal, int]]:
+def _find_signals(text: str, signals: Iterable[Signal]) -> list[tuple[Signal, int]]:
     """Return the signals in a passage with their offsets."""
-    return [
-        (signal, hit.start())
-        for signal, groups, pattern in signals
-        if folded.has_all(groups) and (hit := pattern.search(text)) and not is_reported_speech(text, hit)
-    ]
+    hits = ((signal, _compile(*signal.patterns).search(text)) for signal in signals)
+    return [(signal, hit.start()) for signal, hit in hits if hit and not is_reported_speech(text, hit)]
 
 
 @cache
@@ -337,19 +351,21 @@ _SignalKind = Literal["instructions", "signals", "hints"]
 
 
 @cache
-def _signals(kind: _SignalKind) -> tuple[tuple[Signal, re.Pattern[str]], ...]:
-    return tuple((one, _compile(one.patterns, words.names)) for words in _words() for one in getattr(words, kind))
+def _signals(kind: _SignalKind) -> tuple[Signal, ...]:
+    return tuple(_insert_names(one, words.names) for words in _words() for one in getattr(words, kind))
 
 
-def _compile(patterns: Iterable[str], names: Mapping[str, str]) -> re.Pattern[str]:
-    pattern = re.sub("<([a-z]+)>", lambda match: names.get(match[1], match[0]), "|".join(patterns))
-    return re.compile(pattern, re.IGNORECASE)
+def _insert_names(signal: Signal, names: Mapping[str, str]) -> Signal:
+    def insert(match: re.Match[str]) -> str:
+        return names.get(match[1], match[0])
+
+    return structs.replace(signal, patterns=tuple(re.sub("<([a-z]+)>", insert, one) for one in signal.patterns))
 
 
 @cache
-def _pattern_words() -> frozenset[str]:
-    signals = (*_signals("instructions"), *_signals("signals"))
-    return frozenset(word for signal, _ in signals for group in signal.words for word in group)
+def _compile(*patterns: str) -> re.Pattern[str]:
+    """Compile patterns when they are first needed: most pages need few, and long ones take time."""
+    return re.compile("|".join(patterns), re.IGNORECASE)
 
 
 @cache
