@@ -116,13 +116,17 @@ def scan_markdown(markdown: str) -> list[InjectedText]:
 
 def scan_hidden_texts(texts: Iterable[str]) -> list[InjectedText]:
     """Return which of the texts that a page does not show to readers seem to be written for language models."""
-    found = []
-    for text in texts:
-        for passage in _make_passages([text], 0, is_hidden=True):
-            if judged := _judge(passage, *_select_patterns([passage.text])):
-                found.append(judged)
-                break
-    return found
+    numbered = [
+        (number, passage)
+        for number, text in enumerate(dict.fromkeys(texts))
+        for passage in _make_passages([text], 0, is_hidden=True)
+    ]
+    patterns = _select_patterns([passage.text for _, passage in numbered], is_hidden=True)
+    found: dict[int, InjectedText] = {}
+    for (number, passage), possible in zip(numbered, patterns, strict=True):
+        if number not in found and (judged := _judge(passage, possible)):
+            found[number] = judged
+    return list(found.values())
 
 
 def find_instructions(text: str) -> list[re.Match[str]]:
@@ -228,10 +232,11 @@ class _Patterns:
     signals: list[Signal] = field(default_factory=list)
 
 
-def _select_patterns(texts: Sequence[str]) -> list[_Patterns]:
+def _select_patterns(texts: Sequence[str], *, is_hidden: bool = False) -> list[_Patterns]:
     """Return the patterns that each text of a page can match. Few words are on a page, and all patterns have many."""
     index = _WordIndex(texts)
-    is_about_models = sum(index.counts[word] for words in _words() for word in words.models) > _MAX_MENTIONS
+    mentions = sum(index.counts[word] for words in _words() for word in words.models)
+    is_about_models = mentions > _MAX_MENTIONS and not is_hidden
     found = [_Patterns() for _ in texts]
     for instruction in _signals("instructions"):
         for number in index.find(instruction.words):
