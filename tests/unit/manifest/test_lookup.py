@@ -44,6 +44,10 @@ def test_resolve_accepts_ids_paths_sources_and_urls() -> None:
         ("cli/run", "cli/run.html"),
         ("guide", None),
         ("guide/#anchor", None),
+        (f"{URL}guide/#anchor", None),
+        ("g%75ide/", "guide/overview/"),
+        ("faq/", "faq/Introduction.html"),
+        ("tools/", "tools/index.php"),
         ("nowhere/", None),
         ("/", None),
         ("/index.html", None),
@@ -52,7 +56,15 @@ def test_resolve_accepts_ids_paths_sources_and_urls() -> None:
 )
 def test_find_returns_page_or_overview_or_first_page_of_folder_for_guess(address: str, path: str | None) -> None:
     pages = ("guide/a/", "guide/overview/", "guide/deep/er/page/", "guide/deep/er/more/", "api/x/y/", "api/b/")
-    pages = (*pages, "cli/run.html", "cli/run/more.html")
+    pages = (
+        *pages,
+        "cli/run.html",
+        "cli/run/more.html",
+        "faq/a.html",
+        "faq/Introduction.html",
+        "tools/a",
+        "tools/index.php",
+    )
     index = SectionIndex(build(dict.fromkeys(pages, GUIDE), tuple(NavItem(page, page) for page in pages)))
     assert index.resolve(address) is None
     found = index.find(address)
