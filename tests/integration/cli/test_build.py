@@ -107,7 +107,7 @@ def test_site_of_plugin_is_published_once(project: Path) -> None:
         (
             "",
             ["--", "true"],
-            "no folder to publish: run `roaming init`, name the folder that the command writes with --site-dir",
+            "no folder to publish: name the folder that the command writes with --site-dir, or let `roaming init`",
         ),
         ("site_name = 'A'\n", [], "zensical.toml: zensical is not installed; install it, or name its build command"),
         ("[project.plugins.roaming]\nexlude = 'x'\n", [], "exlude: unknown option; did you mean `exclude`?"),
