@@ -187,7 +187,7 @@ def read_small_site(navigator: Navigator, max_tokens: int) -> SmallSite | None:
 
 def format_page_context(navigator: Navigator, page: str | None, *, with_outline: bool = True) -> str:
     """Return the text before a question: the reader's page, if it exists, and its outline."""
-    section = navigator.sections.resolve(page) if page else None
+    section = navigator.sections.find_page(page) if page else None
     if page is None or section is None:
         return ""
     outline = navigator.page_outline(page) if with_outline else ""

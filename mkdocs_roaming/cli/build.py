@@ -51,8 +51,8 @@ def build(command: tuple[str, ...], site_dir: Path | None, as_json: bool, **give
     arguments = list(command) or [*_find_generator(project), *(["-f", str(config_file)] if config_file else [])]
     if site_dir is None:
         raise UsageError(
-            "no folder to publish: name the folder that the command writes with --site-dir, or set site_dir in the "
-            "table [publish] of roaming.toml"
+            "no folder to publish: name the folder that the command writes with --site-dir, or let `roaming init` "
+            "write roaming.toml"
         )
     publication = Publication(site_dir, project, given)  # invalid options are reported before the site is built
     if status := _run(arguments):

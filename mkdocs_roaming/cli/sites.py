@@ -55,7 +55,7 @@ def find_section(library: Library, address: str) -> SectionRef:
     Raises:
         UsageError: There is no such section.
     """
-    section = library.sections.resolve(address)
+    section = library.sections.find(address)
     if section is None:
         raise UsageError(f"{library.where}: no section {address!r}; `roaming outline` and `roaming search` list ids")
     return section

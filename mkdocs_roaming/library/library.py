@@ -256,7 +256,7 @@ class Library:
             UsageError: There is no such section.
             LibraryError: The section cannot be read.
         """
-        section = self.sections.resolve(address)
+        section = self.sections.find(address)
         if section is None:
             raise UsageError(f"{self.where}: no section {address!r}; outline() and search() return ids")
         opened = expand_section(self.sections, section, self.text, part=part)

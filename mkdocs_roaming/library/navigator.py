@@ -145,9 +145,8 @@ class Navigator:
 
     def page_outline(self, page: str) -> str:
         """Return the inner outline of the page at an address; empty if there is no such page."""
-        sections = self.sections
-        section = sections.resolve(page) or sections.resolve(page.partition("#")[0]) or sections.resolve_folder(page)
-        return render_page_outline(sections, section.page) if section else ""
+        section = self.sections.find_page(page)
+        return render_page_outline(self.sections, section.page) if section else ""
 
     def prefetch(
         self, question: str, earlier: str = "", *, max_tokens: int = PREFETCH_TOKENS, is_query: bool = False
@@ -302,8 +301,7 @@ class Navigator:
         section = self.sections.get(id_) or self.sections.get(id_.lower())
         if section is None and len(id_) < _MAX_ADDRESS_CHARS:
             inner = _ID.search(id_)
-            section = self.sections.resolve(id_) or (self.sections.get(inner[0].lower()) if inner else None)
-            section = section or self.sections.resolve_folder(id_)
+            section = self.sections.find(id_) or (self.sections.get(inner[0].lower()) if inner else None)
         return section
 
     def _classify(

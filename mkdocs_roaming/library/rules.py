@@ -105,7 +105,7 @@ def match_rules(
     if not rules:
         return RulesResult()
     matcher = PhraseMatcher(question, sections.manifest.site.language)
-    section = (sections.resolve(page) or sections.resolve(page.partition("#")[0])) if page else None
+    section = sections.find_page(page) if page else None
     results = [_match_rule(number, rule, matcher, section) for number, rule in enumerate(rules, 1)]
     fired = [result for result in results if result is not None]
     if not fired:

@@ -287,7 +287,7 @@ class Search:
         sections, query = self.library.sections, query.strip()
         if len(query) > MAX_QUERY_CHARS:
             return None
-        return sections.get(query) or (sections.resolve(query) if re.search(_ADDRESS, query) else None)
+        return sections.get(query) or (sections.find(query) if re.search(_ADDRESS, query) else None)
 
     def _rank_rows(self, words: Sequence[Word], *, with_pairs: bool = True) -> list[tuple[int, float]]:
         """Return the visible rows that contain one of the words, with their scores, best first."""

@@ -446,7 +446,7 @@ def _restrict(target: LibraryTarget, search: SearchFactory, scope: Scope) -> Lib
 def branch_id(library: Library, branch: str) -> str:
     """Return the id of a branch of the outline that may be given as an address; a `+` at its end stays."""
     bare = branch.removesuffix("+")
-    section = library.sections.resolve(bare) if bare else None
+    section = library.sections.find(bare) if bare else None
     return section.id + branch[len(bare) :] if section else branch
 
 

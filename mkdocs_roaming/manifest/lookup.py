@@ -297,18 +297,28 @@ class SectionIndex:
         page = self._sources.get(path.lstrip("/")) or self.get_page(unquote(path)) or self._markdown.get(path)
         return None if page is None else self.find_anchor(page, unquote(anchor))
 
-    def resolve_folder(self, address: str) -> SectionRef | None:
-        """Return the overview of a folder without a page of its own, or else the first of its uppermost pages.
+    def find(self, address: str) -> SectionRef | None:
+        """Return the section with an address as in `resolve`, or that of the folder which a guessed address names."""
+        return self.resolve(address) or self._resolve_folder(address)
+
+    def find_page(self, address: str) -> SectionRef | None:
+        """Return the section with an address as in `find`, or that of its page if the anchor does not exist."""
+        return self.find(address) or self.find(address.partition("#")[0])
+
+    def _resolve_folder(self, address: str) -> SectionRef | None:
+        """Return the page that a guessed address names, or else the overview or the first uppermost page of the folder.
 
         Args:
-            address: A guessed path or URL of the site, with a slash and without an anchor.
+            address: A path or URL of the site, with a slash or a file's extension, and without an anchor.
         """
         path = url_to_path(self.manifest.site.url, address) if "://" in address else address.lstrip("/")
-        folder = _FOLDER_PAGE.sub("", unquote(path or "")).rstrip("/") + "/"
-        is_guess = "/" in address and "#" not in address
-        below = (page for page in self.manifest.pages if is_guess and page.path.startswith(folder))
+        if path is None or "#" in address or not ("/" in address or _FOLDER_PAGE.search(address)):
+            return None
+        stem = _FOLDER_PAGE.sub("", unquote(path)).rstrip("/")
+        below = (page for page in self.manifest.pages if page.path.startswith(f"{stem}/"))
         ranks = ((page.path.rstrip("/").count("/"), not _OVERVIEW.search(page.path), page) for page in below)
-        page = min(ranks, key=lambda rank: rank[:2], default=(None,))[-1]
+        own = self._pages.get(stem and f"{stem}.html")
+        page = own or min(ranks, key=lambda rank: rank[:2], default=(None,))[-1]
         return self.find_anchor(page, "") if page else None
 
     def find_anchor(self, page: PageEntry, anchor: str) -> SectionRef | None:

@@ -22,7 +22,6 @@ from msgspec import UNSET
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import canonicalize_path
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.schemas import Chat, ChatMessage, Question
 from mkdocs_roaming.settings import prepare
@@ -275,15 +274,14 @@ def find_page(address: str, sections: SectionIndex) -> SectionRef | None:
     """Return the section for an address of a browser: a path of the site or the server, or a URL of a mirror."""
     if not address:
         return None
-    if found := sections.resolve(address):
+    if found := sections.find(address):
         return found
     try:
         path = urlsplit(address).path
         base = urlsplit(sections.manifest.site.url).path
     except ValueError:
         return None
-    page = sections.get_page(canonicalize_path(unquote(path.removeprefix(base))))
-    return SectionRef(page, 0) if page is not None else None
+    return sections.find("/" + unquote(path.removeprefix(base)))
 
 
 def _parse_messages(messages: Sequence[ChatMessage]) -> dict[str, Any]:

@@ -104,7 +104,11 @@ def test_site_of_plugin_is_published_once(project: Path) -> None:
     [
         ("", ["--site-dir", "out", "--", "no-such-program"], "no-such-program: no such command; install it"),
         ("", [], "no zensical.toml or mkdocs.yml in "),
-        ("", ["--", "true"], "no folder to publish: name the folder that the command writes with --site-dir"),
+        (
+            "",
+            ["--", "true"],
+            "no folder to publish: name the folder that the command writes with --site-dir, or let `roaming init`",
+        ),
         ("site_name = 'A'\n", [], "zensical.toml: zensical is not installed; install it, or name its build command"),
         ("[project.plugins.roaming]\nexlude = 'x'\n", [], "exlude: unknown option; did you mean `exclude`?"),
     ],

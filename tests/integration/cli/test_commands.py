@@ -94,6 +94,13 @@ def test_expand_accepts_paths_and_urls(site: Path) -> None:
     assert roaming("expand", site, "pumps/#nowhere").exit_code == 1
 
 
+@pytest.mark.parametrize("address", ["/pumps", "pumps/index.html", "pumps.html", "https://boat.example/pumps"])
+def test_expand_and_outline_accept_other_addresses_of_page(site: Path, address: str) -> None:
+    for command in ("expand", "outline"):
+        result = roaming(command, site, address)
+        assert (result.exit_code, result.stdout) == (0, roaming(command, site, "pumps/").stdout)
+
+
 def test_search_prints_best_results_first(site: Path) -> None:
     result = roaming("search", site, "bilge pump bar")
     lines = result.stdout.splitlines()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
@@ -104,11 +107,11 @@ def test_crawl_of_built_folder_matches_site(sample: Path, run_crawl: Any) -> Non
         assert {page.path for page in published.pages} <= set(output.paths)
 
 
-def _rewrite(site: Any, sample: Path, count: int) -> None:
-    """Serve a number of pages with a Markdown that a server has rewritten."""
+def _rewrite(site: Any, sample: Path, count: int, status: int = 200) -> None:
+    """Serve a number of pages with a Markdown that a server has rewritten, or with an error."""
     for page in load_manifest((sample / MANIFEST_PATH).read_bytes()).pages[:count]:
         text = (sample / page.markdown).read_text("utf-8").replace("https://", "https://cdn.example/")
-        site.put(f"/{page.markdown}", text + "\n", kind="text/markdown")
+        site.put(f"/{page.markdown}", text + "\n", kind="text/markdown", status=status)
     site.put("/llms-full.txt", "rewritten", kind="text/plain")
 
 
@@ -121,9 +124,34 @@ def test_manifest_with_wrong_digests_falls_back_to_html(
     published = load_manifest((sample / MANIFEST_PATH).read_bytes())
     assert {page.path for page in published.pages} <= set(output.paths)
     assert any("does not match its manifest; its HTML is crawled instead" in note for note in output.result.notes)
+    retries = [path for path in site.paths() if "?v=" in path]
+    assert len(retries) <= 8  # a few requests show that the manifest is wrong
     before = read_files(output.folder)
     run_crawl(site.url)
     assert read_files(output.folder) == before
+
+
+@pytest.mark.parametrize(("count", "status", "is_mirror"), [(2, 200, False), (2, 404, False), (3, 403, True)])
+def test_manifest_is_used_while_at_most_a_twentieth_of_the_pages_is_wrong(
+    count: int, status: int, is_mirror: bool, site: Any, sample: Path, run_crawl: Any
+) -> None:
+    """One page of 29 is within the limit, two are not; pages that a server refuses do not count."""
+    site.folder(sample)
+    _rewrite(site, sample, count, status)
+    output = run_crawl(site.url)
+    assert any("its HTML is crawled instead" in note for note in output.result.notes) != is_mirror
+    assert (len(output.paths) == 29 - count) == is_mirror
+
+
+def test_outdated_cache_of_page_is_bypassed(site: Any, sample: Path, run_crawl: Any) -> None:
+    site.folder(sample)
+    _rewrite(site, sample, 3)
+    pages = load_manifest((sample / MANIFEST_PATH).read_bytes()).pages
+    for page in pages[:3]:
+        address = f"/{page.markdown}?v={page.digest.removeprefix('sha256:')[:16]}"
+        site.put(address, (sample / page.markdown).read_bytes(), kind="text/markdown")
+    output = run_crawl(site.url)
+    assert [page.digest for page in output.manifest.pages] == [page.digest for page in pages]
 
 
 def test_one_page_with_wrong_digest_is_skipped(site: Any, sample: Path, run_crawl: Any) -> None:
@@ -135,11 +163,17 @@ def test_one_page_with_wrong_digest_is_skipped(site: Any, sample: Path, run_craw
     assert ["does not match the manifest" in reason for _, reason in output.result.skipped] == [True]
 
 
-def test_mirror_names_other_languages(site: Any, sample: Path, run_crawl: Any) -> None:
+def test_mirror_names_other_languages(site: Any, sample: Path, run_crawl: Any, tmp_path: Path) -> None:
     data = json.loads((sample / MANIFEST_PATH).read_text("utf-8"))
     other = {"manifest": "../de/roaming/manifest.json", "language": "de"}
-    data["site"]["alternates"] = [other, {"manifest": "../old/roaming/manifest.json", "version": "1.0"}]
+    old = {"manifest": "../old/roaming/manifest.json", "version": "1.0"}
+    data["site"]["alternates"] = [other, old, old | {"language": "fr"}, {"manifest": "../mirror/roaming/manifest.json"}]
     site.folder(sample)
     site.put(f"/{MANIFEST_PATH}", json.dumps(data), kind="application/json")
     left_out = run_crawl(site.url).result.left_out
     assert [(other.option, other.name) for other in left_out] == [("language", "de")]
+    crawl = partial(CliRunner().invoke, main)
+    done = crawl(["crawl", site.url, "-o", str(tmp_path / "cli"), "--delay", "0", "--allow-private", "--json"])
+    assert '{"event":"publish","pages":29}' in done.stdout.replace(" ", "").splitlines()
+    done = crawl(["crawl", site.url, "-o", str(tmp_path / "cli"), "--delay", "0", "--allow-private"])
+    assert "  left out: de; --language de\n" in done.stdout

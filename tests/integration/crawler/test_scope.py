@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -230,20 +229,18 @@ def test_progress_without_terminal_prints_lines(site: Any, tmp_path: Any, capsys
     assert capsys.readouterr().err == "Crawling: 1 of 7 pages, 0 s\n"
 
 
-def test_progress_is_shown_during_steps_without_events(monkeypatch: Any, capsys: Any) -> None:
-    monkeypatch.setattr("roaming_crawler.cli._LINE_INTERVAL", 0.05)
-    progress = CrawlProgress(bar=False)
-    done = threading.Event()
-    clock = threading.Thread(target=progress.run, args=(done,))
-    clock.start()
-    progress.on_event("page", {"known": 7})
-    progress.on_event("publish", {"pages": 1})
-    time.sleep(0.5)
-    done.set()
-    clock.join()
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) >= 3
-    assert re.fullmatch(r"Crawling: 1 of 7 pages, publishing, \d+ s", lines[-1])
+def test_progress_is_shown_while_a_server_takes_six_seconds(site: Any, tmp_path: Any, html: Any, reply: Any) -> None:
+    delays = [6.0]
+
+    def respond(handler: Any) -> Any:
+        time.sleep(delays.pop() if delays else 0)
+        return reply(html("Slow"))
+
+    site.page("/docs/", "Home", links=("/docs/slow/",))
+    site.responses["/docs/slow/"] = respond
+    result = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"))
+    assert result.exit_code == 0
+    assert re.match(r"Crawling: 1 of \d pages, [4-6] s\n", result.stderr)
 
 
 def test_json_option_prints_events(site: Any, tmp_path: Any) -> None:
@@ -253,6 +250,7 @@ def test_json_option_prints_events(site: Any, tmp_path: Any) -> None:
     events = [json.loads(line) for line in result.stdout.splitlines()]
     assert [events[0]["event"], events[1]["event"], events[-1]["event"]] == ["start", "found", "done"]
     assert sum(event["event"] == "page" for event in events) == events[-1]["pages"] == 6
+    assert [event["pages"] for event in events if event["event"] == "publish"] == [6]
     assert [url for url, _ in events[-1]["skipped"]] == [f"{site.url}docs/guide/draft/"]
     assert "out of scope" in events[-1]["skipped"][0][1]
 

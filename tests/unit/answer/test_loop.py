@@ -620,9 +620,10 @@ def test_rules_and_outline_are_equal_for_all_questions(ask: Ask) -> None:
     assert "[" in one.outline
 
 
-def test_question_has_outline_of_reader_page(ask: Ask) -> None:
+@pytest.mark.parametrize("page", ["install/", "/install/index.html", "install/#nowhere"])
+def test_question_has_outline_of_reader_page(ask: Ask, page: str) -> None:
     model = ScriptedModel([[]])
-    ask(model, "How hot does it boil?", page="install/")
+    ask(model, "How hot does it boil?", page=page)
     (turn,) = model.requests[0].turns
     assert isinstance(turn, UserTurn)
     assert turn.question == "How hot does it boil?"

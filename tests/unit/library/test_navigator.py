@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.readers import MemoryReader
+from mkdocs_roaming.library.targets import branch_id
 from mkdocs_roaming.library.tools import (
     AGENT_TOOLS,
     TOOLS,
@@ -310,6 +311,22 @@ def test_page_outline_resolves_address_with_unknown_anchor(library: Library) -> 
     outline = Navigator(library).page_outline("https://docs.example/p/changes/#123")
     assert re.findall(r"^\[\w+\] (\w+)", outline, re.MULTILINE) == ["Changes"]
     assert Navigator(library).page_outline("xyzzy/") == ""
+
+
+@pytest.mark.parametrize(
+    "address", ["guide/", "/guide", "guide/index.html", "https://docs.example/p/guide", "https://docs.example/p/guide/"]
+)
+def test_guessed_folder_leads_to_same_page_for_tools_and_library(library: Library, address: str) -> None:
+    pumps = id_of(library, "guide/pumps/")
+    navigator = Navigator(library)
+    opened = navigator.expand_sections([address])
+    assert isinstance(opened, ExpandResult)
+    assert [section.id for section in opened.sections] == [pumps]
+    assert navigator.read_outline(address) == navigator.read_outline(pumps)
+    assert navigator.page_outline(address) == navigator.page_outline(pumps) != ""
+    assert library.expand(address) == library.expand(pumps)
+    assert library.search(address)[0].id == pumps
+    assert branch_id(library, f"{address}+") == f"{pumps}+"
 
 
 def test_tool_parameters_are_valid_json_schema(library: Library) -> None:

@@ -28,24 +28,65 @@ def test_resolve_accepts_ids_paths_sources_and_urls() -> None:
     ("address", "path"),
     [
         ("guide/", "guide/overview/"),
+        ("/guide", "guide/overview/"),
+        ("guide/index.html", "guide/overview/"),
         ("/guide/index.html", "guide/overview/"),
+        ("guide.html", "guide/overview/"),
         ("docs/../guide.md", None),
-        (f"{URL}guide/", "guide/overview/"),
+        (f"{URL}guide", "guide/overview/"),
+        (f"{URL}guide/?x=1", "guide/overview/"),
+        (f"{URL}guide/index.html", "guide/overview/"),
         ("guide/deep/", "guide/deep/er/page/"),
         ("api/README.md", "api/b/"),
+        ("guide/a/index.html", "guide/a/"),
+        ("guide/a.html", "guide/a/"),
+        ("cli/run/", "cli/run.html"),
+        ("cli/run", "cli/run.html"),
         ("guide", None),
         ("guide/#anchor", None),
+        (f"{URL}guide/#anchor", None),
+        ("g%75ide/", "guide/overview/"),
+        ("faq/", "faq/Introduction.html"),
+        ("tools/", "tools/index.php"),
         ("nowhere/", None),
         ("/", None),
+        ("/index.html", None),
         ("https://elsewhere.example/guide/", None),
     ],
 )
-def test_resolve_folder_returns_overview_or_first_page_below(address: str, path: str | None) -> None:
+def test_find_returns_page_or_overview_or_first_page_of_folder_for_guess(address: str, path: str | None) -> None:
     pages = ("guide/a/", "guide/overview/", "guide/deep/er/page/", "guide/deep/er/more/", "api/x/y/", "api/b/")
+    pages = (
+        *pages,
+        "cli/run.html",
+        "cli/run/more.html",
+        "faq/a.html",
+        "faq/Introduction.html",
+        "tools/a",
+        "tools/index.php",
+    )
     index = SectionIndex(build(dict.fromkeys(pages, GUIDE), tuple(NavItem(page, page) for page in pages)))
     assert index.resolve(address) is None
-    found = index.resolve_folder(address)
+    found = index.find(address)
     assert (found.page.path if found else None) == path
+
+
+def test_find_returns_home_page_of_own_site_for_its_file() -> None:
+    index = SectionIndex(build({"": GUIDE, "api/": API}))
+    for address in ("index.html", "/index.html", f"{URL}index.html"):
+        found = index.find(address)
+        assert found is not None, address
+        assert found.page.path == ""
+    assert index.find("https://elsewhere.example/index.html") is None
+
+
+def test_find_page_ignores_unknown_anchor() -> None:
+    index = SectionIndex(build({"guide/overview/": GUIDE}))
+    for address in ("guide/overview/#nowhere", "guide/#nowhere"):
+        assert index.find(address) is None
+        found = index.find_page(address)
+        assert found is not None, address
+        assert (found.page.path, found.position) == ("guide/overview/", 0)
 
 
 def test_resolve_uses_github_slugs_without_html() -> None:

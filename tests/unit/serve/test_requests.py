@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.requests import (
     UNKNOWN_CLIENT,
     AllowedHosts,
+    find_page,
     format_origin,
     parse_host,
     parse_network,
@@ -142,3 +144,27 @@ def test_resolve_scheme_uses_nearest_proxy() -> None:
     scope = make_scope("10.0.0.9", x_forwarded_proto="http, https")
     assert (resolve_scheme(scope), resolve_scheme(scope, 1)) == ("http", "https")
     assert resolve_scheme(make_scope("10.0.0.9", x_forwarded_proto="gopher"), 1) == "http"
+
+
+@pytest.mark.parametrize(
+    ("address", "path"),
+    [
+        ("guide/pumps/", "guide/pumps/"),
+        ("/p/guide/pumps/#oil", "guide/pumps/"),
+        ("https://mirror.example/p/guide/pumps/?x=1", "guide/pumps/"),
+        ("https://mirror.example/p/", ""),
+        ("/guide", "guide/pumps/"),
+        ("/p/guide/", "guide/pumps/"),
+        ("/p/guide/index.html", "guide/pumps/"),
+        ("https://mirror.example/p/guide", "guide/pumps/"),
+        ("https://docs.example/p/guide", "guide/pumps/"),
+        ("/p/nowhere/", None),
+        ("", None),
+    ],
+)
+def test_find_page_accepts_addresses_of_browsers_and_guessed_folders(
+    make_site: Callable, address: str, path: str | None
+) -> None:
+    pages = [("", "# Home\n\nStart.\n"), ("guide/pumps/", "# Pumps\n\nAll of them.\n")]
+    found = find_page(address, make_site(pages).library().sections)
+    assert (found.page.path if found else None) == path

@@ -1,0 +1,94 @@
+"""Which pages are copies or collections of others, apart from crawls."""
+
+from __future__ import annotations
+
+import pytest
+
+from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages
+from roaming_crawler.page import FetchedPage, PageBody
+
+BASE = "https://docs.example/"
+
+
+class Pages:
+    """Pages with their bodies, in an order of one's choice."""
+
+    def __init__(self, articles: dict[str, str], titles: dict[str, str] | None = None) -> None:
+        titles = titles or {}
+        self.pages = [FetchedPage(BASE + path, path, titles.get(path, "Page"), key=path) for path in articles]
+        self.bodies = {path: PageBody(article) for path, article in articles.items()}
+
+    def copies(self, base: str = "") -> dict[str, str]:
+        return {path: url.removeprefix(BASE) for path, url in find_copies(self.pages, self.bodies, base).items()}
+
+    def collections(self) -> dict[str, str]:
+        return {path: text.replace(BASE, "") for path, text in find_collections(self.pages, self.bodies).items()}
+
+    def not_found(self) -> list[str]:
+        return find_not_found_pages(self.pages, self.bodies)
+
+
+def make_lines(name: str, count: int = 12) -> list[str]:
+    return [f"<p>Of the {name} it is known that reading {at} is right.</p>" for at in range(count)]
+
+
+def make_article(*names: str) -> str:
+    return "".join(line for name in names for line in make_lines(name))
+
+
+def test_copies_have_same_text_and_title() -> None:
+    titles = {"a/": "One", "b/": "Two", "c/d/": "One"}
+    assert Pages(dict.fromkeys(titles, make_article("kettle")), titles).copies() == {"c/d/": "a/"}
+
+
+def test_short_texts_are_no_copies() -> None:
+    assert Pages({"a/": "<p>To be written.</p>", "b/": "<p>To be written.</p>"}).copies() == {}
+
+
+def test_print_view_is_copy_of_page_with_longer_path() -> None:
+    assert Pages(dict.fromkeys(("print/a/", "guide/deep/a/"), make_article("kettle"))).copies() == {
+        "print/a/": "guide/deep/a/"
+    }
+
+
+def test_same_text_in_two_editions_is_no_copy_if_all_are_crawled() -> None:
+    pages = Pages(dict.fromkeys(("en/a/", "de/a/", "de/old/a/"), make_article("kettle")))
+    assert pages.copies(BASE) == {"de/old/a/": "de/a/"}
+    assert set(pages.copies()) == {"en/a/", "de/old/a/"}
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_collection_in_collection_is_counted_by_its_pages(is_reversed: bool) -> None:
+    names = "abcdef"
+    articles = {f"{name}/": make_article(name) for name in names}
+    articles |= {"archive-of-three/": make_article(*"abc"), "whole/": make_article(*names)}
+    pages = Pages(dict(sorted(articles.items(), reverse=is_reversed)))
+    assert pages.collections() == {
+        "archive-of-three/": "3 pages such as a/",
+        "whole/": "6 pages such as a/",
+    }
+
+
+def test_collection_with_text_of_its_own_stays() -> None:
+    articles = {f"{name}/": make_article(name) for name in "abc"}
+    assert Pages(articles | {"all/": make_article(*"abc") + "".join(make_lines("guide", 30))}).collections() == {}
+    assert set(Pages(articles | {"all/": make_article(*"abc", "d")[:2_000]}).collections()) == {"all/"}
+
+
+def test_short_lines_of_pages_are_ignored() -> None:
+    """A table of names may contain all names of several short pages."""
+    articles = {f"{name}/": "".join(f"<td>{name} {at}</td>" for at in range(12)) for name in "abc"}
+    assert Pages(articles | {"table/": "".join(articles.values())}).collections() == {}
+
+
+def test_pages_for_missing_pages_are_short_and_have_the_same_heading() -> None:
+    heading = "<h1>Page not found</h1>"
+    articles = {f"{name}/": f"{heading}<p>Nothing about {name}.</p>" for name in "abc"}
+    assert Pages(articles).not_found() == ["a/", "b/", "c/"]
+    assert Pages({path: text for path, text in articles.items() if path != "c/"}).not_found() == []
+    assert Pages({path: text + make_article("kettle") * 4 for path, text in articles.items()}).not_found() == []
+
+
+def test_heading_of_page_for_missing_page_may_contain_its_address() -> None:
+    articles = {f"{name}/": f"<h1>The page {name} does not exist</h1>" for name in ("boat", "kettle", "lamp")}
+    assert Pages(articles, dict.fromkeys(articles, "Docs")).not_found() == sorted(articles)
