@@ -147,7 +147,7 @@ class _Crawl:
         if discovered.manifest is not None:
             result = await self._mirror_site(session, discovered)
             if result is None:
-                notes = [f"{discovered.root}: {_UNUSABLE_MANIFEST}"]
+                notes.append(f"{discovered.root}: {_UNUSABLE_MANIFEST}")
                 discovered = await discover(session, scope, self.start, replace(config.discovery, manifest=False))
                 discovered.notes += notes
         if result is None:

@@ -7,7 +7,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import chain
 from urllib.parse import unquote
@@ -17,97 +17,111 @@ from roaming_crawler.page import NOT_FOUND, FetchedPage, PageBody
 from roaming_crawler.parser import split_words
 
 
-def find_copies(pages: Sequence[FetchedPage], bodies: Mapping[str, PageBody], base: str = "") -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class TextSummary:
+    """What of a page's text tells whether it may repeat another."""
+
+    digest: bytes
+    size: int
+    """Number of characters."""
+    first: Sequence[str]
+    """The first three pieces of text."""
+    line_size: int
+    """Number of characters of the longer pieces."""
+    sample: Sequence[str]
+    """A few of the longer pieces."""
+
+
+def summarize_text(body: PageBody) -> TextSummary:
+    """Return the summary of a page's text."""
+    pieces = _split_text(body)
+    lines = _select_lines(pieces)
+    text = "".join(pieces).encode("utf-8", "surrogatepass")
+    sample = nsmallest(_SAMPLE, lines, key=lambda line: (zlib.crc32(line.encode("utf-8", "surrogatepass")), line))
+    return TextSummary(hashlib.sha256(text).digest(), sum(map(len, pieces)), pieces[:3], sum(map(len, lines)), sample)
+
+
+def find_copies(pages: Iterable[FetchedPage], summaries: Mapping[str, TextSummary], base: str = "") -> dict[str, str]:
     """Return the URL of the original by the path of each copy of a page.
 
     The original has the shortest path.
 
     Args:
         pages: The pages, in any order.
-        bodies: Their bodies by key.
+        summaries: The summaries of their texts by path.
         base: Prefix of the URLs of a site with several versions or languages, which are not copies of each other.
     """
     copies: dict[str, str] = {}
     originals: dict[tuple[object, ...], FetchedPage] = {}
     for page in sorted(pages, key=_rank):
-        text = "".join(_split_text(bodies[page.key]))
-        if len(text) >= _MIN_CHARS:
+        text = summaries[page.path]
+        if text.size >= _MIN_CHARS:
             editions = tuple(folder.name for folder in find_editions(page.url, base)) if base else ()
-            digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-            if (original := originals.setdefault((digest, page.title, editions), page)) is not page:
+            if (original := originals.setdefault((text.digest, page.title, editions), page)) is not page:
                 copies[page.path] = original.url
     return copies
 
 
-def find_collections(pages: Iterable[FetchedPage], bodies: Mapping[str, PageBody]) -> dict[str, str]:
+def find_collections(
+    pages: Iterable[FetchedPage], summaries: Mapping[str, TextSummary], bodies: Mapping[str, PageBody]
+) -> dict[str, str]:
     """Return the paths of pages whose text is that of several others, and what they repeat.
 
     A few lines of each page are looked up first. Lines of many pages are ignored: they could take quadratic time.
 
     Args:
         pages: The pages without copies, in any order.
+        summaries: The summaries of their texts by path.
         bodies: Their bodies by key.
     """
-    by_path = {page.path: page for page in sorted(pages, key=_rank)}
-    index = _LineIndex()
-    for path, page in by_path.items():
-        index.add(path, _read_lines(bodies[page.key]))
+    by_path = {page.path: page for page in pages}
+    sampled: dict[str, list[str]] = {}
+    for path in sorted(by_path):
+        for line in summaries[path].sample:
+            sampled.setdefault(line, []).append(path)
     found: dict[str, str] = {}
-    for path in sorted(by_path, key=lambda path: (index.sizes[path], path)):
-        lines = _read_lines(bodies[by_path[path].key])
-        near = (other for other in index.find_near(path, lines) if other not in found)
-        texts = {other: _read_lines(bodies[by_path[other].key]) for other in near}
+    for path in sorted(by_path, key=lambda path: (summaries[path].line_size, path)):
+        lines = _select_lines(_split_text(bodies[by_path[path].key]))
+        near = (other for other in _find_near(path, lines, sampled, summaries) if other not in found)
+        texts = {other: _select_lines(_split_text(bodies[by_path[other].key])) for other in near}
         inner = {other: text for other, text in texts.items() if len(text & lines) >= _MIN_SHARE * len(text)}
         covered = lines.intersection(chain.from_iterable(inner.values()))
         min_pages = 1 if _PRINT.search(path) else _MIN_PAGES
-        if len(inner) >= min_pages and sum(map(len, covered)) >= _MIN_SHARE * index.sizes[path]:
+        if len(inner) >= min_pages and sum(map(len, covered)) >= _MIN_SHARE * summaries[path].line_size:
             first = min(map(by_path.__getitem__, inner), key=_rank)
             found[path] = f"{len(inner)} pages such as {first.url}"
     return found
 
 
-@dataclass(slots=True)
-class _LineIndex:
-    """A few lines of each page, with the pages that they are from."""
+def _find_near(
+    path: str, lines: Set[str], sampled: Mapping[str, Sequence[str]], summaries: Mapping[str, TextSummary]
+) -> Iterator[str]:
+    """Yield the smaller pages whose sample is in the lines of a page.
 
-    sizes: dict[str, int] = field(default_factory=dict)
-    """Number of characters of the lines of each page."""
-    _samples: dict[str, int] = field(default_factory=dict)
-    _pages: dict[str, list[str]] = field(default_factory=dict)
-
-    def add(self, path: str, lines: Set[str]) -> None:
-        """Add a page."""
-        sample = nsmallest(_SAMPLE, lines, key=lambda line: (zlib.crc32(line.encode("utf-8", "surrogatepass")), line))
-        self.sizes[path], self._samples[path] = sum(map(len, lines)), len(sample)
-        for line in sample:
-            self._pages.setdefault(line, []).append(path)
-
-    def find_near(self, path: str, lines: Set[str]) -> Iterator[str]:
-        """Yield the smaller pages whose sample is in the lines of a page.
-
-        The overview of a folder stays, and the home page. Versions of one page are no collection.
-        """
-        max_size = self.sizes[path] if _PRINT.search(path) else self.sizes[path] // 2
-        shared = (paths for line in lines if len(paths := self._pages.get(line, ())) <= _MAX_SHARED)
-        for other, count in Counter(chain.from_iterable(shared)).items():
-            is_near = count >= _MIN_SHARE * self._samples[other] and self.sizes[other] <= max_size
-            if is_near and not other.startswith(path):
-                yield other
+    The overview of a folder stays, and the home page. Versions of one page are no collection.
+    """
+    size = summaries[path].line_size
+    max_size = size if _PRINT.search(path) else size // 2
+    shared = (paths for line in lines if len(paths := sampled.get(line, ())) <= _MAX_SHARED)
+    for other, count in Counter(chain.from_iterable(shared)).items():
+        text = summaries[other]
+        if count >= _MIN_SHARE * len(text.sample) and text.line_size <= max_size and not other.startswith(path):
+            yield other
 
 
-def find_not_found_pages(pages: Iterable[FetchedPage], bodies: Mapping[str, PageBody]) -> list[str]:
+def find_not_found_pages(pages: Iterable[FetchedPage], summaries: Mapping[str, TextSummary]) -> list[str]:
     """Return the paths of short pages with the same heading, such as `Page not found`, apart from their URLs.
 
     Args:
         pages: The pages, in any order.
-        bodies: Their bodies by key.
+        summaries: The summaries of their texts by path.
     """
     by_heading: dict[str, set[str]] = {}
     for page in pages:
-        pieces = _split_text(bodies[page.key])
-        own = split_words(unquote(page.url))
-        for line in (page.title, *pieces[:3]) if sum(map(len, pieces)) < _MAX_NOT_FOUND_CHARS else ():
+        text = summaries[page.path]
+        for line in (page.title, *text.first) if text.size < _MAX_NOT_FOUND_CHARS else ():
             if NOT_FOUND.search(line):
+                own = split_words(unquote(page.url))
                 words = (word for word in re.findall(r"[^\W\d]+", line.casefold()) if word not in own)
                 by_heading.setdefault(" ".join(words), set()).add(page.path)
     return sorted({path for paths in by_heading.values() if len(paths) >= _MIN_PAGES for path in paths})
@@ -123,9 +137,9 @@ def _split_text(body: PageBody) -> list[str]:
     return [piece for match in _TEXT.findall(text) if (piece := match.strip())]
 
 
-def _read_lines(body: PageBody) -> set[str]:
+def _select_lines(pieces: Iterable[str]) -> set[str]:
     """Return the longer pieces of text, which hardly any two pages have in common by chance."""
-    return {piece for piece in _split_text(body) if len(piece) >= _MIN_LINE}
+    return {piece for piece in pieces if len(piece) >= _MIN_LINE}
 
 
 _MIN_CHARS = 200

@@ -13,7 +13,7 @@ from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import DiscoveredPages
-from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages
+from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages, summarize_text
 from roaming_crawler.editions import ALL, EditionFilter
 from roaming_crawler.page import SOFT_404, FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
 from roaming_crawler.publish import VisitedPages, read_published_pages
@@ -142,11 +142,12 @@ class _PageTable:
 
     def drop_duplicates(self, base: str) -> dict[str, str]:
         """Drop pages for missing pages, and those that repeat others; return the originals' URLs by paths of copies."""
-        for path in find_not_found_pages(self.pages.values(), self.bodies):
+        summaries = {page.path: summarize_text(self.bodies[page.key]) for page in self.pages.values()}
+        for path in find_not_found_pages(self.pages.values(), summaries):
             self.skipped.append(SkippedPage(self.pages.pop(path).url, SOFT_404))
-        copies = find_copies(list(self.pages.values()), self.bodies, base)
+        copies = find_copies(self.pages.values(), summaries, base)
         self._drop(copies)
-        self._drop(find_collections(self.pages.values(), self.bodies))
+        self._drop(find_collections(self.pages.values(), summaries, self.bodies))
         return copies
 
     def _drop(self, duplicates: Mapping[str, str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages
+from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages, summarize_text
 from roaming_crawler.page import FetchedPage, PageBody
 
 BASE = "https://docs.example/"
@@ -17,15 +17,17 @@ class Pages:
         titles = titles or {}
         self.pages = [FetchedPage(BASE + path, path, titles.get(path, "Page"), key=path) for path in articles]
         self.bodies = {path: PageBody(article) for path, article in articles.items()}
+        self.texts = {path: summarize_text(body) for path, body in self.bodies.items()}
 
     def copies(self, base: str = "") -> dict[str, str]:
-        return {path: url.removeprefix(BASE) for path, url in find_copies(self.pages, self.bodies, base).items()}
+        return {path: url.removeprefix(BASE) for path, url in find_copies(self.pages, self.texts, base).items()}
 
     def collections(self) -> dict[str, str]:
-        return {path: text.replace(BASE, "") for path, text in find_collections(self.pages, self.bodies).items()}
+        found = find_collections(self.pages, self.texts, self.bodies)
+        return {path: text.replace(BASE, "") for path, text in found.items()}
 
     def not_found(self) -> list[str]:
-        return find_not_found_pages(self.pages, self.bodies)
+        return find_not_found_pages(self.pages, self.texts)
 
 
 def make_lines(name: str, count: int = 12) -> list[str]:

@@ -15,7 +15,7 @@ from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import ScopeConfig
 from roaming_crawler.discover import DiscoveredPages, parse_sitemap
-from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages
+from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages, summarize_text
 from roaming_crawler.editions import EditionFilter, find_edition_start
 from roaming_crawler.llms import parse_llms_txt
 from roaming_crawler.page import FetchedPage, PageBody, PageRef, make_page_ref
@@ -77,9 +77,10 @@ def _compare(paths: Sequence[str]) -> None:
     pages = [FetchedPage(BASE + path, path, "Page not found", key=path) for path in dict.fromkeys(paths)]
     shared = "".join(f"<p>The line with the number {at} is on each of the pages.</p>" for at in range(10))
     bodies = {page.key: PageBody(f"{shared}<p>This line is on the page {page.path} alone.</p>") for page in pages}
-    find_copies(pages, bodies, BASE)
-    find_collections(pages, bodies)
-    find_not_found_pages(pages, bodies)
+    texts = {path: summarize_text(body) for path, body in bodies.items()}
+    find_copies(pages, texts, BASE)
+    find_collections(pages, texts, bodies)
+    find_not_found_pages(pages, texts)
 
 
 def _clean(paths: Sequence[str]) -> None:
