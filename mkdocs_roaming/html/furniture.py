@@ -79,9 +79,10 @@ def learn_furniture(articles: Iterable[str]) -> tuple[str, ...] | None:
     Args:
         articles: The HTML of the articles, as `find_article` returns them.
     """
-    pages = [_read_units(parse_body(article)) for article in articles]
-    if len(pages) < _MIN_SAMPLE:
+    sample = list(articles)
+    if len(sample) < _MIN_SAMPLE:
         return None
+    pages = [_read_units(parse_body(article)) for article in sample]
     counts = Counter(key for units in pages for key in {unit.key for unit in units})
     repeated = {key for key, count in counts.items() if count >= _MIN_SHARE * len(pages)}
     return tuple(sorted(repeated)) if any(_find_furniture(units, repeated) for units in pages) else None
