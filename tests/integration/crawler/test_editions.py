@@ -57,6 +57,18 @@ def test_language_option_selects_folder_of_language(site: Any, run_crawl: Any, h
         run_crawl(site.url, tmp_path / "fi", scope=ScopeConfig(language="fi"))
 
 
+def test_page_without_translation_stays_in_each_language(site: Any, run_crawl: Any, html: Any) -> None:
+    _languages(site, html)
+    for base in ("/", "/pt/", "/zh/"):
+        site.put(f"{base}guide/pumps/", html("Pumps"))
+    output = run_crawl(site.url, scope=ScopeConfig(language="all"))
+    assert [path for path in output.paths if path.endswith("pumps/")] == [
+        "guide/pumps/",
+        "pt/guide/pumps/",
+        "zh/guide/pumps/",
+    ]
+
+
 @pytest.mark.parametrize("lang", ["en", ""])
 def test_folder_named_like_language_stays_without_that_language(
     lang: str, site: Any, run_crawl: Any, html: Any
