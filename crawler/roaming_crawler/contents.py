@@ -75,6 +75,8 @@ class Coverage:
 def measure_coverage(article: str, markdown: str) -> Coverage:
     """Return what the Markdown of an article has kept of its HTML."""
     text = _INLINE_TAG.sub("", _INVISIBLE.sub(" ", article))
+    if "termy" in article:
+        text = _TERMINAL_TAG.sub(" ", text)
     visible = Counter(find_words(unescape(_TAG.sub(" ", text))))
     kept = visible & Counter(find_words(_strip_markup(markdown)))
     return Coverage(visible.total(), kept.total())
@@ -129,6 +131,8 @@ _CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`).*?(?<!`)\1(?!`)|~{3,}.*?~{3,}", re
 _INLINE_TAG = re.compile(
     r"</?(?:a|abbr|b|code|em|i|kbd|mark|s|small|span|strong|sub|sup|u|var|wbr)\b[^<>]*>", re.IGNORECASE
 )
+_TERMINAL_TAG = re.compile(r"&lt;/?(?:b|font|i|span|u)\b[^<>&]*(?:&quot;[^<>&]*)*&gt;")
+"""Escaped tags, which Termynal shows as colours of a terminal."""
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _LINK_TARGET = re.compile(r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
 _DEFINITION = re.compile(r"^ {0,3}\[[^\]^][^\]]*\]:[ \t]*\S+.*$", re.MULTILINE)

@@ -114,6 +114,14 @@ def test_measure_coverage_counts_lost_words() -> None:
     assert coverage.share == 0.75
 
 
+def test_measure_coverage_ignores_colours_of_a_terminal() -> None:
+    article = (
+        "<div class=termy><pre>&lt;font color=&quot;#F9&quot;&gt;pump &lt;b&gt;on&lt;/b&gt;&lt;/font&gt;</pre></div>"
+    )
+    coverage = measure_coverage(article, "```console\npump on\n```\n")
+    assert (coverage.words, coverage.visible_words) == (2, 2)
+
+
 @pytest.mark.parametrize(
     ("markdown", "converted", "richer"),
     [
