@@ -230,7 +230,7 @@ class _Chooser:
         label = _unmask(lead).rstrip(":： ").casefold()
         is_labelled = _count_words(lead) <= _MAX_LABEL_WORDS
         described = _drop_facts(items) if is_labelled else items
-        if not described or _SKIPPED_LABEL.match(label):
+        if not described or _SKIPPED_LABEL.match(label) or _ROOT_CLASS.fullmatch(_plain(items[0][0])):
             return
         links = all(_is_label(text, below) for text, below in items)
         rank = _Rank.LIST if is_labelled and (lead or links) else _Rank.PROSE
@@ -427,6 +427,7 @@ _DATE = (
 _VERSION = r"""(?:new|added|changed|deprecated|removed|introduced|modified|updated|available)
     \s(?:in|since|as\sof|from)\s(?:[a-z]+\s)?v?\d[\w.+-]*"""
 _VERSION_NOTE = re.compile(rf"\A{_VERSION}\s*[:,]\s*\S+\s\S+\s\S.*", re.VERBOSE | re.IGNORECASE)
+_ROOT_CLASS = re.compile(r"(?:java\.lang\.|builtins\.)?object", re.IGNORECASE)  # of a list of inherited classes
 _DOTTED = re.compile(r"\w+(?:\.\w+)+")
 _NESTED_MARKERS = re.compile(r"\A(?:[-*+] )+")
 _NOISE = re.compile(
@@ -440,7 +441,7 @@ _NOISE = re.compile(
         {_DATE}\W*(?:$|[^.!?]{{0,60}}$)
     | (?:last\ )?updated?:?\ (?:on\ )?{_DATE}
     | (?:written\ )?by:?\ (?-i:[A-Z])[\w.'-]*(?:[ ,&]+(?-i:[A-Z])[\w.'-]*){{,6}}$
-    | authors?:\s[^.]*$ | \d+\ min(?:utes?)?\ read\b
+    | authors?:\s[^.]*$ | (?:copyright\ |\(c\)\ |©\ ?)+\d{{4}}.* | \d+\ min(?:utes?)?\ read\b
     # navigation
     | (?:on\ this\ page|in\ this\ (?:page|section|article)|edit\ (?:this\ page|on\ \w+)|back\ to\ (?:the\ )?top|contents
         |table\ of\ contents|skip\ to\ [\w ]{{1,30}}|copy\ (?:page|as\ markdown|link)|view\ (?:source|on\ github)
