@@ -33,7 +33,7 @@ from mkdocs_roaming.text.injection import InjectedText, scan_hidden_texts
 from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
 from roaming_crawler.scope import LinkResolver, canonical_url, make_link_resolver
 
-PARSER_VERSION = "9"
+PARSER_VERSION = "10"
 """Incremented when the parser returns another result for the same HTML."""
 
 
