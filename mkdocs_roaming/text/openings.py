@@ -427,7 +427,7 @@ _DATE = (
 _VERSION = r"""(?:new|added|changed|deprecated|removed|introduced|modified|updated|available)
     \s(?:in|since|as\sof|from)\s(?:[a-z]+\s)?v?\d[\w.+-]*"""
 _VERSION_NOTE = re.compile(rf"\A{_VERSION}\s*[:,]\s*\S+\s\S+\s\S.*", re.VERBOSE | re.IGNORECASE)
-_ROOT_CLASS = re.compile(r"(?:java\.lang\.|builtins\.)?object", re.IGNORECASE)  # of a list of inherited classes
+_ROOT_CLASS = re.compile(r"java\.lang\.Object|builtins\.object")  # of a list of inherited classes
 _DOTTED = re.compile(r"\w+(?:\.\w+)+")
 _NESTED_MARKERS = re.compile(r"\A(?:[-*+] )+")
 _NOISE = re.compile(
