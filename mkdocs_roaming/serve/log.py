@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Mapping
 from hashlib import blake2b, sha256
 from ipaddress import ip_address
+from math import inf
 from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
@@ -92,8 +93,8 @@ class Journal:
             }
         )
 
-    def log_feedback(self, feedback: Feedback) -> None:
-        """Log an opinion."""
+    def log_feedback(self, feedback: Feedback, question: str = "") -> None:
+        """Log an opinion of the answer to a question."""
         if self._feedback is None:
             return
         self._feedback.write(
@@ -101,6 +102,7 @@ class Journal:
                 "time": _format_time(self._clock()),
                 "helpful": feedback.helpful,
                 "comment": redact(feedback.comment),
+                "question": redact(question),
                 "turn": hash_turn(feedback.turn),
             }
         )
@@ -160,6 +162,30 @@ class JsonLinesFile:
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _log = logging.getLogger("mkdocs_roaming.serve")
+
+
+class SeldomLog:
+    """Logs each kind of warning at most once a minute. The next line says how many there were since the last one."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._kinds: dict[str, tuple[float, int]] = {}
+
+    def warn(self, message: str, *arguments: object) -> None:
+        """Log a warning of the kind that a format names, which must not depend on a client."""
+        now = self._clock()
+        since, number = self._kinds.get(message, (-inf, 0))
+        if now - since < _WARNING_SECONDS:
+            self._kinds[message] = since, number + 1
+            return
+        self._kinds[message] = now, 0
+        if number:
+            message, arguments = f"{message} (%d more since the last line)", (*arguments, number)
+        _log.warning(message, *arguments)
+
+
+seldom = SeldomLog()
+_WARNING_SECONDS = 60
 
 
 # Redaction
