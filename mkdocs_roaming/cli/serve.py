@@ -19,7 +19,8 @@ from mkdocs_roaming.cli.common import FOLDER, LIBRARY, TRUST_RULES, one_line, se
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
 from mkdocs_roaming.config import Settings
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.targets import open_target
+from mkdocs_roaming.library.targets import open_library, open_target
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve.app import (
     AppConfig,
     ServeTable,
@@ -98,6 +99,8 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
         anyio.run(_check if check else require_money_limit, config)
     if check or check_config:
         return
+    if target.store is None and Path(lib).is_dir() and not Path(lib, MANIFEST_PATH).is_file():
+        open_library(lib)  # raises an error that says how to make a manifest, unless a plugin reads the folder
     with bind_socket(host, port) as listener:
         app = create(replace(config, address=get_url(listener), on_change=freeze_objects))
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")

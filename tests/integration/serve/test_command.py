@@ -503,6 +503,21 @@ def test_money_a_day_is_enough_for_a_model_with_known_prices(folder: Path, tmp_p
     )  # the prices of the file apply, and an answer never costs more than a day
 
 
+def test_money_with_currency_is_reported_in_one_line(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "roaming.toml").write_text('[limits]\nmoney_a_day = "5 USD"\n')
+    options = (folder, "--model", "claude", "--config", tmp_path / "roaming.toml")
+    result = roaming(*options, env={"ANTHROPIC_API_KEY": "sk-ant-x"})
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "[limits]: money_a_day: expected a number above 0 or unlimited, got '5 USD'" in result.stderr
+
+
+def test_folder_without_manifest_is_refused_at_start(tmp_path: Path) -> None:
+    result = roaming(tmp_path)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "no roaming/manifest.json in this folder; build the site first" in result.stderr
+    assert roaming(tmp_path, "--check-config").exit_code == 0
+
+
 @pytest.mark.parametrize("amount", ["five", "0", "nan"])
 def test_invalid_money_a_day_is_reported_in_one_line(folder: Path, amount: str) -> None:
     result = roaming(folder, "--model", "claude", "--money-a-day", amount, env={"ANTHROPIC_API_KEY": "sk-ant-x"})
