@@ -32,6 +32,7 @@ from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.serve.requests import (
     ProblemError,
     count_forwarded,
+    format_origin,
     get_header_values,
     parse_host,
     parse_origin,
@@ -328,7 +329,7 @@ class RefusalLog:
             self._log(problem.setting, owner, lambda: _explain_limit(problem, owner), scope)
         elif explain := _HEADERS.get(problem.code):
             value = ", ".join(get_header_values(scope, problem.code.encode()))[:_MAX_VALUE_CHARS]
-            self._log(problem.code, value, lambda: explain(value), scope)
+            self._log(problem.code, value, lambda: explain(value, scope), scope)
 
     def _log(self, name: str, value: str, explain: Callable[[], str], scope: Mapping[str, Any]) -> None:
         hour = int(self._clock() // 3_600)
@@ -358,7 +359,7 @@ def _explain_limit(problem: ProblemError, client: str) -> str:
     return f"refused {who} ({problem.status} {problem.code}): the limit is [limits] {problem.setting}"
 
 
-def _explain_host(value: str) -> str:
+def _explain_host(value: str, scope: Mapping[str, Any]) -> str:
     host = parse_host(value)
     if host is None:
         return ""
@@ -368,11 +369,17 @@ def _explain_host(value: str) -> str:
     )
 
 
-def _explain_origin(value: str) -> str:
+def _explain_origin(value: str, scope: Mapping[str, Any]) -> str:
     try:
         origin = parse_origin(value)
     except UsageError:
         return f"refused Origin {value!a} (403): no setting admits it; open the page over HTTP from a site of its own"
+    host = parse_host("".join(get_header_values(scope, b"host")))
+    if host and origin == format_origin("https", *host) and not get_header_values(scope, b"x-forwarded-proto"):
+        return (
+            f"refused Origin {origin} (403): it is this server's own, but the reverse proxy in front sends no "
+            "X-Forwarded-Proto; set this header to https there"
+        )
     return (
         f"refused Origin {origin} (403): to let its pages ask, add it to [serve] origins "
         f"or pass --allow-origin {origin}"
@@ -386,4 +393,4 @@ def _is_private(address: str) -> bool:
         return False
 
 
-_HEADERS: Mapping[str, Callable[[str], str]] = {"host": _explain_host, "origin": _explain_origin}
+_HEADERS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {"host": _explain_host, "origin": _explain_origin}

@@ -44,6 +44,22 @@ def test_refused_name_is_logged_once_with_setting(
 
 
 @pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ([], "it is this server's own, but the reverse proxy in front sends no X-Forwarded-Proto; set this header"),
+        ([("x-forwarded-proto", "http")], "add it to [serve] origins"),
+    ],
+)
+def test_own_origin_without_scheme_of_proxy_is_logged_with_header_to_set(
+    caplog: pytest.LogCaptureFixture, headers: list[tuple[str, str]], expected: str
+) -> None:
+    names = (("host", "ask.example"), ("origin", "https://ask.example"))
+    RefusalLog(1).warn(ORIGIN, scope(*names, *headers), "203.0.113.7")
+    assert caplog.messages[0].startswith("refused Origin https://ask.example (403): ")
+    assert expected in caplog.text
+
+
+@pytest.mark.parametrize(
     ("problem", "warnings", "setting"),
     [
         (ProblemError(429, "rate", "No.", setting="answers_a_minute_each = 6"), 2, "answers_a_minute_each = 6"),
