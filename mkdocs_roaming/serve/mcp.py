@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
@@ -120,9 +121,23 @@ class McpEndpoint:
         )
 
 
-def create_endpoint(navigator: Callable[[], Toolset], **options: Any) -> McpEndpoint | None:
-    """Return the endpoint; None if the package mcp is not installed. The options are those of `make_server`."""
-    return None if find_spec("mcp") is None else McpEndpoint(navigator, **options)
+class _MissingEndpoint(McpEndpoint):
+    """Refuses all requests, because the package mcp is not installed."""
+
+    def __init__(self) -> None: ...
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        _log.info("/mcp is not served: %s", _MCP_MISSING)
+        yield
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Send) -> None:
+        raise ProblemError(501, "no_mcp", "This server has no MCP: the package mcp is not installed there.")
+
+
+def create_endpoint(navigator: Callable[[], Toolset], **options: Any) -> McpEndpoint:
+    """Return the endpoint, which refuses requests without the package mcp. The options are those of `make_server`."""
+    return _MissingEndpoint() if find_spec("mcp") is None else McpEndpoint(navigator, **options)
 
 
 def make_server(
@@ -145,15 +160,22 @@ def make_server(
         from mcp.server import CacheHint, Server
     except ImportError:
         raise UsageError(_MCP_MISSING) from None
-    queue = WorkQueue(max_remote=8, max_remote_each=3)
+    queue = WorkQueue(max_remote=8, max_remote_each=3, max_waiting_each=50)
 
     async def list_tools(context: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
-        return _list_tools(*await queue.run(_client_of(context), lambda: _describe(navigator), is_local=is_local()))
+        try:
+            name, about = await queue.run(_client_of(context), lambda: _describe(navigator), is_local=is_local())
+        except ProblemError:
+            name = about = ""
+        return _list_tools(name, about)
 
     async def call_tool(context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         format_error = str if context.request is None else _format_public_error
         call = partial(_call_tool, navigator, params.name, params.arguments, format_error)
-        return await queue.run(_client_of(context), call, is_local=is_local())
+        try:
+            return await queue.run(_client_of(context), call, is_local=is_local())
+        except ProblemError as error:  # too many calls are waiting
+            return _make_error(str(error))
 
     return Server(
         SERVER_INFO["name"],
@@ -211,10 +233,16 @@ def _call_tool(
     except (RoamingError, ProblemError) as error:
         result = ToolError(truncate_at_word(" ".join(strip_passwords(format_error(error)).split()), 500))
     if isinstance(result, ToolError):
-        return CallToolResult(content=[TextContent(text=replace_invalid(render(result)))], is_error=True)
+        return _make_error(render(result))
     marker = hashlib.blake2b(encode_text(tools.digest), key=_MARKER_KEY, digest_size=8).hexdigest()
     is_empty = isinstance(result, ExpandResult) and not result.sections
     return CallToolResult(content=[TextContent(text=replace_invalid(_frame(result, marker)))], is_error=is_empty)
+
+
+def _make_error(message: str) -> CallToolResult:
+    from mcp_types import CallToolResult, TextContent
+
+    return CallToolResult(content=[TextContent(text=replace_invalid(message))], is_error=True)
 
 
 def _format_public_error(error: Exception) -> str:
@@ -277,4 +305,5 @@ _TITLES = {
 }
 _FRAME_CHARS = 64 * (max(MAX_IDS, MAX_HITS) + 1)  # two lines around each section, and around the notes
 _OVERHEAD_CHARS = _FRAME_CHARS + 2_036  # and the ids that did not fit
+_log = logging.getLogger("mkdocs_roaming.serve")
 _MARKER_KEY = secrets.token_bytes(16)  # a site chooses its digest itself

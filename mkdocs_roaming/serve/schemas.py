@@ -517,12 +517,22 @@ def describe_operations(operations: Iterable[Operation]) -> Json:
 
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation, describe_type)
+        for type_ in operation.body:
+            _allow_null(components[type_.__name__])
     return {
         "openapi": "3.1.0",
         "info": {"title": "mkdocs-roaming", "version": __version__},
         "paths": paths,
         "components": {"schemas": components},
     }
+
+
+def _allow_null(schema: Json) -> None:
+    """Describe that optional fields of a request may be null."""
+    fields = schema["properties"]
+    for name in fields.keys() - schema["required"]:
+        notes = {key: fields[name].pop(key) for key in ("description", "default") if key in fields[name]}
+        fields[name] = {"anyOf": [fields[name], {"type": "null"}], **notes}
 
 
 def _describe(operation: Operation, describe_type: Callable[[Any], Json]) -> Json:
