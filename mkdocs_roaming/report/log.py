@@ -82,6 +82,7 @@ class Rating(Struct, frozen=True):
     time: _Time
     helpful: bool | None = None
     comment: str = ""
+    question: str = ""
     turn: str = ""
 
 
@@ -92,11 +93,13 @@ class Log(Struct, frozen=True):
         entries: The questions, oldest first, with the last rating of each answer.
         skipped: Number of lines that could not be read.
         before: The questions of the period of the same length before it.
+        rated: Rated questions that are no longer in the log.
     """
 
     entries: tuple[Entry, ...] = ()
     skipped: int = 0
     before: tuple[Entry, ...] = ()
+    rated: tuple[Entry, ...] = ()
 
 
 def read_log(
@@ -119,15 +122,20 @@ def read_log(
     rated, skipped_ratings = _read_lines(ratings, Rating) if ratings else ([], 0)
     ratings_by_turn = {one.turn: one for one in sorted(rated, key=lambda rating: rating.time) if one.turn}
     for at, entry in enumerate(entries):
-        if rating := ratings_by_turn.get(entry.turn):
+        if rating := ratings_by_turn.pop(entry.turn, None):  # equal turns of older versions share a rating
             entries[at] = replace(entry, helpful=rating.helpful, comment=rating.comment)
+    others = [
+        Entry(one.time, one.question, turn=one.turn, helpful=one.helpful, comment=one.comment)
+        for one in ratings_by_turn.values()
+        if one.question and (since is None or one.time >= since)
+    ]
     entries.sort(key=lambda entry: entry.time)
     kept, before = entries, list[Entry]()
     if since is not None and entries:
         length = (now or entries[-1].time) - since
         kept = [entry for entry in entries if entry.time >= since]
         before = [entry for entry in entries if timedelta(0) < since - entry.time <= length]
-    return Log(tuple(kept), skipped + skipped_ratings, tuple(before))
+    return Log(tuple(kept), skipped + skipped_ratings, tuple(before), tuple(others))
 
 
 def parse_since(text: str, now: datetime) -> datetime:

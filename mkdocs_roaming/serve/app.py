@@ -30,6 +30,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -268,13 +269,13 @@ def create_app(config: AppConfig) -> RequestGuard:
     parse_metrics_address(config.metrics)
     metrics = Metrics(OPERATIONS)
     journal = Journal(config.question_log, config.feedback_log)
+    writer = ThreadPoolExecutor(1, "log")  # redaction of a long question would block the event loop
 
     def record(record: AnswerRecord) -> None:
         metrics.count_answer(record)
         answer = msgspec.structs.replace(summarize(record.events), model=record.model, cost=record.cost)
-        journal.log_question(
-            record.question, answer, turn=record.turn, seconds=record.seconds, cached=record.cached, site=record.site
-        )
+        log = partial(journal.log_question, record.question, answer, turn=record.turn, seconds=record.seconds)
+        writer.submit(log, cached=record.cached, site=record.site)
 
     service = AnswerService(
         site,
@@ -295,6 +296,7 @@ def create_app(config: AppConfig) -> RequestGuard:
         finally:
             with anyio.CancelScope(shield=True):
                 await limiter.counters.close()
+                await run_in_thread(writer.submit(bool).result)  # all lines before it are written
 
     def is_local() -> bool:
         return site.main.current is not None and site.main.current.library.is_local

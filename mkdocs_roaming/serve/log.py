@@ -41,6 +41,8 @@ from mkdocs_roaming.serve.schemas import Feedback, Question
 
 MAX_TEXT_CHARS = 4_000
 """Longer texts are cut before they are logged."""
+MAX_TEXT_BYTES = 4_000
+"""The same in UTF-8, after redaction."""
 REDACTED = "[redacted]"
 
 
@@ -139,8 +141,8 @@ class JsonLinesFile:
 
     def write(self, record: Mapping[str, object]) -> bool:
         """Append a line. Return whether it was written."""
-        # ASCII, because some readers split lines at U+2028 or U+0085 too.
-        line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPED_LINE_ENDS)
+        line = text.encode("utf-8", "backslashreplace") + b"\n"
         try:
             file = self._open()
             try:
@@ -152,7 +154,8 @@ class JsonLinesFile:
                 raise OSError("the disk is full")
         except OSError as error:
             if not self.failures:
-                _log.warning("%s: cannot be written (%s); lines are lost until then", self.path, error)
+                hint = "lines are lost until there is space, or the permissions are corrected"
+                _log.warning("%s: cannot be written (%s); %s", self.path, error, hint)
             self.failures += 1
             return False
         return True
@@ -161,6 +164,7 @@ class JsonLinesFile:
         return os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | _NO_FOLLOW, 0o600)
 
 
+_ESCAPED_LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # some readers split lines there
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _log = logging.getLogger("mkdocs_roaming.serve")
 
@@ -194,10 +198,11 @@ _WARNING_SECONDS = 60
 
 def redact(text: str) -> str:
     """Return a text without what looks like a secret or a person's address."""
-    text = text[:MAX_TEXT_CHARS]
+    text = _CONTROLS.sub(" ", text[:MAX_TEXT_CHARS])
     for pattern, replacement in SECRET_PATTERNS:
         text = pattern.sub(replacement, text)
-    return _LONG_WORD.sub(lambda match: REDACTED if _looks_random(match[0]) else match[0], text)
+    text = _LONG_WORD.sub(lambda match: REDACTED if _looks_random(match[0]) else match[0], text)
+    return text.encode("utf-8", "replace")[:MAX_TEXT_BYTES].decode("utf-8", "ignore")
 
 
 def strip_passwords(text: str) -> str:
@@ -209,7 +214,7 @@ def public_message(error: RoamingError, at: str) -> str:
     """Return what clients may know about an error. The details (files, reasons) are logged with the path `at`."""
     if error.public_message:
         return error.public_message
-    _log.warning("%s: %s", at, strip_passwords(str(error)))
+    seldom.warn("%s: %s. The site cannot be read here: check that it is complete", at, strip_passwords(str(error)))
     return "This cannot be read at the moment"
 
 
@@ -287,6 +292,7 @@ SECRET_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
         rf"\g<name>{REDACTED}",
     ),
 )
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # six bytes each in JSON
 _LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://)[^\s/?#]{0,500}@")
 _LONG_WORD = re.compile(r"[A-Za-z0-9+/_\-]{20,}={0,2}")
 _MAX_WORD_CHARS = 40

@@ -311,7 +311,11 @@ def parse_feedback(body: bytes) -> schemas.Feedback:
         ProblemError: 400 if the body is not a JSON object, 422 if a field is invalid.
     """
     feedback = _convert(_decode(body), schemas.Feedback)
-    return msgspec.structs.replace(feedback, comment=feedback.comment.strip())
+    comment = schemas.encode_text(feedback.comment.strip())
+    if len(comment) > schemas.MAX_COMMENT_BYTES:
+        detail = f"A comment has at most {schemas.MAX_COMMENT_BYTES} bytes, this one has {len(comment)}."
+        raise ProblemError(422, "bad_comment", detail)
+    return msgspec.structs.replace(feedback, comment=comment.decode("utf-8"))
 
 
 def parse_linked_answer(body: bytes) -> schemas.LinkedAnswer:

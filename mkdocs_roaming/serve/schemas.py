@@ -32,7 +32,7 @@ MAX_PAGE_CHARS = 500
 MAX_TURNS = 6
 """Number of earlier answers that an answer refers to; the last ones that a client sends count."""
 MAX_TURN_CHARS = 2_048
-MAX_COMMENT_CHARS = 1_000
+MAX_COMMENT_BYTES = 1_000
 MAX_LINKED_CHARS = 20_000
 MAX_LINKED_SECTIONS = 20
 MAX_PARTS = 10**6
@@ -102,7 +102,9 @@ class Feedback(Struct, frozen=True):
         str, Meta(min_length=1, max_length=MAX_TURN_CHARS, description="The signed turn at the end of the answer.")
     ]
     helpful: bool
-    comment: Annotated[str, Meta(max_length=MAX_COMMENT_CHARS)] = ""
+    comment: Annotated[
+        str, Meta(max_length=MAX_COMMENT_BYTES, description=f"At most {MAX_COMMENT_BYTES} bytes of UTF-8.")
+    ] = ""
 
 
 LinkedSection = Annotated[

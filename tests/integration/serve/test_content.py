@@ -315,7 +315,9 @@ def test_nothing_is_logged_without_log_files(start: Start, folder: Path, tmp_pat
     assert set(tmp_path.rglob("*")) == before
 
 
-def test_feedback_and_question_have_same_turn(start: Start, folder: Path, tmp_path: Path) -> None:
+def test_feedback_and_question_have_same_turn(
+    start: Start, folder: Path, tmp_path: Path, wait_until: Callable[..., Any]
+) -> None:
     questions, opinions = tmp_path / "questions.jsonl", tmp_path / "feedback.jsonl"
     endpoint = start(folder, question_log=questions, feedback_log=opinions)
     asking = {"text/event-stream": "Which port is the default?", "application/json": "Where is the log?"}
@@ -326,10 +328,12 @@ def test_feedback_and_question_have_same_turn(start: Start, folder: Path, tmp_pa
         for comment in ({}, {"comment": "Which one?"}):
             judged = endpoint.http.post("/v1/feedback", json={"turn": turn, "helpful": False, **comment})
             assert (judged.status_code, judged.content) == (204, b"")
+    wait_until(lambda: questions.read_text().count("\n") == 2)
     question_lines = [json.loads(line) for line in questions.read_text().splitlines()]
     opinion_lines = [json.loads(line) for line in opinions.read_text().splitlines()]
     assert [line["turn"] for line in question_lines for _ in range(2)] == [line["turn"] for line in opinion_lines]
     assert [line["comment"] for line in opinion_lines] == ["", "Which one?"] * 2
+    assert [line["question"] for line in opinion_lines] == [question for question in asking.values() for _ in range(2)]
     digest = json.loads((folder / "roaming/manifest.json").read_bytes())["digest"]
     assert {line["site"] for line in question_lines} == {digest.removeprefix("sha256:")[:12]}
     assert (question_lines[0]["state"], question_lines[0]["page"], question_lines[0]["model"]) == (
