@@ -54,7 +54,7 @@ from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
 from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, Deployment, LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.log import Journal, public_message, strip_passwords
-from mkdocs_roaming.serve.mcp import create_endpoint
+from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import (
     METRICS_ADDRESS,
     METRICS_OFF,
@@ -302,7 +302,7 @@ def create_app(config: AppConfig) -> RequestGuard:
         return site.main.current is not None and site.main.current.library.is_local
 
     format_error = partial(public_message, at="/mcp")
-    tools = create_endpoint(lambda: site.now().navigator(format_error), is_local=is_local)
+    tools = McpEndpoint(lambda: site.now().navigator(format_error), is_local=is_local)
     app = create_asgi_app(OPERATIONS, routes, run, tools, serve_metrics(metrics, config.metrics))
     if config.site is not None:
         app.router.default = StaticSite(config.site)

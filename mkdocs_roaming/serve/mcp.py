@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -75,7 +74,8 @@ class McpEndpoint:
 
     def __init__(self, navigator: Callable[[], Toolset], **options: Any) -> None:
         """Create an endpoint with the options of `make_server`. Raise UsageError for an old version of mcp."""
-        if find_spec("mcp_types") is None:  # an mcp before version 2 is installed
+        self._is_missing = find_spec("mcp") is None
+        if find_spec("mcp_types") is None and not self._is_missing:  # an mcp before version 2 is installed
             raise UsageError(_MCP_MISSING)
         self._make_server = partial(make_server, navigator, **options)
         self._manager: StreamableHTTPSessionManager | None = None
@@ -90,7 +90,13 @@ class McpEndpoint:
             self._group.cancel_scope.cancel()
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Send) -> None:
-        """Handle a request. Only POST is accepted: there are no sessions and no streams."""
+        """Handle a request. Only POST is accepted: there are no sessions and no streams.
+
+        Raises:
+            ProblemError: The package mcp is not installed.
+        """
+        if self._is_missing:
+            raise ProblemError(501, "no_mcp", "This server has no MCP: the package mcp is not installed there.")
         if scope["method"] != "POST":
             problem = ProblemError(405, "method", "MCP needs POST here; there are no sessions and no event streams.")
             await send_problem(send, problem, [(b"allow", b"POST")])
@@ -121,25 +127,6 @@ class McpEndpoint:
         )
 
 
-class _MissingEndpoint(McpEndpoint):
-    """Refuses all requests, because the package mcp is not installed."""
-
-    def __init__(self) -> None: ...
-
-    @asynccontextmanager
-    async def run(self) -> AsyncIterator[None]:
-        _log.info("/mcp is not served: %s", _MCP_MISSING)
-        yield
-
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Send) -> None:
-        raise ProblemError(501, "no_mcp", "This server has no MCP: the package mcp is not installed there.")
-
-
-def create_endpoint(navigator: Callable[[], Toolset], **options: Any) -> McpEndpoint:
-    """Return the endpoint, which refuses requests without the package mcp. The options are those of `make_server`."""
-    return _MissingEndpoint() if find_spec("mcp") is None else McpEndpoint(navigator, **options)
-
-
 def make_server(
     navigator: Callable[[], Toolset],
     *,
@@ -163,10 +150,9 @@ def make_server(
     queue = WorkQueue(max_remote=8, max_remote_each=3, max_waiting_each=50)
 
     async def list_tools(context: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
-        try:
+        name = about = ""
+        with suppress(ProblemError):  # too many calls are waiting
             name, about = await queue.run(_client_of(context), lambda: _describe(navigator), is_local=is_local())
-        except ProblemError:
-            name = about = ""
         return _list_tools(name, about)
 
     async def call_tool(context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
@@ -305,5 +291,4 @@ _TITLES = {
 }
 _FRAME_CHARS = 64 * (max(MAX_IDS, MAX_HITS) + 1)  # two lines around each section, and around the notes
 _OVERHEAD_CHARS = _FRAME_CHARS + 2_036  # and the ids that did not fit
-_log = logging.getLogger("mkdocs_roaming.serve")
 _MARKER_KEY = secrets.token_bytes(16)  # a site chooses its digest itself
