@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
+from operator import attrgetter
 from statistics import median
 from typing import Any
 
@@ -207,7 +208,7 @@ def make_report(
     """
     entries, site = log.entries, library.manifest.site.name if library else ""
     if not entries:
-        return Report(site=site, rated=_merge_newest(log.rated), skipped=log.skipped, access=access)
+        return Report(site=site, rated=_merge(log.rated, by="last"), skipped=log.skipped, access=access)
     search = Search(library) if library else None
     triage = _Triage(log, search)
     all_ = (*log.before, *entries)
@@ -225,8 +226,8 @@ def make_report(
         groups=tuple(sorted(groups, key=lambda group: (-group.count - group.unhelpful, -group.before))),
         failures=_set_aside(entries, lambda entry: (entry.cause or entry.state) if entry.state in _FAILED else ""),
         asides=_set_aside(entries, lambda entry: triage.asides.get(id(entry), "")),
-        comments=_merge_newest(entry for entry in entries if entry.comment),
-        rated=_merge_newest(log.rated),
+        comments=_merge((entry for entry in entries if entry.comment), by="last"),
+        rated=_merge(log.rated, by="last"),
         cited=_rank_sections(cited, search),
         never_cited=_rank_sections(Counter({id_: opened[id_] for id_ in opened.keys() - cited}), search, _MIN_OPENED),
         pages=_rank_pages(entries, search),
@@ -363,19 +364,15 @@ def _set_aside(entries: Iterable[Entry], classify: Callable[[Entry], str]) -> di
     return {kind: _merge(found[kind]) for kind in sorted(found, key=lambda kind: -len(found[kind])) if kind}
 
 
-def _merge(entries: Iterable[Entry]) -> tuple[Asked, ...]:
-    """Return equal questions as one, those that were asked most often first."""
+def _merge(entries: Iterable[Entry], *, by: str = "count") -> tuple[Asked, ...]:
+    """Return equal questions as one, those that were asked most often first, or `last`."""
     found = []
     for same in _group_by_text(entries).values():
         helpful, last = Counter(entry.helpful for entry in same), max(entry.time for entry in same)
         comments = tuple(dict.fromkeys(entry.comment for entry in same if entry.comment))
         states = _count_states(same)
         found.append(Asked(same[0].text, len(same), states, last, helpful[True], helpful[False], comments))
-    return tuple(sorted(found, key=lambda asked: -asked.count))
-
-
-def _merge_newest(entries: Iterable[Entry]) -> tuple[Asked, ...]:
-    return tuple(sorted(_merge(entries), key=lambda asked: asked.last, reverse=True))
+    return tuple(sorted(found, key=attrgetter(by), reverse=True))
 
 
 def _group_by_text(entries: Iterable[Entry]) -> dict[str, list[Entry]]:

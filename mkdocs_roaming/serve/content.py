@@ -114,7 +114,6 @@ def parse_count(text: str | None, name: str, default: int, maximum: int) -> int:
 
 _T = TypeVar("_T")
 _MAX_WAITING = 200
-_BUSY_SECONDS = 5.0
 
 
 class WorkQueue:
@@ -138,10 +137,9 @@ class WorkQueue:
         """Run work for a client and return its result. Raise ProblemError if too many calls are waiting."""
         limiter, max_each = (compute_limiter(), 1) if is_local else (self._remote_limiter, self._max_remote_each)
         turn = self._turns.setdefault(f"{client} {is_local}", anyio.Semaphore(max_each, fast_acquire=True))
-        if turn.statistics().tasks_waiting >= self._max_waiting_each:
-            raise ProblemError(429, "busy", "Your other requests are still being answered.", retry_after=_BUSY_SECONDS)
-        if limiter.statistics().tasks_waiting >= _MAX_WAITING:
-            raise ProblemError(429, "busy", "Too many requests are waiting.", retry_after=_BUSY_SECONDS)
+        own, all_ = turn.statistics().tasks_waiting, limiter.statistics().tasks_waiting
+        if own >= self._max_waiting_each or all_ >= _MAX_WAITING:
+            raise ProblemError(429, "busy", f"Too many requests are waiting, {own} of them yours.", retry_after=5)
         async with turn:
             return await run_in_thread(work, limiter)
 

@@ -63,14 +63,7 @@ class Journal:
         return self._feedback is not None
 
     def log_question(
-        self,
-        question: Question,
-        answer: Answer,
-        *,
-        turn: str,
-        seconds: float,
-        cached: bool,
-        site: str = "",
+        self, question: Question, answer: Answer, *, turn: str, seconds: float, cached: bool, site: str = ""
     ) -> None:
         """Log a question, the sections that answered it, and the digest of the site. The answer is not logged."""
         if self._questions is None:
@@ -154,8 +147,7 @@ class JsonLinesFile:
                 raise OSError("the disk is full")
         except OSError as error:
             if not self.failures:
-                hint = "lines are lost until there is space, or the permissions are corrected"
-                _log.warning("%s: cannot be written (%s); %s", self.path, error, hint)
+                _log.warning("%s: cannot be written (%s); free space or correct the permissions", self.path, error)
             self.failures += 1
             return False
         return True
@@ -382,10 +374,7 @@ def _explain_origin(value: str, scope: Mapping[str, Any]) -> str:
         return f"refused Origin {value!a} (403): no setting admits it; open the page over HTTP from a site of its own"
     host = parse_host("".join(get_header_values(scope, b"host")))
     if host and origin == format_origin("https", *host) and not get_header_values(scope, b"x-forwarded-proto"):
-        return (
-            f"refused Origin {origin} (403): it is this server's own, but the reverse proxy in front sends no "
-            "X-Forwarded-Proto; set this header to https there"
-        )
+        return f"refused Origin {origin} (403): it is this server's own; its reverse proxy must send X-Forwarded-Proto"
     return (
         f"refused Origin {origin} (403): to let its pages ask, add it to [serve] origins "
         f"or pass --allow-origin {origin}"

@@ -128,10 +128,7 @@ class McpEndpoint:
 
 
 def make_server(
-    navigator: Callable[[], Toolset],
-    *,
-    instructions: str = INSTRUCTIONS,
-    is_local: Callable[[], bool] = lambda: False,
+    navigator: Callable[[], Toolset], *, instructions: str = INSTRUCTIONS, is_local: Callable[[], bool] = lambda: False
 ) -> Server[Any]:
     """Return an MCP server with the tools, for any transport.
 
@@ -161,7 +158,7 @@ def make_server(
         try:
             return await queue.run(_client_of(context), call, is_local=is_local())
         except ProblemError as error:  # too many calls are waiting
-            return _make_error(str(error))
+            return _make_result(str(error), is_error=True)
 
     return Server(
         SERVER_INFO["name"],
@@ -211,24 +208,22 @@ def _call_tool(
     arguments: Mapping[str, Any] | None,
     format_error: Callable[[Exception], str],
 ) -> CallToolResult:
-    from mcp_types import CallToolResult, TextContent
-
     try:
         tools = navigator().fork(MAX_EXPANSION_CHARS - _OVERHEAD_CHARS)
         result = call_tool_stateless(tools, name, arguments)
     except (RoamingError, ProblemError) as error:
         result = ToolError(truncate_at_word(" ".join(strip_passwords(format_error(error)).split()), 500))
     if isinstance(result, ToolError):
-        return _make_error(render(result))
+        return _make_result(render(result), is_error=True)
     marker = hashlib.blake2b(encode_text(tools.digest), key=_MARKER_KEY, digest_size=8).hexdigest()
     is_empty = isinstance(result, ExpandResult) and not result.sections
-    return CallToolResult(content=[TextContent(text=replace_invalid(_frame(result, marker)))], is_error=is_empty)
+    return _make_result(_frame(result, marker), is_error=is_empty)
 
 
-def _make_error(message: str) -> CallToolResult:
+def _make_result(text: str, *, is_error: bool) -> CallToolResult:
     from mcp_types import CallToolResult, TextContent
 
-    return CallToolResult(content=[TextContent(text=replace_invalid(message))], is_error=True)
+    return CallToolResult(content=[TextContent(text=replace_invalid(text))], is_error=is_error)
 
 
 def _format_public_error(error: Exception) -> str:

@@ -606,7 +606,7 @@ async def test_call_beyond_queue_is_error_result() -> None:
         go.set()
         results = [each.result() for each in calls]
     assert refused[1]["result"]["isError"]
-    assert "Your other requests" in refused[1]["result"]["content"][0]["text"]
+    assert "Too many requests are waiting, 50 of them yours." in refused[1]["result"]["content"][0]["text"]
     assert {status for status, _ in results} == {200}
     assert sum(result["result"].get("isError", False) for _, result in results) == 60 - 50 - 3
 

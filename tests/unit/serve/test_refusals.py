@@ -46,7 +46,7 @@ def test_refused_name_is_logged_once_with_setting(
 @pytest.mark.parametrize(
     ("headers", "expected"),
     [
-        ([], "it is this server's own, but the reverse proxy in front sends no X-Forwarded-Proto; set this header"),
+        ([], "it is this server's own; its reverse proxy must send X-Forwarded-Proto"),
         ([("x-forwarded-proto", "http")], "add it to [serve] origins"),
     ],
 )
