@@ -22,9 +22,9 @@ def line(question: str, state: str = "answered", day: int = 1, **more: Any) -> d
     return {"time": f"2026-03-{day:02}T10:00:00Z", "question": question, "state": state, **more}
 
 
-def rate(turn: str, comment: str = "", *, helpful: bool = False) -> dict[str, Any]:
+def rate(turn: str, comment: str = "", *, helpful: bool = False, **more: Any) -> dict[str, Any]:
     """Return a line of a feedback log."""
-    return {"time": "2026-03-01T10:01:00Z", "helpful": helpful, "comment": comment, "turn": turn}
+    return {"time": "2026-03-01T10:01:00Z", "helpful": helpful, "comment": comment, "turn": turn, **more}
 
 
 def read(

@@ -43,7 +43,7 @@ const CHAT = "M4 7a2 2 0 0 1 2-2h12a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2h-7l-5 3.5V17a2
 const THUMB =
   "M8 11v9H5a1 1 0 0 1-1-1v-7a1 1 0 0 1 1-1Zm0 0 3.6-7a2 2 0 0 1 2.4 2.3L13.5 9.5H18a2 2 0 0 1 2 2.4l-1.3 6.5" +
   "A2 2 0 0 1 16.7 20H8";
-const LONGEST_COMMENT = 1000;
+const LONGEST_COMMENT = 1000; // bytes
 const loadLink = () => import(new URL("roaming-link.js", import.meta.url));
 
 const STYLE = `
@@ -313,7 +313,8 @@ export class Result {
       event.preventDefault();
       const comment = input.value.trim();
       if (!comment) return;
-      send(false, comment);
+      const fits = new TextEncoder().encodeInto(comment, new Uint8Array(LONGEST_COMMENT)).read; // whole characters
+      send(false, comment.slice(0, fits));
       form.replaceWith(el("p", { class: "small" }, words.thanks));
     };
     const button = el("button", { "aria-label": words.sendComment }, words.send);

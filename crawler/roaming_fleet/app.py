@@ -25,7 +25,7 @@ from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.content import Payload, WorkQueue, build_section, encode_hit, parse_count
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.log import public_message
-from mkdocs_roaming.serve.mcp import create_endpoint
+from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import (
     METRICS_OFF,
     Metrics,
@@ -162,7 +162,7 @@ def create_store_app(
     """Return the ASGI application of a store. Its metrics are served where `AppConfig.metrics` says."""
     parse_metrics_address(metrics_place)
     metrics = Metrics(STORE_OPERATIONS)
-    tools = create_endpoint(
+    tools = McpEndpoint(
         lambda: StoreNavigator(collection, format_error=partial(public_message, at="/mcp")),
         instructions=INSTRUCTIONS,
         is_local=lambda: not collection.is_remote,

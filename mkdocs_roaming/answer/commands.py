@@ -74,7 +74,7 @@ def find_targets(markdown: str) -> Iterator[Target]:
         edge = stop
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=64)
 def read_keys(text: str) -> frozenset[str]:
     """Return the keys that a text names, and of each the folder, with `/`, and all above, with `/*`."""
     names = {match[0].lower() for match in _pattern("path_or_word").finditer(text)}

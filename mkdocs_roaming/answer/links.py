@@ -101,7 +101,7 @@ def resolve_ids(markdown: str, find_url: Callable[[str], str | None]) -> str:
     return sub_outside_code(_LINK_TO_ID, replace, markdown)
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=64)
 def find_addresses(text: str) -> frozenset[str]:
     """Return all addresses of a text, normalized, to compare others with them."""
     found = (match[0] for match in _ANY_ADDRESS.finditer(text))

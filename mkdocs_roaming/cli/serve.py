@@ -19,7 +19,8 @@ from mkdocs_roaming.cli.common import FOLDER, LIBRARY, TRUST_RULES, one_line, se
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
 from mkdocs_roaming.config import Settings
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.targets import open_target
+from mkdocs_roaming.library.targets import open_library, open_target
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve.app import (
     AppConfig,
     ServeTable,
@@ -98,6 +99,8 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
         anyio.run(_check if check else require_money_limit, config)
     if check or check_config:
         return
+    if target.store is None:
+        _check_manifest(lib)
     with bind_socket(host, port) as listener:
         app = create(replace(config, address=get_url(listener), on_change=freeze_objects))
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
@@ -186,6 +189,12 @@ def _check_path(lib: str) -> None:
         raise UsageError(f"{strip_passwords(lib)}: invalid URL ({error})") from None
     if "://" not in lib and not Path(lib).exists():
         raise UsageError(f"{lib}: no such folder or file; check the path; a URL starts with https://")
+
+
+def _check_manifest(lib: str) -> None:
+    """Raise LibraryError for a folder without a manifest that no plugin can read either."""
+    if Path(lib).is_dir() and not Path(lib, MANIFEST_PATH).is_file():
+        open_library(lib)
 
 
 def _warn(line: str) -> None:

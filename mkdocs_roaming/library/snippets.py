@@ -262,13 +262,13 @@ def strip_markdown(markdown: str) -> str:
     return " ".join(_MARKUP.sub(lambda match: match[1] or " ", _INLINE_MARKUP.sub("", markdown)).split())
 
 
-@lru_cache(1 << 11)
+@lru_cache(1 << 9)
 def _strip_section(markdown: str) -> str:
     """Return the text of a section without its heading and markup; the same sections are found by many questions."""
     return strip_markdown(HEADING.sub("", markdown, count=1))
 
 
-@lru_cache(1 << 13)
+@lru_cache(1 << 10)
 def _extract_cached(text: str, language: str) -> frozenset[str]:
     return frozenset(extract_terms(text, language))
 

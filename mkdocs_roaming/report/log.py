@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -82,6 +82,7 @@ class Rating(Struct, frozen=True):
     time: _Time
     helpful: bool | None = None
     comment: str = ""
+    question: str = ""
     turn: str = ""
 
 
@@ -92,11 +93,13 @@ class Log(Struct, frozen=True):
         entries: The questions, oldest first, with the last rating of each answer.
         skipped: Number of lines that could not be read.
         before: The questions of the period of the same length before it.
+        rated: Rated questions that are no longer in the log.
     """
 
     entries: tuple[Entry, ...] = ()
     skipped: int = 0
     before: tuple[Entry, ...] = ()
+    rated: tuple[Entry, ...] = ()
 
 
 def read_log(
@@ -117,17 +120,24 @@ def read_log(
     if not entries and skipped:
         raise UsageError(f"{questions}: no line is a question of an endpoint's question_log")
     rated, skipped_ratings = _read_lines(ratings, Rating) if ratings else ([], 0)
-    ratings_by_turn = {one.turn: one for one in sorted(rated, key=lambda rating: rating.time) if one.turn}
-    for at, entry in enumerate(entries):
-        if rating := ratings_by_turn.get(entry.turn):
-            entries[at] = replace(entry, helpful=rating.helpful, comment=rating.comment)
+    others = _add_ratings(entries, rated)
     entries.sort(key=lambda entry: entry.time)
-    kept, before = entries, list[Entry]()
+    before = list[Entry]()
     if since is not None and entries:
         length = (now or entries[-1].time) - since
-        kept = [entry for entry in entries if entry.time >= since]
         before = [entry for entry in entries if timedelta(0) < since - entry.time <= length]
-    return Log(tuple(kept), skipped + skipped_ratings, tuple(before))
+    kept, others = ([one for one in each if since is None or one.time >= since] for each in (entries, others))
+    return Log(tuple(kept), skipped + skipped_ratings, tuple(before), tuple(others))
+
+
+def _add_ratings(entries: list[Entry], ratings: Iterable[Rating]) -> list[Entry]:
+    """Add the last rating of each turn to its question. Return the questions of the others that are known."""
+    by_turn = {one.turn: one for one in sorted(ratings, key=lambda rating: rating.time) if one.turn}
+    for at, entry in enumerate(entries):
+        if rating := by_turn.pop(entry.turn, None):  # logs of older versions have equal turns
+            entries[at] = replace(entry, helpful=rating.helpful, comment=rating.comment)
+    others = filter(lambda rating: rating.question, by_turn.values())
+    return [Entry(one.time, one.question, turn=one.turn, helpful=one.helpful, comment=one.comment) for one in others]
 
 
 def parse_since(text: str, now: datetime) -> datetime:

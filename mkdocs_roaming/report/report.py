@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
+from operator import attrgetter
 from statistics import median
 from typing import Any
 
@@ -162,6 +163,7 @@ class Report(Struct, frozen=True):
         failures: Questions that failed, by cause.
         asides: Questions that are not ranked: `small_talk`, `off_topic`, and those in another `language`.
         comments: The questions whose answers readers commented, the newest first.
+        rated: The rated questions that are no longer in the log, the newest first.
         cited: The sections that were cited most.
         never_cited: The sections that were opened often and cited in no answer.
         pages: The pages that readers asked from.
@@ -185,6 +187,7 @@ class Report(Struct, frozen=True):
     failures: dict[str, tuple[Asked, ...]] = {}
     asides: dict[str, tuple[Asked, ...]] = {}
     comments: tuple[Asked, ...] = ()
+    rated: tuple[Asked, ...] = ()
     cited: tuple[SectionInfo, ...] = ()
     never_cited: tuple[SectionInfo, ...] = ()
     pages: tuple[PageInfo, ...] = ()
@@ -205,13 +208,12 @@ def make_report(
     """
     entries, site = log.entries, library.manifest.site.name if library else ""
     if not entries:
-        return Report(site=site, skipped=log.skipped, access=access)
+        return Report(site=site, rated=_merge(log.rated, by="last"), skipped=log.skipped, access=access)
     search = Search(library) if library else None
     triage = _Triage(log, search)
     all_ = (*log.before, *entries)
     deployed = _find_deployment(all_)
     groups = [_describe_group(group, log, search, findings, deployed) for group in triage.gaps]
-    commented = _merge(entry for entry in entries if entry.comment)
     asked = triage.leave_out_asides(entries)
     cited, opened = _count_ids(one.cited for one in asked), _count_ids(one.opened for one in asked)
     return Report(
@@ -224,7 +226,8 @@ def make_report(
         groups=tuple(sorted(groups, key=lambda group: (-group.count - group.unhelpful, -group.before))),
         failures=_set_aside(entries, lambda entry: (entry.cause or entry.state) if entry.state in _FAILED else ""),
         asides=_set_aside(entries, lambda entry: triage.asides.get(id(entry), "")),
-        comments=tuple(sorted(commented, key=lambda asked: asked.last, reverse=True)),
+        comments=_merge((entry for entry in entries if entry.comment), by="last"),
+        rated=_merge(log.rated, by="last"),
         cited=_rank_sections(cited, search),
         never_cited=_rank_sections(Counter({id_: opened[id_] for id_ in opened.keys() - cited}), search, _MIN_OPENED),
         pages=_rank_pages(entries, search),
@@ -361,15 +364,15 @@ def _set_aside(entries: Iterable[Entry], classify: Callable[[Entry], str]) -> di
     return {kind: _merge(found[kind]) for kind in sorted(found, key=lambda kind: -len(found[kind])) if kind}
 
 
-def _merge(entries: Iterable[Entry]) -> tuple[Asked, ...]:
-    """Return equal questions as one, those that were asked most often first."""
+def _merge(entries: Iterable[Entry], *, by: str = "count") -> tuple[Asked, ...]:
+    """Return equal questions as one, those that were asked most often first, or `last`."""
     found = []
     for same in _group_by_text(entries).values():
         helpful, last = Counter(entry.helpful for entry in same), max(entry.time for entry in same)
         comments = tuple(dict.fromkeys(entry.comment for entry in same if entry.comment))
         states = _count_states(same)
         found.append(Asked(same[0].text, len(same), states, last, helpful[True], helpful[False], comments))
-    return tuple(sorted(found, key=lambda asked: -asked.count))
+    return tuple(sorted(found, key=attrgetter(by), reverse=True))
 
 
 def _group_by_text(entries: Iterable[Entry]) -> dict[str, list[Entry]]:

@@ -30,6 +30,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -53,7 +54,7 @@ from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
 from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, Deployment, LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.log import Journal, public_message, strip_passwords
-from mkdocs_roaming.serve.mcp import create_endpoint
+from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import (
     METRICS_ADDRESS,
     METRICS_OFF,
@@ -268,13 +269,13 @@ def create_app(config: AppConfig) -> RequestGuard:
     parse_metrics_address(config.metrics)
     metrics = Metrics(OPERATIONS)
     journal = Journal(config.question_log, config.feedback_log)
+    writer = ThreadPoolExecutor(1, "log")  # redaction of a long question would block the event loop
 
     def record(record: AnswerRecord) -> None:
         metrics.count_answer(record)
         answer = msgspec.structs.replace(summarize(record.events), model=record.model, cost=record.cost)
-        journal.log_question(
-            record.question, answer, turn=record.turn, seconds=record.seconds, cached=record.cached, site=record.site
-        )
+        log = partial(journal.log_question, record.question, answer, turn=record.turn, seconds=record.seconds)
+        writer.submit(log, cached=record.cached, site=record.site)
 
     service = AnswerService(
         site,
@@ -295,12 +296,13 @@ def create_app(config: AppConfig) -> RequestGuard:
         finally:
             with anyio.CancelScope(shield=True):
                 await limiter.counters.close()
+                await run_in_thread(writer.submit(bool).result)  # all lines before it are written
 
     def is_local() -> bool:
         return site.main.current is not None and site.main.current.library.is_local
 
     format_error = partial(public_message, at="/mcp")
-    tools = create_endpoint(lambda: site.now().navigator(format_error), is_local=is_local)
+    tools = McpEndpoint(lambda: site.now().navigator(format_error), is_local=is_local)
     app = create_asgi_app(OPERATIONS, routes, run, tools, serve_metrics(metrics, config.metrics))
     if config.site is not None:
         app.router.default = StaticSite(config.site)

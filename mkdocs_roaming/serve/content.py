@@ -113,28 +113,33 @@ def parse_count(text: str | None, name: str, default: int, maximum: int) -> int:
 
 
 _T = TypeVar("_T")
+_MAX_WAITING = 200
 
 
 class WorkQueue:
     """Runs blocking work in threads, so that a client with many requests does not delay the others.
 
     Local work, which only computes, runs one call at a time, and the clients take turns. Remote work, which waits for a
-    disk or a server, is limited in total and for each client.
+    disk or a server, is limited in total and for each client. The number of waiting calls is limited too.
 
     Args:
         max_remote: Maximum number of remote calls at a time.
         max_remote_each: The same for one client; many readers may share an address.
+        max_waiting_each: Maximum number of waiting calls of one client.
     """
 
-    def __init__(self, *, max_remote: int = 40, max_remote_each: int = 40) -> None:
+    def __init__(self, *, max_remote: int = 40, max_remote_each: int = 40, max_waiting_each: int = 20) -> None:
         self._remote_limiter = anyio.CapacityLimiter(max_remote)
-        self._max_remote_each = max_remote_each
+        self._max_remote_each, self._max_waiting_each = max_remote_each, max_waiting_each
         self._turns: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
 
     async def run(self, client: str, work: Callable[[], _T], *, is_local: bool) -> _T:
-        """Run work for a client and return its result."""
+        """Run work for a client and return its result. Raise ProblemError if too many calls are waiting."""
         limiter, max_each = (compute_limiter(), 1) if is_local else (self._remote_limiter, self._max_remote_each)
         turn = self._turns.setdefault(f"{client} {is_local}", anyio.Semaphore(max_each, fast_acquire=True))
+        own, all_ = turn.statistics().tasks_waiting, limiter.statistics().tasks_waiting
+        if own >= self._max_waiting_each or all_ >= _MAX_WAITING:
+            raise ProblemError(429, "busy", f"Too many requests are waiting, {own} of them yours.", retry_after=5)
         async with turn:
             return await run_in_thread(work, limiter)
 
@@ -164,18 +169,17 @@ def _count_tokens(index: SectionIndex, found: Expansion) -> int:
 def choose_media_type(accept: str, offered: Sequence[str]) -> str:
     """Return the offered media type that an Accept header prefers, by default the first one.
 
-    Of equal weights, the more specific one wins, then the one that is offered first.
+    Of equal weights, the more specific one wins, then the one that is offered first. One with `q=0` is the last choice.
     """
-    ranges = dict(_parse_range(text) for text in accept.split(",") if text.strip())
-    best = max(offered, key=lambda media_type: _weight(media_type, ranges))  # the first of equal ones
-    return best if _weight(best, ranges)[0] > 0 else offered[0]
+    ranges = dict(_parse_range(text) for text in accept[:_MAX_ACCEPT_CHARS].split(",") if text.strip())
+    return max(offered, key=lambda media_type: _weight(media_type, ranges))  # the first of equal ones
 
 
 def _weight(media_type: str, ranges: Mapping[str, float]) -> tuple[float, int]:
     """Return the weight of a media type, and how specific the range is."""
     for specificity, name in ((2, media_type), (1, media_type.partition("/")[0] + "/*"), (0, "*/*")):
         if name in ranges:
-            return ranges[name], specificity
+            return ranges[name], specificity if ranges[name] else -2 - specificity
     return 0.0, -1
 
 
@@ -188,4 +192,5 @@ def _parse_range(text: str) -> tuple[str, float]:
         return name, 0.0
 
 
+_MAX_ACCEPT_CHARS = 1_000
 _MAX_DIGITS = 20  # Python refuses to parse thousands of digits

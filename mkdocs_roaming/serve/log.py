@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Mapping
 from hashlib import blake2b, sha256
 from ipaddress import ip_address
+from math import inf
 from pathlib import Path
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
@@ -31,6 +32,7 @@ from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.serve.requests import (
     ProblemError,
     count_forwarded,
+    format_origin,
     get_header_values,
     parse_host,
     parse_origin,
@@ -39,6 +41,8 @@ from mkdocs_roaming.serve.schemas import Feedback, Question
 
 MAX_TEXT_CHARS = 4_000
 """Longer texts are cut before they are logged."""
+MAX_TEXT_BYTES = 4_000
+"""The same in UTF-8, after redaction."""
 REDACTED = "[redacted]"
 
 
@@ -59,14 +63,7 @@ class Journal:
         return self._feedback is not None
 
     def log_question(
-        self,
-        question: Question,
-        answer: Answer,
-        *,
-        turn: str,
-        seconds: float,
-        cached: bool,
-        site: str = "",
+        self, question: Question, answer: Answer, *, turn: str, seconds: float, cached: bool, site: str = ""
     ) -> None:
         """Log a question, the sections that answered it, and the digest of the site. The answer is not logged."""
         if self._questions is None:
@@ -92,8 +89,8 @@ class Journal:
             }
         )
 
-    def log_feedback(self, feedback: Feedback) -> None:
-        """Log an opinion."""
+    def log_feedback(self, feedback: Feedback, question: str = "") -> None:
+        """Log an opinion of the answer to a question."""
         if self._feedback is None:
             return
         self._feedback.write(
@@ -101,6 +98,7 @@ class Journal:
                 "time": _format_time(self._clock()),
                 "helpful": feedback.helpful,
                 "comment": redact(feedback.comment),
+                "question": redact(question),
                 "turn": hash_turn(feedback.turn),
             }
         )
@@ -136,8 +134,8 @@ class JsonLinesFile:
 
     def write(self, record: Mapping[str, object]) -> bool:
         """Append a line. Return whether it was written."""
-        # ASCII, because some readers split lines at U+2028 or U+0085 too.
-        line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode("ascii") + b"\n"
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPED_LINE_ENDS)
+        line = text.encode("utf-8", "backslashreplace") + b"\n"
         try:
             file = self._open()
             try:
@@ -149,7 +147,7 @@ class JsonLinesFile:
                 raise OSError("the disk is full")
         except OSError as error:
             if not self.failures:
-                _log.warning("%s: cannot be written (%s); lines are lost until then", self.path, error)
+                _log.warning("%s: cannot be written (%s); free space or correct the permissions", self.path, error)
             self.failures += 1
             return False
         return True
@@ -158,8 +156,33 @@ class JsonLinesFile:
         return os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | _NO_FOLLOW, 0o600)
 
 
+_ESCAPED_LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # some readers split lines there
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _log = logging.getLogger("mkdocs_roaming.serve")
+
+
+class SeldomLog:
+    """Logs each kind of warning at most once a minute. The next line says how many there were since the last one."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._kinds: dict[str, tuple[float, int]] = {}
+
+    def warn(self, message: str, *arguments: object) -> None:
+        """Log a warning of the kind that a format names, which must not depend on a client."""
+        now = self._clock()
+        since, number = self._kinds.get(message, (-inf, 0))
+        if now - since < _WARNING_SECONDS:
+            self._kinds[message] = since, number + 1
+            return
+        self._kinds[message] = now, 0
+        if number:
+            message, arguments = f"{message} (%d more since the last line)", (*arguments, number)
+        _log.warning(message, *arguments)
+
+
+seldom = SeldomLog()
+_WARNING_SECONDS = 60
 
 
 # Redaction
@@ -167,10 +190,11 @@ _log = logging.getLogger("mkdocs_roaming.serve")
 
 def redact(text: str) -> str:
     """Return a text without what looks like a secret or a person's address."""
-    text = text[:MAX_TEXT_CHARS]
+    text = _CONTROLS.sub(" ", text[:MAX_TEXT_CHARS])
     for pattern, replacement in SECRET_PATTERNS:
         text = pattern.sub(replacement, text)
-    return _LONG_WORD.sub(lambda match: REDACTED if _looks_random(match[0]) else match[0], text)
+    text = _LONG_WORD.sub(lambda match: REDACTED if _looks_random(match[0]) else match[0], text)
+    return text.encode("utf-8", "replace")[:MAX_TEXT_BYTES].decode("utf-8", "ignore")
 
 
 def strip_passwords(text: str) -> str:
@@ -182,7 +206,7 @@ def public_message(error: RoamingError, at: str) -> str:
     """Return what clients may know about an error. The details (files, reasons) are logged with the path `at`."""
     if error.public_message:
         return error.public_message
-    _log.warning("%s: %s", at, strip_passwords(str(error)))
+    seldom.warn("%s: %s. The site cannot be read here: check that it is complete", at, strip_passwords(str(error)))
     return "This cannot be read at the moment"
 
 
@@ -260,6 +284,7 @@ SECRET_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
         rf"\g<name>{REDACTED}",
     ),
 )
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # six bytes each in JSON
 _LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://)[^\s/?#]{0,500}@")
 _LONG_WORD = re.compile(r"[A-Za-z0-9+/_\-]{20,}={0,2}")
 _MAX_WORD_CHARS = 40
@@ -302,7 +327,7 @@ class RefusalLog:
             self._log(problem.setting, owner, lambda: _explain_limit(problem, owner), scope)
         elif explain := _HEADERS.get(problem.code):
             value = ", ".join(get_header_values(scope, problem.code.encode()))[:_MAX_VALUE_CHARS]
-            self._log(problem.code, value, lambda: explain(value), scope)
+            self._log(problem.code, value, lambda: explain(value, scope), scope)
 
     def _log(self, name: str, value: str, explain: Callable[[], str], scope: Mapping[str, Any]) -> None:
         hour = int(self._clock() // 3_600)
@@ -332,7 +357,7 @@ def _explain_limit(problem: ProblemError, client: str) -> str:
     return f"refused {who} ({problem.status} {problem.code}): the limit is [limits] {problem.setting}"
 
 
-def _explain_host(value: str) -> str:
+def _explain_host(value: str, scope: Mapping[str, Any]) -> str:
     host = parse_host(value)
     if host is None:
         return ""
@@ -342,11 +367,14 @@ def _explain_host(value: str) -> str:
     )
 
 
-def _explain_origin(value: str) -> str:
+def _explain_origin(value: str, scope: Mapping[str, Any]) -> str:
     try:
         origin = parse_origin(value)
     except UsageError:
         return f"refused Origin {value!a} (403): no setting admits it; open the page over HTTP from a site of its own"
+    host = parse_host("".join(get_header_values(scope, b"host")))
+    if host and origin == format_origin("https", *host) and not get_header_values(scope, b"x-forwarded-proto"):
+        return f"refused Origin {origin} (403): it is this server's own; its reverse proxy must send X-Forwarded-Proto"
     return (
         f"refused Origin {origin} (403): to let its pages ask, add it to [serve] origins "
         f"or pass --allow-origin {origin}"
@@ -360,4 +388,4 @@ def _is_private(address: str) -> bool:
         return False
 
 
-_HEADERS: Mapping[str, Callable[[str], str]] = {"host": _explain_host, "origin": _explain_origin}
+_HEADERS: Mapping[str, Callable[[str, Mapping[str, Any]], str]] = {"host": _explain_host, "origin": _explain_origin}

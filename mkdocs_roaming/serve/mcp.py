@@ -17,7 +17,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -74,7 +74,8 @@ class McpEndpoint:
 
     def __init__(self, navigator: Callable[[], Toolset], **options: Any) -> None:
         """Create an endpoint with the options of `make_server`. Raise UsageError for an old version of mcp."""
-        if find_spec("mcp_types") is None:  # an mcp before version 2 is installed
+        self._is_missing = find_spec("mcp") is None
+        if find_spec("mcp_types") is None and not self._is_missing:  # an mcp before version 2 is installed
             raise UsageError(_MCP_MISSING)
         self._make_server = partial(make_server, navigator, **options)
         self._manager: StreamableHTTPSessionManager | None = None
@@ -89,7 +90,13 @@ class McpEndpoint:
             self._group.cancel_scope.cancel()
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Send) -> None:
-        """Handle a request. Only POST is accepted: there are no sessions and no streams."""
+        """Handle a request. Only POST is accepted: there are no sessions and no streams.
+
+        Raises:
+            ProblemError: The package mcp is not installed.
+        """
+        if self._is_missing:
+            raise ProblemError(501, "no_mcp", "This server has no MCP: the package mcp is not installed there.")
         if scope["method"] != "POST":
             problem = ProblemError(405, "method", "MCP needs POST here; there are no sessions and no event streams.")
             await send_problem(send, problem, [(b"allow", b"POST")])
@@ -120,16 +127,8 @@ class McpEndpoint:
         )
 
 
-def create_endpoint(navigator: Callable[[], Toolset], **options: Any) -> McpEndpoint | None:
-    """Return the endpoint; None if the package mcp is not installed. The options are those of `make_server`."""
-    return None if find_spec("mcp") is None else McpEndpoint(navigator, **options)
-
-
 def make_server(
-    navigator: Callable[[], Toolset],
-    *,
-    instructions: str = INSTRUCTIONS,
-    is_local: Callable[[], bool] = lambda: False,
+    navigator: Callable[[], Toolset], *, instructions: str = INSTRUCTIONS, is_local: Callable[[], bool] = lambda: False
 ) -> Server[Any]:
     """Return an MCP server with the tools, for any transport.
 
@@ -145,15 +144,21 @@ def make_server(
         from mcp.server import CacheHint, Server
     except ImportError:
         raise UsageError(_MCP_MISSING) from None
-    queue = WorkQueue(max_remote=8, max_remote_each=3)
+    queue = WorkQueue(max_remote=8, max_remote_each=3, max_waiting_each=50)
 
     async def list_tools(context: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
-        return _list_tools(*await queue.run(_client_of(context), lambda: _describe(navigator), is_local=is_local()))
+        name = about = ""
+        with suppress(ProblemError):  # too many calls are waiting
+            name, about = await queue.run(_client_of(context), lambda: _describe(navigator), is_local=is_local())
+        return _list_tools(name, about)
 
     async def call_tool(context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         format_error = str if context.request is None else _format_public_error
         call = partial(_call_tool, navigator, params.name, params.arguments, format_error)
-        return await queue.run(_client_of(context), call, is_local=is_local())
+        try:
+            return await queue.run(_client_of(context), call, is_local=is_local())
+        except ProblemError as error:  # too many calls are waiting
+            return _make_result(str(error), is_error=True)
 
     return Server(
         SERVER_INFO["name"],
@@ -203,18 +208,22 @@ def _call_tool(
     arguments: Mapping[str, Any] | None,
     format_error: Callable[[Exception], str],
 ) -> CallToolResult:
-    from mcp_types import CallToolResult, TextContent
-
     try:
         tools = navigator().fork(MAX_EXPANSION_CHARS - _OVERHEAD_CHARS)
         result = call_tool_stateless(tools, name, arguments)
     except (RoamingError, ProblemError) as error:
         result = ToolError(truncate_at_word(" ".join(strip_passwords(format_error(error)).split()), 500))
     if isinstance(result, ToolError):
-        return CallToolResult(content=[TextContent(text=replace_invalid(render(result)))], is_error=True)
+        return _make_result(render(result), is_error=True)
     marker = hashlib.blake2b(encode_text(tools.digest), key=_MARKER_KEY, digest_size=8).hexdigest()
     is_empty = isinstance(result, ExpandResult) and not result.sections
-    return CallToolResult(content=[TextContent(text=replace_invalid(_frame(result, marker)))], is_error=is_empty)
+    return _make_result(_frame(result, marker), is_error=is_empty)
+
+
+def _make_result(text: str, *, is_error: bool) -> CallToolResult:
+    from mcp_types import CallToolResult, TextContent
+
+    return CallToolResult(content=[TextContent(text=replace_invalid(text))], is_error=is_error)
 
 
 def _format_public_error(error: Exception) -> str:

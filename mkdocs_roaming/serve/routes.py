@@ -152,9 +152,9 @@ class Routes:
         if not self._journal.logs_feedback:
             raise ProblemError(404, "no_feedback", "Feedback is not collected here.")
         feedback = parse_feedback(await _read_json(request))
-        if not self._service.has_signed(feedback.turn):
+        if (rated := self._service.read_turn(feedback.turn)) is None:
             raise ProblemError(422, "unknown_turn", "The turn is not from this server, or too old: ask again.")
-        await run_in_thread(lambda: self._journal.log_feedback(feedback))
+        await run_in_thread(lambda: self._journal.log_feedback(feedback, rated.question))
         turn = hash_turn(feedback.turn)
         if turn not in self._rated:  # a comment follows in a request of its own
             self._rated[turn] = None

@@ -32,7 +32,7 @@ MAX_PAGE_CHARS = 500
 MAX_TURNS = 6
 """Number of earlier answers that an answer refers to; the last ones that a client sends count."""
 MAX_TURN_CHARS = 2_048
-MAX_COMMENT_CHARS = 1_000
+MAX_COMMENT_BYTES = 1_000
 MAX_LINKED_CHARS = 20_000
 MAX_LINKED_SECTIONS = 20
 MAX_PARTS = 10**6
@@ -102,7 +102,9 @@ class Feedback(Struct, frozen=True):
         str, Meta(min_length=1, max_length=MAX_TURN_CHARS, description="The signed turn at the end of the answer.")
     ]
     helpful: bool
-    comment: Annotated[str, Meta(max_length=MAX_COMMENT_CHARS)] = ""
+    comment: Annotated[
+        str, Meta(max_length=MAX_COMMENT_BYTES, description=f"At most {MAX_COMMENT_BYTES} bytes of UTF-8.")
+    ] = ""
 
 
 LinkedSection = Annotated[
@@ -517,12 +519,22 @@ def describe_operations(operations: Iterable[Operation]) -> Json:
 
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation, describe_type)
+        for type_ in operation.body:
+            _allow_null(components[type_.__name__])
     return {
         "openapi": "3.1.0",
         "info": {"title": "mkdocs-roaming", "version": __version__},
         "paths": paths,
         "components": {"schemas": components},
     }
+
+
+def _allow_null(schema: Json) -> None:
+    """Describe that optional fields of a request may be null."""
+    fields = schema["properties"]
+    for name in fields.keys() - schema["required"]:
+        notes = {key: fields[name].pop(key) for key in ("description", "default") if key in fields[name]}
+        fields[name] = {"anyOf": [fields[name], {"type": "null"}], **notes}
 
 
 def _describe(operation: Operation, describe_type: Callable[[Any], Json]) -> Json:

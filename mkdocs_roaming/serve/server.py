@@ -14,14 +14,13 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from math import inf
-from time import monotonic
 from typing import Any, cast
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.serve.log import seldom
 from mkdocs_roaming.serve.middleware import CANCEL_SECONDS, DRAIN_SECONDS, RequestGuard
 from mkdocs_roaming.serve.requests import UNKNOWN_CLIENT, ProblemError, encode_problem, parse_network
 
@@ -142,7 +141,7 @@ class _DrainingServer(uvicorn.Server):
             return
         connections = cast("set[_HeaderTimeoutProtocol]", self.server_state.connections)
         _close_idle(connections, 1 + len(connections) // 2)
-        _warn_seldom("cannot accept connections: %s; idle ones are closed", (error.strerror or str(error)).lower())
+        seldom.warn("cannot accept connections: %s; idle ones are closed", (error.strerror or str(error)).lower())
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.drain(self._seconds)
@@ -220,7 +219,7 @@ class _HeaderTimeoutProtocol(H11Protocol):
 def _make_room(connections: Collection[_HeaderTimeoutProtocol], limit: int, owner: str = "") -> None:
     """Close idle ones of too many connections, a tenth of the limit at once, so that this is rare."""
     _close_idle(connections, 1 + limit // 10)
-    _warn_seldom("more than %d connections%s; the longest idle ones are closed", limit, owner)
+    seldom.warn("more than %d connections%s; the longest idle ones are closed", limit, owner)
 
 
 def _close_idle(connections: Collection[_HeaderTimeoutProtocol], number: int) -> None:
@@ -230,15 +229,6 @@ def _close_idle(connections: Collection[_HeaderTimeoutProtocol], number: int) ->
         each.transport.abort()
 
 
-def _warn_seldom(message: str, *arguments: object) -> None:
-    """Log a warning, unless it was logged within the last minute."""
-    now = monotonic()
-    if now - _warned_at.get(message, -inf) > _WARNING_SECONDS:
-        _warned_at[message] = now
-        _log.warning(message, *arguments)
-
-
-_warned_at: dict[str, float] = {}
 _log = logging.getLogger("mkdocs_roaming.serve")
 _KEEP_ALIVE_SECONDS = 15
 _SWITCH_SECONDS = 0.00005  # threads that compute for one client must not delay the event loop
@@ -246,4 +236,3 @@ _MAX_HEADER_BYTES = 32_768
 _BACKLOG = 512
 _MAX_CONNECTIONS = 10_000
 _MAX_CONNECTIONS_EACH = 256
-_WARNING_SECONDS = 60

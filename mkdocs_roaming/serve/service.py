@@ -36,7 +36,7 @@ from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.cache import AnswerCache, SharedAnswer, is_shareable, without_cost
-from mkdocs_roaming.serve.conversation_token import TokenSigner, identify_site, make_turn, restore_memory
+from mkdocs_roaming.serve.conversation_token import TokenSigner, Turn, identify_site, make_turn, restore_memory
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
 from mkdocs_roaming.serve.log import public_message, strip_passwords
@@ -130,9 +130,9 @@ class AnswerService:
         config = self.offline_config if offline else self.config
         return AnswerRequest(self, question, config, self.site.now(question.language).restrict(question.scope))
 
-    def has_signed(self, turn: str) -> bool:
-        """Return whether a turn is from an answer of this site, and has not expired."""
-        return self.signer.verify(turn, self.site_name) is not None
+    def read_turn(self, turn: str) -> Turn | None:
+        """Return the turn of a token, None if it is from no answer of this site, or has expired."""
+        return self.signer.verify(turn, self.site_name)
 
     def verify(self, answer: schemas.LinkedAnswer) -> schemas.Verification:
         """Return whether the answer of a link is from this site, with a turn for follow-up questions."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, partial
 from itertools import islice
 from urllib.parse import quote
 
@@ -29,6 +29,7 @@ from mkdocs_roaming.text.tokenizer import is_stop_word, stem
 MAX_CITED_CHARS = 100_000
 """Maximum length of the text in which a passage is searched, and of the text before it in which its words may occur."""
 
+_Statements = tuple[list[Segment], list[set[str]], Counter[str]]
 _CITATION_GROUP = re.compile(r"\[\^[0-9a-f]{8}\](?:\s*\[\^[0-9a-f]{8}\])*")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n(?=[^\n]*\S)")
 _CELL_END = re.compile(r"(?<!\\)\|")
@@ -80,6 +81,7 @@ def find_passages(answer: str, sections: Mapping[str, CitedSection], language: s
         language: Language of the site.
     """
     to_utf16 = make_utf16_converter(answer)
+    read = cache(partial(_read_statements, language=language))  # not for longer: sections and their words are large
     cited = (
         (citation, claim)
         for claim, group in _iter_claims(answer)
@@ -89,7 +91,7 @@ def find_passages(answer: str, sections: Mapping[str, CitedSection], language: s
     return [
         Passage(citation[1], *found, to_utf16(citation.start()))
         for citation, claim in islice(cited, _MAX_PASSAGES)
-        if (found := _find_passage(sections[citation[1]], _find_content(claim, language), language))
+        if (found := _find_passage(sections[citation[1]], _find_content(claim, language), read))
     ]
 
 
@@ -112,17 +114,16 @@ def _find_content(text: str, language: str) -> set[str]:
     return {*(stem(word, language) for word in words), *(number for number, _, _ in find_numbers(normal))}
 
 
-@lru_cache(1 << 9)
-def _read_statements(text: str, language: str) -> tuple[list[Segment], list[set[str]], Counter[str]]:
+def _read_statements(text: str, language: str) -> _Statements:
     """Return the statements of a section, their words, and how many of them have a word."""
     segments = [one for one in split_segments(text) if one.kind != "heading"]
     content = [_find_content(text[one.start : one.end], language) for one in segments]
     return segments, content, Counter(word for words in content for word in words)
 
 
-def _find_passage(section: CitedSection, words: set[str], language: str) -> tuple[str, str] | None:
+def _find_passage(section: CitedSection, words: set[str], read: Callable[[str], _Statements]) -> tuple[str, str] | None:
     """Return the text and the fragment of the statement with most of some words; rare words count most."""
-    segments, contents, frequency = _read_statements(section.text, language)
+    segments, contents, frequency = read(section.text)
 
     def score(content: set[str]) -> float:
         return sum(1 / (1 + frequency[word]) for word in sorted(content & words))

@@ -448,6 +448,18 @@ def test_comment_follows_a_negative_rating(page: Page, stage: Stage, widget: Wid
     assert "Thank you" in turn.inner_text()
 
 
+def test_long_comment_is_cut_to_bytes_that_the_endpoint_accepts(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(recorded("answered"))
+    page.goto(stage.page('endpoint="/" feedback="on"'))
+    turn = widget.open().ask(QUESTION)
+    turn.get_by_role("button", name="Not helpful").click()
+    comment = turn.get_by_role("textbox", name="What was wrong or missing?")
+    comment.fill("a" + "🫖" * 400)
+    with page.expect_response("**/v1/feedback"):
+        comment.press("Enter")
+    assert stage.asked[-1]["comment"] == "a" + "🫖" * 249
+
+
 def test_follow_up_questions_are_asked_and_only_below_the_last_answer(page: Page, stage: Stage, widget: Widget) -> None:
     follow_ups = {"type": "data-followups", "data": {"questions": ["And the lid?", "And tea?", "Three?", "Four?"]}}
     body = answered("Yes [^2ebf9271].", follow_ups, **{SECTION: stage.url})

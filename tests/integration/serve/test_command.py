@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -12,8 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -23,6 +21,7 @@ import httpx2
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
+from serving import process
 
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.openai import OpenAIModel
@@ -43,41 +42,6 @@ SECRETS = {
 
 def roaming(*arguments: object, env: dict[str, str] | None = None) -> Result:
     return CliRunner().invoke(main, ["serve", *map(str, arguments)], env=env or {})
-
-
-@contextmanager
-def process(
-    *arguments: object,
-    env: dict[str, str] | None = None,
-    cwd: Path | None = None,
-    stdout: Any = None,
-    interpreter_options: Sequence[str] = ("-m", "mkdocs_roaming"),
-) -> Iterator[Any]:
-    """Start `roaming serve` on a free port; yield the process and its URL."""
-    command = [sys.executable, *interpreter_options, "serve", *map(str, arguments), "--port", "0"]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})}
-    running = subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True, env=environment, cwd=cwd)
-    try:
-        assert running.stderr is not None
-        line = ""
-        while "listening on" not in line:
-            line = running.stderr.readline()
-            assert line, "it ended before it listened"
-        url = line.rsplit(" ", 1)[1].strip()
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
-            try:
-                if httpx2.get(f"{url}/healthz").status_code == 200:
-                    break
-            except httpx2.HTTPError:
-                pass
-            time.sleep(0.05)
-        yield running, url
-    finally:
-        running.kill()
-        running.wait()
-        if running.stderr is not None:
-            running.stderr.close()
 
 
 @dataclass
@@ -539,6 +503,21 @@ def test_money_a_day_is_enough_for_a_model_with_known_prices(folder: Path, tmp_p
     )  # the prices of the file apply, and an answer never costs more than a day
 
 
+def test_money_with_currency_is_reported_in_one_line(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "roaming.toml").write_text('[limits]\nmoney_a_day = "5 USD"\n')
+    options = (folder, "--model", "claude", "--config", tmp_path / "roaming.toml")
+    result = roaming(*options, env={"ANTHROPIC_API_KEY": "sk-ant-x"})
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "[limits]: money_a_day: expected a number above 0 or unlimited, got '5 USD'" in result.stderr
+
+
+def test_folder_without_manifest_is_refused_at_start(tmp_path: Path) -> None:
+    result = roaming(tmp_path)
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "no roaming/manifest.json in this folder; build the site first" in result.stderr
+    assert roaming(tmp_path, "--check-config").exit_code == 0
+
+
 @pytest.mark.parametrize("amount", ["five", "0", "nan"])
 def test_invalid_money_a_day_is_reported_in_one_line(folder: Path, amount: str) -> None:
     result = roaming(folder, "--model", "claude", "--money-a-day", amount, env={"ANTHROPIC_API_KEY": "sk-ant-x"})
@@ -729,94 +708,3 @@ def test_command_needs_only_url_of_site(folder: Path, host: Any, files_of: Any, 
             headers={"Accept": "application/json"},
         ).json()
         assert "8642" in result["answer"]
-
-
-@contextmanager
-def limited_process(*arguments: object) -> Iterator[tuple[Any, str, Callable[..., list[socket.socket]]]]:
-    """Start an endpoint that may open 200 files; also yield a function that opens idle connections to it."""
-    pytest.importorskip("resource")
-    code = (
-        "import resource, runpy; resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)); "
-        "runpy.run_module('mkdocs_roaming', run_name='__main__')"
-    )
-    with process(*arguments, interpreter_options=("-c", code)) as (running, url), ExitStack() as stack:
-
-        def connect(number: int, source: str = "127.0.0.1") -> list[socket.socket]:
-            address = ("127.0.0.1", int(url.rpartition(":")[2]))
-            return [
-                stack.enter_context(socket.create_connection(address, timeout=10, source_address=(source, 0)))
-                for _ in range(number)
-            ]
-
-        yield running, url, connect
-
-
-def stop(running: Any) -> str:
-    """Stop an endpoint and return what it has logged since it listened."""
-    running.send_signal(signal.SIGTERM)
-    logged: str = running.stderr.read()
-    return logged
-
-
-def count_open(connections: Sequence[socket.socket]) -> int:
-    """Return the number of connections that the server has not closed."""
-    number = 0
-    for connection in connections:
-        connection.setblocking(False)
-        try:
-            number += connection.recv(1) != b""
-        except BlockingIOError:
-            number += 1
-        except ConnectionError:
-            pass
-    return number
-
-
-def test_idle_connections_beyond_limit_of_files_are_closed(folder: Path) -> None:
-    """A server with 200 files answers while one client holds 400 connections, and logs little."""
-    with limited_process(folder) as (running, url, connect):
-        connections = []
-        for _ in range(4):
-            connections += connect(100)
-            assert httpx2.get(f"{url}/healthz", timeout=10).status_code == 200
-        assert 40 <= count_open(connections) <= 50
-        logged = stop(running)
-    assert logged.count("more than 50 connections of one client; the longest idle ones are closed") == 1
-    assert len(logged) < 2_000
-
-
-def test_idle_connections_of_one_client_do_not_close_those_of_another(folder: Path) -> None:
-    with limited_process(folder) as (_, url, connect):
-        (other,) = connect(1)
-        connect(300, "127.0.0.2")
-        assert httpx2.get(f"{url}/healthz", timeout=10).status_code == 200
-        other.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert other.recv(1_000).startswith(b"HTTP/1.1 200 OK")
-
-
-def test_connections_of_trusted_proxy_are_limited_in_total_only(folder: Path) -> None:
-    with limited_process(folder, "--proxies", "1") as (running, url, connect):
-        connections = connect(90)
-        assert httpx2.get(f"{url}/healthz", timeout=10).status_code == 200
-        assert count_open(connections) == 90
-        connections += connect(60)
-        assert httpx2.get(f"{url}/healthz", timeout=10).status_code == 200
-        assert 80 <= count_open(connections) <= 100
-        logged = stop(running)
-    assert logged.count("more than 100 connections; the longest idle ones are closed") == 1
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs prlimit and /proc")
-def test_server_without_free_files_closes_idle_connections_and_logs_one_line(folder: Path) -> None:
-    import resource
-
-    with limited_process(folder) as (running, url, connect):
-        connect(20)
-        httpx2.get(f"{url}/healthz", timeout=10)
-        open_files = len(list(Path(f"/proc/{running.pid}/fd").iterdir()))
-        resource.prlimit(running.pid, resource.RLIMIT_NOFILE, (open_files, 200))
-        connect(40)
-        assert httpx2.get(f"{url}/healthz", timeout=30).status_code == 200
-        logged = stop(running)
-    assert logged.count("cannot accept connections: too many open files; idle ones are closed") == 1
-    assert len(logged) < 2_000

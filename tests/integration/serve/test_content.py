@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import jsonschema
 import pytest
@@ -19,8 +20,10 @@ from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.serve import schemas
+from mkdocs_roaming.serve.content import WorkQueue
 from mkdocs_roaming.serve.encoding import answer_to_markdown
 from mkdocs_roaming.serve.middleware import RequestPolicy
+from mkdocs_roaming.serve.requests import ProblemError
 from mkdocs_roaming.serve.schemas import OPERATIONS
 
 Start = Callable[..., Any]
@@ -130,6 +133,52 @@ def test_many_searches_of_one_client_do_not_delay_others(
     assert started.index("whistle") <= 4
 
 
+def test_client_with_many_waiting_calls_gets_busy() -> None:
+    queue, go = WorkQueue(max_waiting_each=3), threading.Event()
+    refused: list[tuple[str, str, float | None]] = []
+    done: list[str] = []
+
+    async def run(client: str) -> None:
+        try:
+            done.append(await queue.run(client, lambda: go.wait(20) and client, is_local=True))
+        except ProblemError as error:
+            refused.append((client, error.code, error.retry_after))
+
+    async def run_all() -> None:
+        async with anyio.create_task_group() as group:
+            for _ in range(6):
+                group.start_soon(run, "10.0.0.1")
+            await anyio.sleep(0.1)
+            group.start_soon(run, "10.0.0.2")
+            await anyio.sleep(0.1)
+            go.set()
+
+    anyio.run(run_all)
+    assert refused == [("10.0.0.1", "busy", 5)] * 2
+    assert sorted(done) == ["10.0.0.1"] * 4 + ["10.0.0.2"]
+
+
+def test_calls_of_many_clients_get_busy_if_too_many_wait() -> None:
+    queue, go = WorkQueue(), threading.Event()
+    results: list[str] = []
+
+    async def run(client: str) -> None:
+        try:
+            await queue.run(client, lambda: go.wait(20), is_local=True)
+        except ProblemError as error:
+            results.append(error.code)
+
+    async def run_all() -> None:
+        async with anyio.create_task_group() as group:
+            for number in range(203):
+                group.start_soon(run, f"10.0.0.{number}")
+            await anyio.sleep(0.2)
+            go.set()
+
+    anyio.run(run_all)
+    assert results == ["busy"] * 2
+
+
 def test_ask_by_get_answers_offline_in_markdown(start: Start, folder: Path, ids: dict[str, str]) -> None:
     from mkdocs_roaming.answer.models.scripted import ScriptedModel
 
@@ -217,6 +266,22 @@ def schema_of(result: Any, name: str) -> Any:
 
 
 @pytest.mark.parametrize(
+    ("path", "name", "body", "status"),
+    [
+        ("/v1/ask", "Question", {"question": "Which port?", "lang": None, "turns": None, "scope": None}, 200),
+        ("/v1/ask", "Question", {"question": None}, 422),
+        ("/v1/verify", "LinkedAnswer", {"question": "a", "answer": "b", "sections": [], "signature": None}, 200),
+    ],
+)
+def test_null_is_accepted_where_openapi_says_so(
+    http: Any, path: str, name: str, body: dict[str, Any], status: int
+) -> None:
+    schema = schema_of(http.get("/openapi.json").json(), name)
+    assert jsonschema.Draft202012Validator(schema).is_valid(body) is (status == 200)
+    assert http.post(path, json=body).status_code == status
+
+
+@pytest.mark.parametrize(
     ("method", "path", "name"),
     [
         ("POST", "/v1/ask", "Answer"),
@@ -250,7 +315,9 @@ def test_nothing_is_logged_without_log_files(start: Start, folder: Path, tmp_pat
     assert set(tmp_path.rglob("*")) == before
 
 
-def test_feedback_and_question_have_same_turn(start: Start, folder: Path, tmp_path: Path) -> None:
+def test_feedback_and_question_have_same_turn(
+    start: Start, folder: Path, tmp_path: Path, wait_until: Callable[..., Any]
+) -> None:
     questions, opinions = tmp_path / "questions.jsonl", tmp_path / "feedback.jsonl"
     endpoint = start(folder, question_log=questions, feedback_log=opinions)
     asking = {"text/event-stream": "Which port is the default?", "application/json": "Where is the log?"}
@@ -261,10 +328,12 @@ def test_feedback_and_question_have_same_turn(start: Start, folder: Path, tmp_pa
         for comment in ({}, {"comment": "Which one?"}):
             judged = endpoint.http.post("/v1/feedback", json={"turn": turn, "helpful": False, **comment})
             assert (judged.status_code, judged.content) == (204, b"")
+    wait_until(lambda: questions.read_text().count("\n") == 2)
     question_lines = [json.loads(line) for line in questions.read_text().splitlines()]
     opinion_lines = [json.loads(line) for line in opinions.read_text().splitlines()]
     assert [line["turn"] for line in question_lines for _ in range(2)] == [line["turn"] for line in opinion_lines]
     assert [line["comment"] for line in opinion_lines] == ["", "Which one?"] * 2
+    assert [line["question"] for line in opinion_lines] == [question for question in asking.values() for _ in range(2)]
     digest = json.loads((folder / "roaming/manifest.json").read_bytes())["digest"]
     assert {line["site"] for line in question_lines} == {digest.removeprefix("sha256:")[:12]}
     assert (question_lines[0]["state"], question_lines[0]["page"], question_lines[0]["model"]) == (

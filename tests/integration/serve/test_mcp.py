@@ -16,18 +16,20 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 import uvicorn
 from edge import EDGE_HOSTS, run_edge, write_files
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
+from serving import process
 from starlette.applications import Starlette
 from starlette.routing import Route
 
@@ -579,6 +581,34 @@ def test_missing_package_is_reported_with_install_command(tmp_path: Path) -> Non
     )
     assert done.returncode == 1
     assert done.stderr == "roaming: MCP needs the package mcp: pip install 'mkdocs-roaming[mcp]'\n"
+
+
+def test_endpoint_without_package_says_so(tmp_path: Path) -> None:
+    (tmp_path / "x.md").write_text("# X\n")
+    script = "import sys; sys.modules['mcp'] = None; from mkdocs_roaming.cli import main; main()"
+    with process(tmp_path / "x.md", interpreter_options=("-c", script)) as (_, url):
+        response = httpx2.post(f"{url}/mcp", json={})
+    assert (response.status_code, response.json()["code"]) == (501, "no_mcp")
+    assert "the package mcp is not installed" in response.json()["detail"]
+
+
+async def test_call_beyond_queue_is_error_result() -> None:
+    go = threading.Event()
+
+    def navigator() -> Navigator:
+        assert go.wait(20)
+        return Navigator(BOAT_LIBRARY)
+
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "read_outline", "arguments": {}}}
+    with served(navigator) as url, ThreadPoolExecutor(60) as clients:
+        calls = [clients.submit(post, url, call) for _ in range(60)]
+        refused = next(as_completed(calls)).result()
+        go.set()
+        results = [each.result() for each in calls]
+    assert refused[1]["result"]["isError"]
+    assert "Too many requests are waiting, 50 of them yours." in refused[1]["result"]["content"][0]["text"]
+    assert {status for status, _ in results} == {200}
+    assert sum(result["result"].get("isError", False) for _, result in results) == 60 - 50 - 3
 
 
 # Configuration of clients

@@ -92,6 +92,11 @@ def test_markdown_that_is_named_wins_over_html_of_equal_weight(http: Any, accept
     assert http.get("/install/", headers={"Accept": accept}).headers["content-type"] == f"{kind}; charset=utf-8"
 
 
+def test_refused_markdown_is_not_returned(http: Any) -> None:
+    response = http.get("/install/", headers={"Accept": "text/markdown;q=0"})
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+
+
 def test_page_without_markdown_returns_html(http: Any) -> None:
     response = http.get("/bare.html", headers={"Accept": "text/markdown"})
     assert response.headers["content-type"].startswith("text/html")
@@ -107,6 +112,10 @@ def test_page_without_markdown_returns_html(http: Any) -> None:
         ("b/md;q=0.5, a/html", "a/html"),
         ("b/md, */*", "b/md"),
         ("b/md;q=0, */*", "a/html"),
+        ("a/html;q=0", "b/md"),
+        ("b/md;q=0", "a/html"),
+        ("a/html;q=0, */*;q=0", "b/md"),
+        ("*/*;q=0", "a/html"),
         ("b/*", "b/md"),
         ("A/HTML, B/MD", "a/html"),
         ("c/none", "a/html"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from mkdocs_roaming.answer.support.passages import MAX_CITED_CHARS, CitedSection, find_passages, make_fragment
@@ -82,3 +84,11 @@ def test_passage_far_down_a_long_page_has_no_fragment() -> None:
     (passage,) = find_passages(f"It listens on port 8642. [^{BREW}]", {BREW: section})
     assert passage.text.startswith("The default port")
     assert passage.fragment == ""
+
+
+def test_text_of_section_is_not_kept_after_answer() -> None:
+    section = CitedSection(f"## Brewing\n\n{'The pot holds seven cups. ' * 100}")
+    before = sys.getrefcount(section.text)
+    passages = find_passages(f"The pot holds seven cups. [^{BREW}]", {BREW: section})
+    after = sys.getrefcount(section.text)  # not in an assertion, which holds it
+    assert (len(passages), after) == (1, before)

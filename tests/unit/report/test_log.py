@@ -23,6 +23,17 @@ def test_log_is_read_with_its_rotated_files_oldest_first(tmp_path: Path) -> None
     assert [entry.question for entry in read_log(path).entries] == ["old", "middle", "new"]
 
 
+def test_rating_counts_for_one_of_equal_turns(tmp_path: Path) -> None:
+    lines = [line("oil?", turn="t"), line("oil?", turn="t"), line("lamp?", turn="u")]
+    log = read(tmp_path, lines, [rate("t"), rate("u", helpful=True)])
+    assert [entry.helpful for entry in log.entries] == [False, None, True]
+
+
+def test_ratings_before_the_period_are_left_out(tmp_path: Path) -> None:
+    log = read(tmp_path, [line("new", day=13)], [rate("t", question="old")], since=parse_since("7d", NOW))
+    assert log.rated == ()
+
+
 def test_unreadable_lines_are_counted(tmp_path: Path) -> None:
     log = read(tmp_path, ["{cut", line("kept", unknown_field=1), '{"time": 7}', "", "[]"])
     assert [entry.question for entry in log.entries] == ["kept"]

@@ -238,6 +238,20 @@ def test_comments_stand_with_their_question_and_its_ratings(tmp_path: Path) -> N
     assert "Wrong pump (not helpful: oil?)" in "\n".join(format_report(report))
 
 
+def test_rating_without_its_question_is_shown_with_question_of_its_turn(tmp_path: Path) -> None:
+    ratings = [rate("gone", "Too old <b>", question="lamp?"), rate("older", "Not known"), rate("t", question="oil?")]
+    report = make_report(read(tmp_path, [line("oil?", turn="t")], ratings))
+    (asked,) = report.rated
+    assert (asked.question, asked.unhelpful, asked.comments) == ("lamp?", 1, ("Too old <b>",))
+    assert report.unhelpful == 1
+    title = "Ratings of questions that are no longer in the log"
+    page = render_report(report)
+    assert page.index(title) < page.index("lamp?") < page.index("Too old &lt;b&gt;")
+    text = "\n".join(format_report(report))
+    assert f"{title}\n       lamp? (not helpful: Too old <b>)" in text
+    assert title not in "\n".join(format_report(make_report(read(tmp_path, [line("oil?")]))))
+
+
 def test_json_has_all_groups_and_the_page_folds_small_ones(tmp_path: Path) -> None:
     lines = [line(f"word{at} thing{at}", "not_found") for at in range(60)]
     report = make_report(read(tmp_path, lines))

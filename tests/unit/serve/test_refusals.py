@@ -9,6 +9,7 @@ import pytest
 from mkdocs_roaming.serve.log import (
     MAX_WARNINGS_AN_HOUR,
     RefusalLog,
+    SeldomLog,
 )
 from mkdocs_roaming.serve.requests import ProblemError
 
@@ -40,6 +41,22 @@ def test_refused_name_is_logged_once_with_setting(
     assert expected in message
     assert headers[1].split("\x1b")[0] in message
     assert message.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ([], "it is this server's own; its reverse proxy must send X-Forwarded-Proto"),
+        ([("x-forwarded-proto", "http")], "add it to [serve] origins"),
+    ],
+)
+def test_own_origin_without_scheme_of_proxy_is_logged_with_header_to_set(
+    caplog: pytest.LogCaptureFixture, headers: list[tuple[str, str]], expected: str
+) -> None:
+    names = (("host", "ask.example"), ("origin", "https://ask.example"))
+    RefusalLog(1).warn(ORIGIN, scope(*names, *headers), "203.0.113.7")
+    assert caplog.messages[0].startswith("refused Origin https://ask.example (403): ")
+    assert expected in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -101,3 +118,18 @@ def test_number_of_warnings_is_limited_each_hour(caplog: pytest.LogCaptureFixtur
     now = 3_600.0
     log.warn(HOST, scope(("host", "docs.example")), "")
     assert "--allow-host docs.example" in caplog.messages[-1]
+
+
+def test_seldom_log_names_number_of_warnings_since_last_line(caplog: Any) -> None:
+    now = [0.0]
+    log = SeldomLog(clock=lambda: now[0])
+    for seconds in (0, 1, 59, 60, 61, 130):
+        now[0] = seconds
+        log.warn("request %d is malformed", seconds)
+        log.warn("other")
+    lines = [line for line in caplog.messages if line.startswith("request")]
+    assert lines == [
+        "request 0 is malformed",
+        "request 60 is malformed (2 more since the last line)",
+        "request 130 is malformed (1 more since the last line)",
+    ]

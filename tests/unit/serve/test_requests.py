@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,11 +15,13 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.requests import (
     UNKNOWN_CLIENT,
     AllowedHosts,
+    ProblemError,
     find_page,
     format_origin,
     parse_host,
     parse_network,
     parse_origin,
+    parse_question,
     resolve_client,
     resolve_scheme,
 )
@@ -168,3 +172,60 @@ def test_find_page_accepts_addresses_of_browsers_and_guessed_folders(
     pages = [("", "# Home\n\nStart.\n"), ("guide/pumps/", "# Pumps\n\nAll of them.\n")]
     found = find_page(address, make_site(pages).library().sections)
     assert (found.page.path if found else None) == path
+
+
+# Long bodies
+
+MEGABYTE = 1_000_000
+
+
+def message(role: str, text: str, **metadata: str) -> dict[str, Any]:
+    return {"role": role, "parts": [{"type": "text", "text": text}], "metadata": metadata}
+
+
+def repeat(start: str, piece: str, end: str, size: int = MEGABYTE) -> bytes:
+    return (start + piece * (size // len(piece)) + end).encode()
+
+
+CONVERSATION = [
+    each
+    for at in range(80)
+    for each in (message("user", f"Question {at}?"), message("assistant", "word " * 2_000, turn=f"turn {at}"))
+]
+
+
+def test_long_conversation_keeps_last_turns() -> None:
+    body = json.dumps({"messages": [*CONVERSATION, message("user", "And then?")], "page": "/oil/"}).encode()
+    question = parse_question(body)
+    assert len(body) > 800_000
+    assert (question.text, question.page) == ("And then?", "/oil/")
+    assert question.turns == tuple(f"turn {at}" for at in range(74, 80))
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        pytest.param(json.dumps({"messages": CONVERSATION}).encode(), None, id="conversation"),
+        pytest.param(repeat('{"messages":[', "1,", "1]}"), "not_json", id="numbers"),
+        pytest.param(repeat('{"messages":[', "{},", "{}]}"), "size", id="objects"),
+        pytest.param(repeat('{"messages":[', '{"role":""},', '{"role":""}]}', 340_000), "no_question", id="messages"),
+        pytest.param(repeat('{"question":"a","turns":[', '"",', '""]}'), "size", id="turns"),
+        pytest.param(repeat('{"question":"a","other":[', "1,", "1]}"), None, id="unknown_field"),
+        pytest.param(repeat('{"question":"a","other":[', "1,", "1]}", 131_000), None, id="longest_that_is_read_whole"),
+        pytest.param(repeat("[", "1,", "1]"), "not_json", id="array"),
+        pytest.param(repeat('{"messages":', "[", ""), "not_json", id="nested"),
+        pytest.param(b"\xff" * MEGABYTE, "not_json", id="no_text"),
+    ],
+)
+def test_parse_question_blocks_less_than_5_ms_for_long_body(body: bytes, code: str | None) -> None:
+    def parse() -> tuple[float, str | None]:
+        began = time.process_time()
+        try:
+            parse_question(body)
+        except ProblemError as problem:
+            return time.process_time() - began, problem.code
+        return time.process_time() - began, None
+
+    runs = [parse() for _ in range(5)]
+    assert {found for _, found in runs} == {code}
+    assert min(seconds for seconds, _ in runs) < 0.005

@@ -1,0 +1,49 @@
+"""A process of `roaming serve` for tests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+
+@contextmanager
+def process(
+    *arguments: object,
+    env: dict[str, str] | None = None,
+    cwd: Path | None = None,
+    stdout: Any = None,
+    interpreter_options: Sequence[str] = ("-m", "mkdocs_roaming"),
+) -> Iterator[Any]:
+    """Start `roaming serve` on a free port; yield the process and its URL."""
+    command = [sys.executable, *interpreter_options, "serve", *map(str, arguments), "--port", "0"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})}
+    running = subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True, env=environment, cwd=cwd)
+    try:
+        assert running.stderr is not None
+        line = ""
+        while "listening on" not in line:
+            line = running.stderr.readline()
+            assert line, "it ended before it listened"
+        url = line.rsplit(" ", 1)[1].strip()
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            try:
+                if httpx2.get(f"{url}/healthz").status_code == 200:
+                    break
+            except httpx2.HTTPError:
+                pass
+            time.sleep(0.05)
+        yield running, url
+    finally:
+        running.kill()
+        running.wait()
+        if running.stderr is not None:
+            running.stderr.close()
