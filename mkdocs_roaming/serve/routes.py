@@ -113,11 +113,13 @@ class Routes:
         return AnswerResponse(answer, await self._reserve(request, answer), MARKDOWN)
 
     async def _reserve(self, request: Request, answer: AnswerRequest) -> Reservation | None:
-        """Reserve a place and the maximum cost of an answer; a cached one needs neither."""
+        """Reserve a place and money for an answer; a cached one needs neither."""
         if answer.cached:
             return None
-        client = get_client(request.scope)
-        return await self._limiter.reserve(client, max_cost=answer.max_cost, spends_money=answer.spends_money)
+        client, max_cost = get_client(request.scope), answer.max_cost
+        reservation = await self._limiter.reserve(client, max_cost=max_cost, spends_money=answer.spends_money)
+        answer.model.on_spend = reservation.grow
+        return reservation
 
     # Reading
 

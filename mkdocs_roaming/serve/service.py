@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -179,7 +179,7 @@ class AnswerRequest:
         self.record: AnswerRecord | None = None
         self._service = service
         self._config = config
-        self._model = MeteredModel(config.model)
+        self.model = MeteredModel(config.model, config.budget.prices)
         self._started = monotonic()
         self._site = service.site_name
         self._memory = restore_memory(question.turns, service.signer, deployment.library.sections, self._site)
@@ -246,7 +246,7 @@ class AnswerRequest:
         patience = inf if self._answer.subscribers else _CANCEL_SECONDS
         with anyio.move_on_after(patience):
             await self._answer.wait_done()
-        return self._model.cost(self._config.budget.prices)
+        return self.model.cost()
 
     def interrupt(self) -> None:
         """End the parts here, with an error."""
@@ -261,12 +261,12 @@ class AnswerRequest:
             self._answer.unsubscribe()
         self._service.requests.discard(self)
         abandoned = not self._is_finished
-        is_exact = self._model.is_exact and not abandoned and not self.cached
+        is_exact = self.model.is_exact and not abandoned and not self.cached
         self.record = AnswerRecord(
             self.question,
             self._config.model.name,
             tuple(self._events),
-            self._model.cost(self._config.budget.prices) if is_exact else None,
+            self.model.cost() if is_exact else None,
             monotonic() - self._started,
             self.cached,
             abandoned,
@@ -306,7 +306,7 @@ class AnswerRequest:
         return answer(
             self.question.text,
             self.deployment.navigator(partial(public_message, at="/v1/ask")),
-            self._model,
+            self.model,
             page=self._page_id or None,
             opened=self._memory.opened,
             history=self._memory.history,
@@ -413,17 +413,24 @@ class _MeteredReply:
 
 
 class MeteredModel:
-    """A model that meters its replies, for one answer."""
+    """A model that meters its replies, for one answer.
 
-    def __init__(self, model: Model) -> None:
+    With prices, `on_spend` is awaited before each call, with the highest cost of all replies and of that call. The
+    model is not called if it raises.
+    """
+
+    def __init__(self, model: Model, prices: Prices | None = None) -> None:
         self.name = model.name
-        self._model = model
+        self.on_spend: Callable[[float], Awaitable[None]] | None = None
+        self._model, self._prices = model, prices
         self._extra_tokens: int = getattr(model, "extra_output_tokens", 0)
         self._replies: list[_MeteredReply] = []
 
     async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
         """Stream the reply of the model."""
         metered = _MeteredReply(request)
+        if self.on_spend and self._prices:
+            await self.on_spend((self.cost() or 0.0) + self._cost_of(metered, self._prices))
         self._replies.append(metered)
         parts = self._model.reply(request)
         try:
@@ -444,11 +451,11 @@ class MeteredModel:
         """Whether the provider reported the usage of every reply that it bills."""
         return all(reply.ended or reply.unbilled for reply in self._replies)
 
-    def cost(self, prices: Prices | None) -> float | None:
+    def cost(self) -> float | None:
         """Return the cost of all replies, at most; None without prices."""
-        if prices is None:
+        if self._prices is None:
             return None
-        return sum(self._cost_of(reply, prices) for reply in self._replies)
+        return sum(self._cost_of(reply, self._prices) for reply in self._replies)
 
     def _cost_of(self, reply: _MeteredReply, prices: Prices) -> float:
         if reply.unbilled:
