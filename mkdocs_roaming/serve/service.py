@@ -39,7 +39,7 @@ from mkdocs_roaming.serve.cache import AnswerCache, SharedAnswer, is_shareable, 
 from mkdocs_roaming.serve.conversation_token import TokenSigner, Turn, identify_site, make_turn, restore_memory
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
-from mkdocs_roaming.serve.log import public_message, strip_passwords
+from mkdocs_roaming.serve.log import SeldomLog, public_message, strip_passwords
 from mkdocs_roaming.serve.permalink import AnswerSigner
 from mkdocs_roaming.serve.requests import ProblemError, find_page
 from mkdocs_roaming.serve.schemas import Question
@@ -114,6 +114,7 @@ class AnswerService:
     on_cost: Callable[[AnswerCost], None] = field(default=lambda cost: None, kw_only=True)
     offline_config: AnswerConfig = field(init=False)
     requests: set[AnswerRequest] = field(init=False, default_factory=set)
+    failures: SeldomLog = field(init=False, default_factory=SeldomLog)
     _is_draining: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -318,7 +319,8 @@ class AnswerRequest:
         """Report the end of an answer that this request started. The request may be closed already."""
         end, config = events[-1] if events else None, self._config
         if isinstance(end, Finished) and end.error:
-            _log.warning("an answer failed: %s", strip_passwords(end.error))
+            advice = _ADVICE.get(end.cause, "The provider is at fault; ask again later")
+            self._service.failures.warn(f"an answer failed: %s. {advice}", strip_passwords(end.error).rstrip("."))
         usage = sum((event.usage for event in events if isinstance(event, TokensUsed)), NO_USAGE)
         prices = config.budget.prices
         cost, currency = (prices.cost(usage), prices.currency) if prices else (None, "")
@@ -473,6 +475,13 @@ class MeteredModel:
 
 
 _log = logging.getLogger("mkdocs_roaming.serve")
+_ADVICE = {
+    "site": "Check that the site is complete and can be read",
+    **dict.fromkeys(("key", "credit", "address"), "Check the key, the credit and the address of the model"),
+    **dict.fromkeys(("request", "format", "model"), "Check the name and the options of the model"),
+    "size": "Lower open_chars in [budget]",
+}
+"""What an operator can do, by cause."""
 _SAME_QUESTION_SHARE = 0.5
 _ESTIMATE_FACTOR = 1.25  # providers count up to a quarter more tokens than the estimate of a request
 _RESTART_SECONDS = 5.0
