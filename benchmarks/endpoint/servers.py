@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,10 @@ def start_server(name: str, *arguments: object) -> Iterator[tuple[int, subproces
         try:
             for _ in range(600):
                 connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-                with suppress(OSError):
+                with closing(connection), suppress(OSError):
                     connection.request("GET", "/healthz")
                     if connection.getresponse().status == 200:
                         break
-                connection.close()
                 time.sleep(0.1)
             yield port, process
         finally:

@@ -402,7 +402,8 @@ class CounterStore:
                 count = await call()
         except _STORAGE_ERRORS as error:
             if not self._is_down:
-                _log.warning("the counters cannot be reached (%s); no money is spent until then", type(error).__name__)
+                message = "no money is spent until then: start Redis, or correct ROAMING_COUNTERS"
+                _log.warning("the counters cannot be reached (%s); %s", type(error).__name__, message)
             self._is_down, self._down_until = True, self.clock() + _RETRY_SECONDS
             raise CounterStorageError from error
         if self._is_down:

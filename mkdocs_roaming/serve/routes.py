@@ -270,7 +270,8 @@ class AnswerResponse:
         """Send the answer."""
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
+                if not self._answer.is_kept:
+                    group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
                 if self._media_type == EVENTS:
                     await self._stream(send)
                 else:
@@ -285,12 +286,16 @@ class AnswerResponse:
     async def _stream(self, send: Send) -> None:
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in SSE_HEADERS.items()]
         parts = self._answer.parts(self._ping_seconds)
+        rest: list[bytes] = []
         try:
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             async for part in parts:
-                await send({"type": "http.response.body", "body": encode_sse(part), "more_body": True})
+                if self._answer.is_kept:  # one body instead of one for each part
+                    rest.append(encode_sse(part))
+                else:
+                    await send({"type": "http.response.body", "body": encode_sse(part), "more_body": True})
             await self._settle()  # before the client can ask again
-            await send({"type": "http.response.body", "body": SSE_DONE})
+            await send({"type": "http.response.body", "body": b"".join(rest) + SSE_DONE})
         finally:
             with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
                 await parts.aclose()

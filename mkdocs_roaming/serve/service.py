@@ -199,6 +199,11 @@ class AnswerRequest:
         return self._answer is not None and not self._is_own_answer
 
     @property
+    def is_kept(self) -> bool:
+        """Whether the answer is cached, so that nothing has to be waited for."""
+        return self._answer is not None and self._answer.is_kept
+
+    @property
     def spends_money(self) -> bool:
         """Whether a model of a provider is called."""
         return not self.cached and self._config.model.name != "offline"
