@@ -1,6 +1,7 @@
 """Measure the answer endpoint under load, its memory, and its latency relative to bare routes.
 
     python benchmarks/serve.py [readers] [crowd] [cpu] [memory] [ratios] [--readers 200] [--seconds 60] [--answers 10000]
+        [--minutes 20]
 
 A site of 834 pages and 5,004 sections is generated and built once, from 5,000 words with a Zipf-like distribution. A
 scripted model opens two sections and writes three paragraphs. The endpoint runs in its own process, as with `roaming
@@ -11,8 +12,11 @@ readers  Clients send questions without pauses, each from its own address, and a
          any other response is a failure.
 crowd    200 readers at once receive a cached answer, beside 20 clients that never read theirs and 1,000 idle
          connections; a bare Starlette stream in another process in alternate rounds. Time until the answer is complete.
-cpu      CPU time of the server for an answer without a model, a cached one, and a bare Starlette stream.
-memory   Resident size of the endpoint after each tenth of the answers, all to different questions.
+cpu      CPU time of the server for an answer without a model, for the cached answer of a model, and for a bare
+         Starlette stream; the last two in alternate rounds.
+memory   Resident size of the endpoint after each tenth of the answers, all to different questions. With `--minutes`,
+         after each minute of mixed traffic: questions, follow-up questions, cached, aborted and offline answers,
+         searches, sections, MCP and feedback.
 ratios   Latencies relative to bare Starlette routes in another process of the same kind. One client requests both
          alternately on one connection, so that changes of the load affect both; p50 and p99 of all rounds.
          first event   of a stream, while eight others run at the same pace; the bare route parses the body as JSON
@@ -47,6 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--readers", type=int, default=200, help="Number of clients (default: 200).")
     parser.add_argument("--seconds", type=float, default=60.0, help="Duration of the load in seconds (default: 60).")
     parser.add_argument("--answers", type=int, default=10_000, help="Number of answers for memory (default: 10000).")
+    parser.add_argument("--minutes", type=float, help="Measure memory over minutes of mixed traffic instead.")
     parser.add_argument("--run", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.run:
@@ -58,7 +63,11 @@ def main(arguments: list[str] | None = None) -> int:
             "readers": lambda: load.measure_load(folder, options.readers, options.seconds),
             "crowd": lambda: crowd.measure_crowd(folder),
             "cpu": lambda: cpu.measure_cpu(folder),
-            "memory": lambda: memory.measure_memory(folder, options.answers),
+            "memory": lambda: (
+                memory.measure_soak(folder, options.minutes)
+                if options.minutes
+                else memory.measure_memory(folder, options.answers)
+            ),
             "ratios": lambda: ratios.measure_ratios(folder),
         }
         for part in options.parts or parts:

@@ -67,6 +67,20 @@ async def send_question(port: int, address: str, question: str, tally: RequestTa
     return 0.1
 
 
+async def send_request(port: int, address: str, method: str, path: str, body: object, accept: str) -> bytes:
+    """Send a request over a new connection, with a body as JSON unless it is None, and return the whole response."""
+    content = b"" if body is None else json.dumps(body).encode()
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {address}\r\nAccept: {accept}\r\n"
+    head += f"Connection: close\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+    response = b""
+    with suppress(OSError):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(head.encode() + content)
+        response = await reader.read(-1)
+        writer.close()
+    return response
+
+
 async def run_stream_clients(port: int) -> None:
     """Send questions from eight concurrent clients without end."""
 

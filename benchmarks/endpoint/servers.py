@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,10 @@ def start_server(name: str, *arguments: object) -> Iterator[tuple[int, subproces
         try:
             for _ in range(600):
                 connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-                with suppress(OSError):
+                with closing(connection), suppress(OSError):
                     connection.request("GET", "/healthz")
                     if connection.getresponse().status == 200:
                         break
-                connection.close()
                 time.sleep(0.1)
             yield port, process
         finally:
@@ -70,10 +69,15 @@ def run_endpoint(folder: str, limits: str, pace: str, model: str = "scripted") -
         policy = RequestPolicy(proxies=1, requests_a_minute=unlimited, requests_a_minute_each=unlimited)
     answers = create_model(model, environ={}) if model == "offline" else ScriptedModel(Path(folder), float(pace))
     answer_config = AnswerConfig(answers, Budget(), 0)
-    run_server(
-        create_app(AppConfig(folder, answer_config, quota=quota, policy=policy, on_change=freeze_objects)),
-        bind_socket("127.0.0.1", _get_port()),
+    config = AppConfig(
+        folder,
+        answer_config,
+        quota=quota,
+        policy=policy,
+        on_change=freeze_objects,
+        feedback_log=Path(folder).parent / "feedback.jsonl",
     )
+    run_server(create_app(config), bind_socket("127.0.0.1", _get_port()))
 
 
 def run_bare(folder: str, pace: str) -> None:
@@ -151,7 +155,7 @@ class ScriptedModel:
             yield ToolCall("call", "expand_sections", {"ids": [self._ids[position] for position in positions]})
             return
         arguments: Any = calls[-1].arguments
-        first, second = arguments["ids"]
+        first, second = arguments["ids"][0], arguments["ids"][-1]  # a follow-up question opens earlier sections again
         for id_ in (first, second, first):
             for position in range(PIECES):
                 yield Text(f"The {WORDS[position]} is at the {WORDS[-position]}, and ")

@@ -70,6 +70,11 @@ class SharedAnswer:
         if self._error is not None:
             raise self._error
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether the answer was finished before this subscriber came."""
+        return self._task is None
+
     def unsubscribe(self) -> None:
         """Remove a subscriber. Cancel the answer if it was the last one."""
         self.subscribers -= 1

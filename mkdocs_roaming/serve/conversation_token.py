@@ -1,8 +1,8 @@
 """Signed turns: the memory of a conversation, which the client stores and cannot change.
 
-A turn contains the question, the answer and the opened sections, cut to 2 KiB in total. It is signed for one site with
-a key of the server, so no client can change an earlier answer or bring one of another site, and the server stores
-nothing.
+A turn contains the question, the answer and the opened sections, cut to 2 KiB in total, and a random number that makes
+it unique. It is signed for one site with a key of the server, so no client can change an earlier answer or bring one of
+another site, and the server stores nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import hashlib
 import hmac
 import json
 import re
+import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -53,12 +54,12 @@ class TokenSigner:
 
     def __init__(self, key: bytes, *, seconds: int = TOKEN_SECONDS, clock: Callable[[], float] = time.time) -> None:
         self._key = hmac.digest(key, b"mkdocs-roaming: turns of a conversation, 2", hashlib.sha256)
-        self._seconds, self._clock = seconds, clock
+        self.seconds, self._clock = seconds, clock
 
     def sign(self, turn: Turn, site: str) -> str:
-        """Return a turn as a token, cut so that it fits."""
-        expires = int(self._clock()) + self._seconds
-        payload = _encode_payload(turn, expires)
+        """Return a turn as a token, cut so that it fits. The tokens of equal turns differ."""
+        expires = int(self._clock()) + self.seconds
+        payload = _encode_payload(turn, expires, secrets.token_urlsafe(_NONCE_BYTES))
         return _join(payload, self._sign(payload, site))
 
     def verify(self, token: str, site: str) -> Turn | None:
@@ -71,9 +72,9 @@ class TokenSigner:
             return None
         if not hmac.compare_digest(self._sign(payload, site), signature):
             return None
-        if token != _join(payload, signature):  # the decoder skips characters: equal turns must be equal tokens
+        if token != _join(payload, signature):  # the decoder skips characters: a signature is for one token
             return None
-        question, answer, opened, digest, expires = json.loads(payload)
+        question, answer, opened, digest, expires, *_ = json.loads(payload)
         if expires < self._clock():
             return None
         ids = tuple(opened[start : start + _ID_CHARS] for start in range(0, len(opened), _ID_CHARS))
@@ -116,11 +117,11 @@ def _update_citations(answer: str, sections: SectionIndex) -> str:
     return CITATION.sub(lambda match: f"[^{ids[match[1]]}]" if ids[match[1]] else "", answer).strip()
 
 
-def _encode_payload(turn: Turn, expires: int) -> bytes:
+def _encode_payload(turn: Turn, expires: int, nonce: str) -> bytes:
     """Return a turn as JSON, with question and answer shortened until it fits."""
     question, answer = _truncate(turn.question, MAX_QUESTION_CHARS), _truncate(turn.answer, MAX_ANSWER_CHARS)
     while True:
-        fields = [question, answer, "".join(turn.opened[-MAX_OPENED:]), turn.digest, expires]
+        fields = [question, answer, "".join(turn.opened[-MAX_OPENED:]), turn.digest, expires, nonce]
         payload = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         if len(payload) <= _MAX_PAYLOAD_BYTES:
             return payload
@@ -148,5 +149,6 @@ def _encode_base64(data: bytes) -> str:
 _ID_CHARS = 8
 _DIGEST_CHARS = 23  # `sha256:` and 16 digits
 _SIGNATURE_CHARS = 44
+_NONCE_BYTES = 6
 _MAX_PAYLOAD_BYTES = (MAX_TOKEN_CHARS - _SIGNATURE_CHARS) * 3 // 4 - 2
 _PARTIAL_CITATION = re.compile(r"\[\^?[0-9a-f]{0,8}\Z")

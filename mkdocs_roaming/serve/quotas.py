@@ -1,10 +1,11 @@
 """Quotas of answers: places in this process, answers per minute and per day, money per day.
 
-The maximum cost of an answer is reserved before it starts, and the difference is returned when its cost is known. All
-reservations together never exceed the money of the day, so the day is exceeded by no more than what answers in progress
-cost above their reservation. Whatever is unknown counts as spent: an answer whose process died, and every answer while
-the counters are unavailable. What this process has reserved is also counted by itself, so that a refused client knows
-whether to come back in seconds or tomorrow.
+Before an answer starts, what 95 of the last 100 answers needed is reserved, for the first 20 its maximum cost. Before
+each model call the reservation grows to what the answer may have cost after it; if the money does not suffice, the
+model is not called. The difference is returned when the cost is known. All reservations together never exceed the money
+of the day. Whatever is unknown counts as spent: an answer whose process died, and every answer while the counters are
+unavailable. What this process has reserved is also counted by itself, so that a refused client knows whether to come
+back in seconds or tomorrow.
 
 Counters are in this process, or in a Redis that several processes share. Counting is atomic: a number is added first,
 checked, and taken back if it was too much. So simultaneous requests never pass together if only one of them may, also
@@ -16,7 +17,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from limits.aio.storage import RedisStorage
 from limits.errors import ConfigurationError, StorageError
 from msgspec import Meta
 
+from mkdocs_roaming.answer.budget import StopAnswer
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.requests import ProblemError
 
@@ -93,6 +95,8 @@ class QuotaLimiter:
         self._paid, self._free = Counter[str](), Counter[str]()
         self.held = Counter[str]()
         """The money that this process has reserved, by the key of the budget."""
+        self.needs = deque[int](maxlen=_MAX_NEEDS)
+        """What the last answers needed: the highest sum of what was spent and what a call in progress might cost."""
 
     @property
     def in_progress(self) -> int:
@@ -113,7 +117,7 @@ class QuotaLimiter:
                 )
 
     async def reserve(self, client: str, *, max_cost: float = 0.0, spends_money: bool = False) -> Reservation:
-        """Reserve a place and the maximum cost of an answer.
+        """Reserve a place and the expected cost of an answer.
 
         Args:
             client: The network of the client.
@@ -123,8 +127,8 @@ class QuotaLimiter:
         Raises:
             ProblemError: 429 if a quota is exhausted, 503 if money cannot be counted.
         """
-        key, now, amount = self.hash_client(client), self.counters.clock(), ceil(max_cost * _MICRO)
-        is_paid = spends_money or amount > 0
+        key, now, amount = self.hash_client(client), self.counters.clock(), self._expect(ceil(max_cost * _MICRO))
+        is_paid = spends_money or max_cost > 0
         budgets = self._list_budgets(key, now) if is_paid else []
         places = self._paid if is_paid else self._free
         try:
@@ -137,7 +141,7 @@ class QuotaLimiter:
                     if is_paid:
                         raise  # a free answer needs only a place
                 for budget in budgets:
-                    await self._take_money(budget, amount, now, undo)
+                    await self.take_money(budget, amount, undo)
                 undo.pop_all()
         except CounterStorageError:
             detail = "Nothing can be spent while it cannot be counted; try again soon."
@@ -178,7 +182,13 @@ class QuotaLimiter:
             budgets.append(DailyBudget(_money_key("all", now), limit, "money_a_day"))
         return budgets
 
-    async def _take_money(self, budget: DailyBudget, amount: int, now: float, undo: AsyncExitStack) -> None:
+    def _expect(self, max_cost: int) -> int:
+        """Return what 95 % of the last answers needed, at most the maximum cost."""
+        if len(self.needs) < _MIN_NEEDS:
+            return max_cost
+        return min(sorted(self.needs)[ceil(_EXPECTED_SHARE * len(self.needs)) - 1], max_cost)
+
+    async def take_money(self, budget: DailyBudget, amount: int, undo: AsyncExitStack) -> None:
         """Reserve money. Raise ProblemError if there is too little, in all or at the moment."""
         # It is held before it is taken, so that of two clients at once none takes the other's money for spent.
         self.held[budget.key] += amount
@@ -191,7 +201,7 @@ class QuotaLimiter:
         if total - self.held[budget.key] + amount <= limit:
             detail = "Answers are not available now; try again in a moment."
             raise ProblemError(429, "busy", detail, retry_after=_BUSY_RETRY_SECONDS, setting=setting)
-        tomorrow = DAY_SECONDS - now % DAY_SECONDS
+        tomorrow = DAY_SECONDS - self.counters.clock() % DAY_SECONDS
         raise ProblemError(429, "money", "Answers are not available now.", retry_after=tomorrow, setting=setting)
 
     def _take_place(self, places: Counter[str], key: str) -> None:
@@ -214,6 +224,25 @@ class Reservation:
     ) -> None:
         self.settled = False
         self._limiter, self._budgets, self._amount, self._free_place = limiter, budgets, amount, free_place
+        self._need = 0
+
+    async def grow(self, total: float) -> None:
+        """Reserve what the answer may have cost after its next model call, if it is more than what is reserved.
+
+        Raises:
+            StopAnswer: The money does not suffice or cannot be counted, or the cost of the answer is settled.
+        """
+        amount = max(ceil(total * _MICRO), self._amount)
+        try:
+            async with AsyncExitStack() as undo:
+                for budget in self._budgets if amount > self._amount else ():
+                    await self._limiter.take_money(budget, amount - self._amount, undo)
+                if self.settled:  # perhaps in the meantime: the client has disconnected
+                    raise StopAnswer("budget", spent="cost")
+                undo.pop_all()
+        except (ProblemError, CounterStorageError):
+            raise StopAnswer("budget", spent="cost") from None
+        self._need, self._amount = max(self._need, ceil(total * _MICRO)), amount
 
     async def settle(self, cost: float | None) -> None:
         """Count the actual cost and free the place. With None, the cost is unknown and the full amount is spent."""
@@ -222,7 +251,10 @@ class Reservation:
         self.settled = True
         self._free_place()
         is_known = cost is not None and isfinite(cost)
-        difference = ceil(max(cost or 0.0, 0.0) * _MICRO) - self._amount if is_known else 0
+        spent = ceil(max(cost or 0.0, 0.0) * _MICRO) if is_known else self._amount
+        difference = spent - self._amount
+        if self._budgets and (need := max(self._need, spent)):
+            self._limiter.needs.append(need)
         counters = self._limiter.counters
         with anyio.CancelScope(shield=True):  # the money is spent even if the client has disconnected
             for budget in self._budgets:
@@ -370,7 +402,8 @@ class CounterStore:
                 count = await call()
         except _STORAGE_ERRORS as error:
             if not self._is_down:
-                _log.warning("the counters cannot be reached (%s); no money is spent until then", type(error).__name__)
+                message = "no money is spent until then: start Redis, or correct ROAMING_COUNTERS"
+                _log.warning("the counters cannot be reached (%s); %s", type(error).__name__, message)
             self._is_down, self._down_until = True, self.clock() + _RETRY_SECONDS
             raise CounterStorageError from error
         if self._is_down:
@@ -428,6 +461,7 @@ UNLIMITED = "unlimited"
 _PAID_WINDOWS = ("answers_a_minute_each", "answers_a_day_each", "answers_a_minute")
 _FREE_WINDOWS = ("free_answers_a_minute_each", "free_answers_a_minute")
 _MICRO = 1_000_000
+_MIN_NEEDS, _MAX_NEEDS, _EXPECTED_SHARE = 20, 100, 0.95
 _PURSE_SECONDS = 2 * DAY_SECONDS
 _BUSY_RETRY_SECONDS = 5.0
 _REDIS_SCHEMES = ("redis", "rediss", "redis+unix")

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from importlib.resources.abc import Traversable
+from math import inf
 from typing import Any, TypeVar
 
 import anyio
@@ -40,7 +41,7 @@ from mkdocs_roaming.serve.encoding import (
 from mkdocs_roaming.serve.log import Journal, hash_turn, problem_from_error
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import Metrics
-from mkdocs_roaming.serve.quotas import QuotaLimiter, Reservation
+from mkdocs_roaming.serve.quotas import DAY_SECONDS, CounterStorageError, QuotaLimiter, Reservation, Window
 from mkdocs_roaming.serve.requests import (
     PROBLEM_KEY,
     ProblemError,
@@ -91,7 +92,6 @@ class Routes:
         self._widget, self._ping_seconds = widget, ping_seconds
         self._description = encode_json(describe_operations(OPERATIONS))
         self._queue = WorkQueue()
-        self._rated: dict[str, None] = {}
 
     # Answers
 
@@ -113,11 +113,13 @@ class Routes:
         return AnswerResponse(answer, await self._reserve(request, answer), MARKDOWN)
 
     async def _reserve(self, request: Request, answer: AnswerRequest) -> Reservation | None:
-        """Reserve a place and the maximum cost of an answer; a cached one needs neither."""
+        """Reserve a place and money for an answer; a cached one needs neither."""
         if answer.cached:
             return None
-        client = get_client(request.scope)
-        return await self._limiter.reserve(client, max_cost=answer.max_cost, spends_money=answer.spends_money)
+        client, max_cost = get_client(request.scope), answer.max_cost
+        reservation = await self._limiter.reserve(client, max_cost=max_cost, spends_money=answer.spends_money)
+        answer.model.on_spend = reservation.grow
+        return reservation
 
     # Reading
 
@@ -148,24 +150,33 @@ class Routes:
     # Other operations
 
     async def feedback(self, request: Request) -> Response:
-        """Log a reader's opinion of an answer."""
+        """Log a reader's opinion of an answer, and count it once. A comment or another opinion may follow."""
         if not self._journal.logs_feedback:
             raise ProblemError(404, "no_feedback", "Feedback is not collected here.")
-        feedback = parse_feedback(await _read_json(request))
+        feedback = parse_feedback(await _read_json(request, _MAX_SHORT_BODY))
         if (rated := self._service.read_turn(feedback.turn)) is None:
             raise ProblemError(422, "unknown_turn", "The turn is not from this server, or too old: ask again.")
-        await run_in_thread(lambda: self._journal.log_feedback(feedback, rated.question))
-        turn = hash_turn(feedback.turn)
-        if turn not in self._rated:  # a comment follows in a request of its own
-            self._rated[turn] = None
+        number = await self._count_rating(get_client(request.scope), feedback.turn)
+        if number <= _MAX_RATINGS:
+            await run_in_thread(lambda: self._journal.log_feedback(feedback, rated.question))
+        if number == 1:
             self._metrics.count_feedback(helpful=feedback.helpful)
-        if len(self._rated) > _MAX_RATED_TURNS:
-            del self._rated[next(iter(self._rated))]
         return Response(status_code=204)
+
+    async def _count_rating(self, client: str, turn: str) -> int:
+        """Return the number of this client's ratings of an answer, this one included."""
+        counters, key = self._limiter.counters, self._limiter.hash_client(client)
+        try:
+            if full := await counters.hit([(_FEEDBACK_WINDOW, key)]):
+                raise ProblemError(429, "rate", "Too many ratings for one day.", retry_after=full[1])
+            return await counters.add(f"roaming/rated/{hash_turn(turn)}/{key}", 1, self._service.signer.seconds)
+        except CounterStorageError:
+            detail = "Ratings cannot be counted now; try again soon."
+            raise ProblemError(503, "counters", detail, retry_after=30) from None
 
     async def verify(self, request: Request) -> Response:
         """Return whether this server wrote the answer of a link."""
-        verification = self._service.verify(parse_linked_answer(await _read_json(request)))
+        verification = self._service.verify(parse_linked_answer(await _read_json(request, _MAX_SHORT_BODY)))
         return Response(encode_json(verification), media_type=JSON, headers={"cache-control": "no-store"})
 
     async def health(self, request: Request) -> Response:
@@ -194,9 +205,12 @@ class Routes:
         return respond_with_etag(request, file.read_bytes(), content_type, **{"access-control-allow-origin": "*"})
 
 
-async def _read_json(request: Request) -> bytes:
+async def _read_json(request: Request, max_bytes: float = inf) -> bytes:
     check_media_type(request.headers.get("content-type", ""))
-    return await request.body()
+    body = await request.body()
+    if len(body) > max_bytes:
+        raise ProblemError(413, "size", f"The maximum size of a body is {max_bytes} bytes here.")
+    return body
 
 
 def create_asgi_app(
@@ -256,7 +270,8 @@ class AnswerResponse:
         """Send the answer."""
         try:
             async with anyio.create_task_group() as group:
-                group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
+                if not self._answer.is_kept:
+                    group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
                 if self._media_type == EVENTS:
                     await self._stream(send)
                 else:
@@ -271,12 +286,16 @@ class AnswerResponse:
     async def _stream(self, send: Send) -> None:
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in SSE_HEADERS.items()]
         parts = self._answer.parts(self._ping_seconds)
+        rest: list[bytes] = []
         try:
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             async for part in parts:
-                await send({"type": "http.response.body", "body": encode_sse(part), "more_body": True})
+                if self._answer.is_kept:  # one body instead of one for each part
+                    rest.append(encode_sse(part))
+                else:
+                    await send({"type": "http.response.body", "body": encode_sse(part), "more_body": True})
             await self._settle()  # before the client can ask again
-            await send({"type": "http.response.body", "body": SSE_DONE})
+            await send({"type": "http.response.body", "body": b"".join(rest) + SSE_DONE})
         finally:
             with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
                 await parts.aclose()
@@ -322,7 +341,7 @@ def respond_with_etag(request: Request, body: bytes, content_type: str, **header
     """Return a body with its entity tag, or 304 if the client has this body."""
     etag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
     headers = {"etag": etag, "cache-control": "no-cache", **headers}
-    known = request.headers.get("if-none-match", "")
+    known = request.headers.get("if-none-match", "")[:_MAX_TAGS_CHARS]
     if etag in [tag.strip().removeprefix("W/") for tag in known.split(",")]:
         return Response(status_code=304, headers=headers)
     return Response(body, media_type=content_type, headers=headers)
@@ -367,4 +386,7 @@ _STATUS_DETAILS = {
 }
 _WIDGET_FILE = re.compile(r"(?:roaming-[A-Za-z0-9]{1,40}\.js|ask\.[A-Za-z0-9-]{1,40}\.json)")
 _CLOSE_SECONDS = 2.0
-_MAX_RATED_TURNS = 1_000
+_FEEDBACK_WINDOW = Window("feedback_a_day_each", 100, DAY_SECONDS)
+_MAX_RATINGS = 3  # of one client about one answer: a rating, another one, a comment
+_MAX_SHORT_BODY = 300_000  # the longest answer of a link, with all its characters escaped
+_MAX_TAGS_CHARS = 1_000

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -39,7 +39,7 @@ from mkdocs_roaming.serve.cache import AnswerCache, SharedAnswer, is_shareable, 
 from mkdocs_roaming.serve.conversation_token import TokenSigner, Turn, identify_site, make_turn, restore_memory
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
-from mkdocs_roaming.serve.log import public_message, strip_passwords
+from mkdocs_roaming.serve.log import SeldomLog, public_message, strip_passwords
 from mkdocs_roaming.serve.permalink import AnswerSigner
 from mkdocs_roaming.serve.requests import ProblemError, find_page
 from mkdocs_roaming.serve.schemas import Question
@@ -114,6 +114,7 @@ class AnswerService:
     on_cost: Callable[[AnswerCost], None] = field(default=lambda cost: None, kw_only=True)
     offline_config: AnswerConfig = field(init=False)
     requests: set[AnswerRequest] = field(init=False, default_factory=set)
+    failures: SeldomLog = field(init=False, default_factory=SeldomLog)
     _is_draining: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -179,7 +180,7 @@ class AnswerRequest:
         self.record: AnswerRecord | None = None
         self._service = service
         self._config = config
-        self._model = MeteredModel(config.model)
+        self.model = MeteredModel(config.model, config.budget.prices)
         self._started = monotonic()
         self._site = service.site_name
         self._memory = restore_memory(question.turns, service.signer, deployment.library.sections, self._site)
@@ -196,6 +197,11 @@ class AnswerRequest:
     def cached(self) -> bool:
         """Whether the answer costs nothing: it is cached, or runs for another client."""
         return self._answer is not None and not self._is_own_answer
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the answer is cached, so that nothing has to be waited for."""
+        return self._answer is not None and self._answer.is_kept
 
     @property
     def spends_money(self) -> bool:
@@ -246,7 +252,7 @@ class AnswerRequest:
         patience = inf if self._answer.subscribers else _CANCEL_SECONDS
         with anyio.move_on_after(patience):
             await self._answer.wait_done()
-        return self._model.cost(self._config.budget.prices)
+        return self.model.cost()
 
     def interrupt(self) -> None:
         """End the parts here, with an error."""
@@ -261,12 +267,12 @@ class AnswerRequest:
             self._answer.unsubscribe()
         self._service.requests.discard(self)
         abandoned = not self._is_finished
-        is_exact = self._model.is_exact and not abandoned and not self.cached
+        is_exact = self.model.is_exact and not abandoned and not self.cached
         self.record = AnswerRecord(
             self.question,
             self._config.model.name,
             tuple(self._events),
-            self._model.cost(self._config.budget.prices) if is_exact else None,
+            self.model.cost() if is_exact else None,
             monotonic() - self._started,
             self.cached,
             abandoned,
@@ -306,7 +312,7 @@ class AnswerRequest:
         return answer(
             self.question.text,
             self.deployment.navigator(partial(public_message, at="/v1/ask")),
-            self._model,
+            self.model,
             page=self._page_id or None,
             opened=self._memory.opened,
             history=self._memory.history,
@@ -318,7 +324,8 @@ class AnswerRequest:
         """Report the end of an answer that this request started. The request may be closed already."""
         end, config = events[-1] if events else None, self._config
         if isinstance(end, Finished) and end.error:
-            _log.warning("an answer failed: %s", strip_passwords(end.error))
+            advice = _ADVICE.get(end.cause, "The provider is at fault; ask again later")
+            self._service.failures.warn(f"an answer failed: %s. {advice}", strip_passwords(end.error).rstrip("."))
         usage = sum((event.usage for event in events if isinstance(event, TokensUsed)), NO_USAGE)
         prices = config.budget.prices
         cost, currency = (prices.cost(usage), prices.currency) if prices else (None, "")
@@ -413,17 +420,24 @@ class _MeteredReply:
 
 
 class MeteredModel:
-    """A model that meters its replies, for one answer."""
+    """A model that meters its replies, for one answer.
 
-    def __init__(self, model: Model) -> None:
+    With prices, `on_spend` is awaited before each call, with the highest cost of all replies and of that call. The
+    model is not called if it raises.
+    """
+
+    def __init__(self, model: Model, prices: Prices | None = None) -> None:
         self.name = model.name
-        self._model = model
+        self.on_spend: Callable[[float], Awaitable[None]] | None = None
+        self._model, self._prices = model, prices
         self._extra_tokens: int = getattr(model, "extra_output_tokens", 0)
         self._replies: list[_MeteredReply] = []
 
     async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
         """Stream the reply of the model."""
         metered = _MeteredReply(request)
+        if self.on_spend and self._prices:
+            await self.on_spend((self.cost() or 0.0) + self._cost_of(metered, self._prices))
         self._replies.append(metered)
         parts = self._model.reply(request)
         try:
@@ -444,11 +458,11 @@ class MeteredModel:
         """Whether the provider reported the usage of every reply that it bills."""
         return all(reply.ended or reply.unbilled for reply in self._replies)
 
-    def cost(self, prices: Prices | None) -> float | None:
+    def cost(self) -> float | None:
         """Return the cost of all replies, at most; None without prices."""
-        if prices is None:
+        if self._prices is None:
             return None
-        return sum(self._cost_of(reply, prices) for reply in self._replies)
+        return sum(self._cost_of(reply, self._prices) for reply in self._replies)
 
     def _cost_of(self, reply: _MeteredReply, prices: Prices) -> float:
         if reply.unbilled:
@@ -466,6 +480,13 @@ class MeteredModel:
 
 
 _log = logging.getLogger("mkdocs_roaming.serve")
+_ADVICE = {
+    "site": "Check that the site is complete and can be read",
+    **dict.fromkeys(("key", "credit", "address"), "Check the key, the credit and the address of the model"),
+    **dict.fromkeys(("request", "format", "model"), "Check the name and the options of the model"),
+    "size": "Lower open_chars in [budget]",
+}
+"""What an operator can do, by cause."""
 _SAME_QUESTION_SHARE = 0.5
 _ESTIMATE_FACTOR = 1.25  # providers count up to a quarter more tokens than the estimate of a request
 _RESTART_SECONDS = 5.0

@@ -399,6 +399,19 @@ def test_ask_returns_429_if_money_of_day_is_spent(start: Start, folder: Path, id
     assert endpoint.http.get("/ask", params={"q": "log"}).status_code == 200
 
 
+def test_model_is_not_called_without_money_for_the_call(start: Start, folder: Path, ids: dict[str, str]) -> None:
+    model = ScriptedModel([[Usage(input=399_900), opens(ids["Server"])], [Text(f"Port 8642 [^{ids['Server']}].")]])
+    endpoint = start(
+        folder,
+        model,
+        budget=Budget(prices=Prices(input=1.0), cost=0.4),
+        quota=AnswerQuota(money_a_day=0.4),
+    )
+    assert endpoint.status(PORT)["code"] == "budget_cost"
+    assert len(model.requests) == 1
+    assert endpoint.metric("roaming_money_today", currency="USD") == pytest.approx(0.3999)
+
+
 @pytest.mark.parametrize("ends", ["late", "broken", "abandoned"])
 def test_interrupted_reply_costs_counted_tokens_and_maximum_output(
     start: Start, folder: Path, ids: dict[str, str], wait_until: Callable[..., Any], ends: str

@@ -261,3 +261,25 @@ def test_failure_of_shared_answer_is_logged_once(
     for reader in (first, second):
         assert any(part["type"] == "error" for part in reader.end())
     assert caplog.text.count("an answer failed") == 1
+
+
+@pytest.mark.parametrize(
+    ("cause", "advice"),
+    [("key", "Check the key"), ("request", "Check the name and the options"), ("overload", "The provider is at fault")],
+)
+def test_failed_answers_are_logged_once_a_minute_with_advice(
+    start: Start, folder: Path, caplog: pytest.LogCaptureFixture, cause: str, advice: str
+) -> None:
+
+    class Failing:
+        name = "failing"
+
+        async def reply(self, request: Request) -> AsyncIterator[Part]:
+            raise ModelError("it cannot be called.", cause=cause)
+            yield
+
+    endpoint = start(folder, Failing())
+    for number in range(5):
+        assert endpoint.status(f"Which port {number}?")["state"] == "error"
+    (line,) = [record.getMessage() for record in caplog.records if "an answer failed" in record.getMessage()]
+    assert f"it cannot be called. {advice}" in line

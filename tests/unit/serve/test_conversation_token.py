@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +29,21 @@ ids = st.lists(st.from_regex(r"\A[0-9a-f]{8}\Z"), max_size=40)
 
 def test_verify_returns_signed_turn() -> None:
     assert SIGNER.verify(SIGNER.sign(TURN, SITE), SITE) == TURN
+
+
+def test_equal_turns_have_different_tokens() -> None:
+    signer = TokenSigner(b"a key", clock=lambda: 1_000.0)
+    tokens = {signer.sign(TURN, SITE) for _ in range(100)}
+    assert len(tokens) == 100
+    assert {signer.verify(token, SITE) for token in tokens} == {TURN}
+
+
+def test_verify_accepts_token_of_earlier_version() -> None:
+    payload = json.dumps([TURN.question, TURN.answer, "".join(TURN.opened), TURN.digest, 4_000_000_000]).encode()
+    key = hmac.digest(b"a key", b"mkdocs-roaming: turns of a conversation, 2", "sha256")
+    signature = hmac.digest(key, hashlib.sha256(SITE.encode()).digest() + payload, "sha256")
+    token = b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in (payload, signature)).decode()
+    assert SIGNER.verify(token, SITE) == TURN
 
 
 @given(texts, texts, ids)

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from random import Random
 from socket import socket
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mkdocs_roaming.answer.budget import StopAnswer
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.quotas import (
     DAY_SECONDS,
     AnswerQuota,
     CounterStorageError,
     CounterStore,
+    DailyBudget,
     QuotaLimiter,
+    Reservation,
     Window,
 )
 from mkdocs_roaming.serve.requests import ProblemError
@@ -220,26 +225,115 @@ async def test_parallel_reservations_never_exceed_money_of_day() -> None:
     assert await limiter.spent() == 0
 
 
-@settings(max_examples=60)
-@given(st.data())
-def test_money_of_day_is_exceeded_only_by_answers_in_progress(data: st.DataObject) -> None:
-    most, dearest, day = 0.05, 0.08, 0.4
-    steps = data.draw(st.lists(st.one_of(st.none(), st.floats(0, dearest)), max_size=60))
+# An answer: the share of its maximum that each model call costs, and whether the client leaves in the middle of a call.
+answers = st.tuples(st.lists(st.floats(0, 1), max_size=4), st.booleans())
+
+
+@settings(max_examples=100)
+@given(st.lists(answers, min_size=1, max_size=60), st.randoms(use_true_random=False))
+def test_money_is_never_exceeded_if_reservations_grow_before_each_call(
+    drawn: list[tuple[list[float], bool]], random: Random
+) -> None:
+    max_cost, call_cost, day = 0.05, 0.03, 0.4
     limiter = make_limiter(money_a_day=day, concurrent=8, concurrent_each=8)
+    spent: list[float] = []
+
+    async def ask(shares: list[float], leaves: bool) -> None:
+        try:
+            reservation = await limiter.reserve("a", max_cost=max_cost)
+        except ProblemError:
+            return
+        cost = 0.0
+        with suppress(StopAnswer):
+            for share in shares:
+                await reservation.grow(cost + call_cost)
+                await checkpoints()
+                cost += call_cost * (1 if leaves else share)  # the usage of a reply that broke off is unknown
+        await reservation.settle(cost)
+        spent.append(cost)
+
+    async def checkpoints() -> None:
+        for _ in range(random.randrange(4)):
+            await anyio.lowlevel.checkpoint()
+            assert await limiter.spent() <= day + 1e-9
 
     async def live() -> None:
-        inside: list[Any] = []
-        for step in steps:
-            if step is None or not inside:
-                with suppress(ProblemError):
-                    inside.append(await limiter.reserve("a", max_cost=most))
-            else:
-                await inside.pop(0).settle(step)
-        for reservation in inside:
-            await reservation.settle(dearest)
-        assert await limiter.spent() <= day + 8 * (dearest - most) + 1e-4
+        async with anyio.create_task_group() as group:
+            for shares, leaves in drawn:
+                group.start_soon(ask, shares, leaves)
+                await checkpoints()
+        assert sum(spent) - 1e-9 <= await limiter.spent() <= day + 1e-9
+        assert await limiter.spent() == pytest.approx(sum(spent), abs=len(spent) * 2e-6)
 
     anyio.run(live)
+    assert not limiter.held
+
+
+async def test_first_twenty_answers_reserve_their_maximum_cost() -> None:
+    limiter = make_limiter(money_a_day=10.0)
+    for _ in range(20):
+        reservation = await limiter.reserve("a", max_cost=0.5)
+        assert limiter.held.total() == 500_000
+        await reservation.grow(0.2)
+        await reservation.settle(0.1)
+    await limiter.reserve("a", max_cost=0.5)
+    assert limiter.held.total() == 200_000
+
+
+async def test_reservation_is_a_high_quantile_of_the_last_hundred_answers() -> None:
+    limiter = make_limiter(money_a_day=100.0)
+    for number in range(150):
+        reservation = await limiter.reserve("a", max_cost=0.5)
+        await reservation.grow(0.3 if number < 50 else number / 1000)
+        await reservation.settle(0.01)
+    await limiter.reserve("a", max_cost=0.5)
+    assert limiter.held.total() == 144_000  # of 0.050 to 0.149
+    await limiter.reserve("b", max_cost=0.1)
+    assert limiter.held.total() == 244_000
+
+
+async def test_answers_without_model_call_do_not_lower_reservations() -> None:
+    limiter = make_limiter(money_a_day=10.0)
+    for _ in range(30):
+        await (await limiter.reserve("a", max_cost=0.5)).settle(0.0)
+        await (await limiter.reserve("a")).settle(0.0)
+    await limiter.reserve("a", max_cost=0.5)
+    assert limiter.held.total() == 500_000
+
+
+async def test_grow_refuses_without_money_and_takes_back_what_it_added() -> None:
+    limiter = make_limiter(money_a_day=1.0, money_a_day_each=0.9)
+    reservation = await limiter.reserve("a", max_cost=0.5)
+    await limiter.reserve("b", max_cost=0.3)
+    with pytest.raises(StopAnswer) as caught:
+        await reservation.grow(0.8)
+    assert (caught.value.state, caught.value.spent) == ("budget", "cost")
+    assert await limiter.spent() == pytest.approx(0.8)
+    await reservation.grow(0.7)
+    assert await limiter.spent() == pytest.approx(1.0)
+    await reservation.settle(0.6)
+    assert await limiter.spent() == pytest.approx(0.9)
+    assert set(limiter.held.values()) == {300_000}
+
+
+async def test_settled_reservation_does_not_grow() -> None:
+    limiter = make_limiter(money_a_day=1.0)
+    reservation = await limiter.reserve("a", max_cost=0.1)
+    await reservation.settle(0.1)
+    for total in (0.05, 0.2):
+        with pytest.raises(StopAnswer):
+            await reservation.grow(total)
+    assert await limiter.spent() == pytest.approx(0.1)
+
+
+async def test_growth_beyond_maximum_is_returned() -> None:
+    limiter = make_limiter(money_a_day=1.0)
+    reservation = await limiter.reserve("a", max_cost=0.1)
+    await reservation.grow(0.4)
+    assert await limiter.spent() == pytest.approx(0.4)
+    await reservation.settle(0.15)
+    assert await limiter.spent() == pytest.approx(0.15)
+    assert not limiter.held
 
 
 async def test_unknown_cost_counts_full_reservation() -> None:
@@ -376,6 +470,16 @@ async def test_paid_answers_are_refused_while_counters_are_down() -> None:
         await limiter.reserve("a", max_cost=0.0, spends_money=True)
     with pytest.raises(CounterStorageError):
         await limiter.spent()
+
+
+async def test_reservation_does_not_grow_while_counters_are_down() -> None:
+    counters = CounterStore(dead_redis())
+    limiter = QuotaLimiter(AnswerQuota(money_a_day=1.0), counters, secret=b"key")
+    reservation = Reservation(limiter, [DailyBudget("day", 1.0, "money_a_day")], 100_000, lambda: None)
+    await reservation.grow(0.1)
+    with pytest.raises(StopAnswer):
+        await reservation.grow(0.2)
+    assert not limiter.held
 
 
 async def test_free_answers_continue_while_counters_are_down() -> None:

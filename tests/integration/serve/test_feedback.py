@@ -1,0 +1,84 @@
+"""Ratings count once per answer and client, and their number is limited."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mkdocs_roaming.serve.middleware import RequestPolicy
+
+from .conftest import find_free_port
+
+if TYPE_CHECKING:
+    from .conftest import Endpoint
+
+Start = Callable[..., "Endpoint"]
+POLICY = RequestPolicy(proxies=1, requests_a_minute=10_000, requests_a_minute_each=10_000)
+PORT = "Which port is the default?"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "feedback.jsonl"
+
+
+@pytest.fixture
+def endpoint(start: Start, folder: Path, log: Path) -> Endpoint:
+    return start(folder, feedback_log=log, policy=POLICY)
+
+
+def ask_for_turn(endpoint: Endpoint) -> str:
+    return str(endpoint.ask(PORT)[-1]["messageMetadata"]["turn"])
+
+
+def rate(endpoint: Endpoint, turn: str, *, client: str = "192.0.2.1", **fields: Any) -> int:
+    body = {"turn": turn, "helpful": True, **fields}
+    return endpoint.http.post("/v1/feedback", json=body, headers={"X-Forwarded-For": client}).status_code
+
+
+def read_lines(log: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+
+
+def test_turns_of_one_cached_answer_differ(endpoint: Endpoint) -> None:
+    assert len({ask_for_turn(endpoint) for _ in range(5)}) == 5
+
+
+def test_rating_counts_once_per_turn_and_client(endpoint: Endpoint, log: Path) -> None:
+    turn = ask_for_turn(endpoint)
+    assert [rate(endpoint, turn, helpful=number % 2 == 0) for number in range(10)] == [204] * 10
+    assert [line["helpful"] for line in read_lines(log)] == [True, False, True]
+    assert rate(endpoint, turn, client="192.0.2.2", helpful=False) == 204
+    assert rate(endpoint, ask_for_turn(endpoint), helpful=False) == 204
+    assert [endpoint.metric("roaming_feedback_total", helpful=helpful) for helpful in ("yes", "no")] == [1, 2]
+
+
+def test_rating_is_logged_with_question_of_its_turn(endpoint: Endpoint, log: Path) -> None:
+    rate(endpoint, ask_for_turn(endpoint), comment="Thanks.")
+    assert [(line["question"], line["comment"]) for line in read_lines(log)] == [(PORT, "Thanks.")]
+
+
+def test_client_writes_at_most_100_ratings_a_day(endpoint: Endpoint, log: Path) -> None:
+    turns = [ask_for_turn(endpoint) for _ in range(40)]
+    statuses = [rate(endpoint, turn, comment="é" * 400) for turn in turns for _ in range(3)]
+    assert statuses == [204] * 100 + [429] * 20
+    assert len(read_lines(log)) == 100
+    assert rate(endpoint, turns[-1], client="192.0.2.2") == 204
+
+
+def test_ratings_are_refused_while_counters_are_down(start: Start, folder: Path, log: Path) -> None:
+    url = f"redis://127.0.0.1:{find_free_port()}/0"
+    endpoint = start(folder, feedback_log=log, policy=POLICY, counters_url=url)
+    response = endpoint.http.post("/v1/feedback", json={"turn": ask_for_turn(endpoint), "helpful": True})
+    assert (response.status_code, response.json()["code"], response.headers["retry-after"]) == (503, "counters", "30")
+    assert not read_lines(log)
+
+
+@pytest.mark.parametrize("path", ["/v1/feedback", "/v1/verify"])
+def test_long_body_is_refused(endpoint: Endpoint, path: str) -> None:
+    response = endpoint.http.post(path, json={"turn": "x" * 300_000})
+    assert (response.status_code, response.json()["code"]) == (413, "size")
