@@ -32,7 +32,7 @@ def run_server(app: RequestGuard, listener: socket.socket, *, drain_seconds: int
     """Serve on a listening socket until SIGINT or SIGTERM, as the last task of the process."""
     config = uvicorn.Config(
         app,
-        http=make_protocol(app, limit_connections(_MAX_CONNECTIONS)),
+        http=make_protocol(app, limit_connections(app.policy.connections)),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -60,7 +60,7 @@ def run_server(app: RequestGuard, listener: socket.socket, *, drain_seconds: int
 def make_protocol(app: RequestGuard, max_connections: int) -> type[H11Protocol]:
     """Return the protocol of all connections to an application."""
     policy = app.policy
-    each = min(_MAX_CONNECTIONS_EACH, max(max_connections // 2, 1))
+    each = min(policy.connections_each, max(max_connections // 2, 1))
     values = {
         "header_seconds": policy.header_seconds,
         "max_connections": max_connections,
@@ -339,5 +339,3 @@ _TINY_CHUNK_BYTES = 16
 _MAX_TINY_CHUNKS = 200
 _BACKLOG = 512
 _FILES_REMEDY = "Allow more: LimitNOFILE=20000 in a systemd unit, `ulimits` in compose.yml, or `ulimit -n 20000`."
-_MAX_CONNECTIONS = 10_000
-_MAX_CONNECTIONS_EACH = 256
