@@ -6,6 +6,7 @@ A reverse proxy should limit the time for headers too; this limit protects a ser
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import logging
 import signal
@@ -108,8 +109,14 @@ def bind_socket(host: str, port: int) -> socket.socket:
         listener.listen(_BACKLOG)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"cannot bind to {host}:{port}: {reason}. Choose another port with --port.") from None
+        raise UsageError(f"cannot bind to {host}:{port}: {reason}. {_explain_bind(error)}") from None
     return listener
+
+
+def _explain_bind(error: OSError) -> str:
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return "Choose an address of this machine with --host: 127.0.0.1, or 0.0.0.0 for all its networks."
+    return f"Choose {'a port above 1023' if error.errno == errno.EACCES else 'another port'} with --port."
 
 
 def get_url(listener: socket.socket) -> str:

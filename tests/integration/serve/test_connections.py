@@ -110,6 +110,31 @@ def test_server_without_free_files_closes_idle_connections_and_logs_one_line(fol
     assert len(logged) < 2_000
 
 
+def roaming_serve(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `roaming serve` until it exits by itself."""
+    command = [sys.executable, "-m", "mkdocs_roaming", "serve", str(folder), "--metrics", "off", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("host", "advice"),
+    [
+        (
+            "192.0.2.1",
+            "Choose an address of this machine with --host: 127.0.0.1, or 0.0.0.0 for all",
+        ),
+        ("no-such-name.invalid", "Choose an address of this machine with --host"),
+        ("127.0.0.1", "address already in use. Choose another port with --port."),
+    ],
+)
+def test_bind_error_names_the_option_to_change(folder: Path, host: str, advice: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = roaming_serve(folder, "--host", host, "--port", str(taken.getsockname()[1]))
+    assert (result.returncode, result.stderr.count("\n")) == (1, 1), result.stderr
+    assert f"cannot bind to {host}:" in result.stderr
+    assert advice in result.stderr
+
+
 def test_connections_in_settings_are_the_limits(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "roaming.toml").write_text("[limits]\nconnections = 30\nconnections_each = 10\n")
     with limited_process(folder, "--config", tmp_path / "roaming.toml") as (running, url, connect):
