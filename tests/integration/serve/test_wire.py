@@ -11,6 +11,7 @@ import signal
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -317,3 +318,84 @@ def test_small_chunks_do_not_delay_other_clients(folder: Path) -> None:
             times.append(time.perf_counter() - began)
     assert len(times) > 20
     assert max(times) < 0.3
+
+
+# Attacks
+
+
+PATHS = [b"/", b"/healthz", b"/ask?q=port", b"/v1/ask", b"/v1/search?q=port", b"/v1/outline", b"/v1/feedback", b"/mcp"]
+BODY = b'{"question":"Which port?","messages":[{"role":"user","parts":[{"type":"text","text":"Which port?"}]}]}'
+FRAGMENTS = [
+    b"\r\n", b"\n", b"\r", b"\0", b" ", b"\t", b":", b",", b"%", b"%00", b"%ff", b"%2e%2e/", b"../", b"\xff", b"\xc3\xa9",
+    b"Content-Length: 99999999999999999999\r\n", b"Content-Length: -1\r\n", b"Content-Length: 5, 5\r\n", b"HTTP/9.9",
+    b"Transfer-Encoding: chunked\r\n", b"Transfer-Encoding: gzip\r\n", b"Expect: 100-continue\r\n", b"Host: evil\r\n",
+    b"Connection: upgrade\r\nUpgrade: websocket\r\n", b"Accept: */*;q=x\r\n", b"Origin: null\r\n", b"Cookie: a=b\r\n",
+    b"If-None-Match: W/\r\n", b"Accept-Language: \xe9\r\n", b"X-Forwarded-For: ::1, 1\r\n", b"Range: bytes=-1\r\n",
+    b"a" * 17_000, b"[" * 3_000, b'"\\ud800"', b"1e999", b"0\r\n\r\n", b"ffffffffffffffff\r\n",
+]  # fmt: skip
+
+
+def make_hostile_request(source: random.Random) -> bytes:
+    """Return a request with random changes, or random bytes."""
+    if source.random() < 0.05:
+        return source.randbytes(source.randrange(1, 3_000)) + b"\r\n\r\n"
+    method = source.choice([b"GET", b"POST", b"HEAD", b"PUT", b"OPTIONS", b"CONNECT", b"TRACE", b"PRI"])
+    body = BODY if method == b"POST" else b""
+    target = source.choice([b"", b"", b"", b"http://evil.example", b"*"]) + source.choice(PATHS)
+    head = b"%s %s HTTP/1.%d\r\nHost: localhost\r\n" % (method, target, source.random() < 0.9)
+    head += b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+    request = bytearray(head + body)
+    for _ in range(source.choice([0, 1, 1, 2, 5])):
+        at = source.randrange(len(request))
+        match source.randrange(4):
+            case 0:
+                request[at] = source.randrange(256)
+            case 1:
+                del request[at : at + source.choice([1, 2, 20])]
+            case 2:
+                request[at:at] = source.choice(FRAGMENTS)
+            case _:
+                line = request.find(b"\r\n", at) + 2
+                request[line:line] = source.choice(FRAGMENTS)
+    return bytes(request) * source.choice([1, 1, 1, 3])
+
+
+@pytest.mark.slow
+def test_ten_thousand_hostile_requests_get_no_5xx_and_log_little(folder: Path, tmp_path: Path) -> None:
+    limits = "requests_a_minute = 1000000\nrequests_a_minute_each = 1000000\nheader_seconds = 0.5\nbody_seconds = 0.5\n"
+    limits += "free_answers_a_minute = 1000000\nfree_answers_a_minute_each = 1000000\n"
+    (tmp_path / "roaming.toml").write_text(f"[limits]\n{limits}")
+    source = random.Random(42)
+    statuses: Counter[str] = Counter()
+
+    async def attack(port: int) -> None:
+        slots = anyio.CapacityLimiter(100)
+
+        async def send(data: bytes) -> None:
+            async with slots:
+                reply = b""
+                try:
+                    with anyio.move_on_after(1.5):
+                        async with await anyio.connect_tcp("127.0.0.1", port) as connection:
+                            await connection.send(data)
+                            while True:
+                                reply += await connection.receive()
+                except (anyio.EndOfStream, anyio.BrokenResourceError):
+                    pass
+            statuses.update(found.decode() for found in re.findall(rb"(?:\A|\n|\})HTTP/1\.1 (\d+) ", reply))
+
+        async with anyio.create_task_group() as group:
+            for _ in range(10_500):
+                group.start_soon(send, make_hostile_request(source))
+
+    with process(folder, "--config", tmp_path / "roaming.toml", "--metrics", "off") as (running, url):
+        anyio.run(attack, int(url.rpartition(":")[2]))
+        assert httpx2.get(f"{url}/healthz").status_code == 200
+        running.send_signal(signal.SIGTERM)
+        logged = running.stderr.read()
+    print(statuses, logged.count("\n"))
+    assert sum(statuses.values()) > 8_000
+    assert not [status for status in statuses if status >= "500"]
+    assert {"200", "400"} <= set(statuses)
+    assert "Exception" not in logged
+    assert logged.count("\n") <= 70
