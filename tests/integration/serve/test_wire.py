@@ -196,6 +196,13 @@ def test_error_in_body_after_start_of_response_only_closes() -> None:
     assert 'roaming_refused_total{code="malformed",status="400"} 1.0' in counted
 
 
+def test_malformed_request_with_much_data_after_it_is_counted_once() -> None:
+    with serve_limited(echo) as (port, metrics):
+        exchange(port, b"!\r\n\r\n" + GET * 1_000)
+        counted = generate_latest(metrics.registry).decode()
+    assert 'roaming_refused_total{code="malformed",status="400"} 1.0' in counted
+
+
 def test_malformed_requests_are_counted_and_logged_once(folder: Path, tmp_path: Path, free_port: int) -> None:
     (tmp_path / "roaming.toml").write_text(f'[serve]\nmetrics = "127.0.0.1:{free_port}"\n')
     with process(folder, "--config", tmp_path / "roaming.toml") as (running, url):
