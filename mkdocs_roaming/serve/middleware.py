@@ -9,7 +9,7 @@ It wraps the whole application, because it reads the body first and sends its ow
 from __future__ import annotations
 
 import asyncio
-import logging
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -18,13 +18,14 @@ from math import inf
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mkdocs_roaming.serve.log import RefusalLog
+from mkdocs_roaming.serve.log import RefusalLog, name_client, seldom
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.quotas import Amount, Count, CounterStore, Window
 from mkdocs_roaming.serve.requests import (
     CLIENT_KEY,
     LOOPBACK,
     PROBLEM_KEY,
+    UNKNOWN_CLIENT,
     AllowedHosts,
     Header,
     ProblemError,
@@ -54,6 +55,8 @@ class RequestPolicy:
         hosts: Names that the server answers to; `*` is any name.
         origins: Other sites whose pages may send requests. Browsers enforce this; it is no authentication.
         proxies: Number of trusted reverse proxies.
+        connections: Maximum number of connections. The server enforces it.
+        connections_each: The same per client; behind proxies, the maximum number of its requests in progress.
         header_seconds: Time limit for the headers. The server enforces it.
         body_bytes: Maximum size of a body; `useChat` sends the whole conversation, some 10 KB for each answer.
     """
@@ -63,6 +66,8 @@ class RequestPolicy:
     proxies: int = 0
     requests_a_minute: Count = 3_000
     requests_a_minute_each: Count = 120
+    connections: Count = 10_000
+    connections_each: Count = 256
     header_seconds: Amount = 10.0
     body_bytes: Count = 1_048_576
     body_seconds: Amount = 10.0
@@ -86,6 +91,7 @@ class RequestGuard:
         self.app = app
         self._on_drain = on_drain
         self._in_progress: set[anyio.CancelScope] = set()
+        self._in_progress_each: Counter[str] = Counter()
         self.policy = policy
         self.metrics = metrics
         self._refusals = RefusalLog(policy.proxies)
@@ -107,6 +113,7 @@ class RequestGuard:
         with anyio.CancelScope() as cancel_scope:
             self._in_progress.add(cancel_scope)
             client = resolve_client(scope, self.policy.proxies)
+            self._in_progress_each[client] += 1
             response = _Response(send, self.policy.send_seconds, cancel_scope, partial(self._record, scope, client))
             try:
                 if scope["path"] == HEALTH_PATH:
@@ -129,9 +136,13 @@ class RequestGuard:
                     raise
             finally:
                 self._in_progress.discard(cancel_scope)
+                self._in_progress_each[client] -= 1
+                if not self._in_progress_each[client]:
+                    del self._in_progress_each[client]
                 response.close()
         if response.timed_out:
-            _log.warning("%s: the client read nothing for %g seconds", scope["path"], self.policy.send_seconds)
+            message = "client %s read nothing for [limits] send_seconds and was disconnected: the client is at fault"
+            seldom.warn(message, name_client(client))
 
     def drain(self, seconds: float) -> None:
         """Give the application some seconds for requests in progress, then cancel what is still there."""
@@ -153,6 +164,11 @@ class RequestGuard:
     async def _check(self, scope: Scope, client: str, response: _Response) -> None:
         """Check the host, the origin and the request rate. Raise ProblemError if the request is refused."""
         host = self._hosts.check(get_header_values(scope, b"host"))
+        each = self.policy.connections_each
+        # Without proxies, clients without an address come over a Unix socket, from any number of visitors.
+        if self._in_progress_each[client] > each and (client != UNKNOWN_CLIENT or self.policy.proxies):
+            detail, setting = "Too many of your requests are in progress.", f"connections_each = {each}"
+            raise ProblemError(429, "busy", detail, retry_after=5, setting=setting)
         if "\n" in scope["path"]:  # a router may match `/ask\n` as `/ask`, which is not in the guarded paths
             raise ProblemError(404, "not_found", "There is nothing at this address.")
         path = scope["path"].removeprefix(scope.get("root_path", ""))
@@ -292,4 +308,3 @@ _PREFLIGHT_HEADERS: tuple[Header, ...] = (
     (b"access-control-max-age", b"600"),
     (b"vary", b"Access-Control-Request-Method, Access-Control-Request-Headers"),
 )
-_log = logging.getLogger("mkdocs_roaming.serve")

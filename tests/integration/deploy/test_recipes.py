@@ -144,6 +144,17 @@ def test_systemd_unit_is_valid_and_hardened(tmp_path: Path) -> None:
     assert rated.returncode == 0, rated.stdout
 
 
+def test_unit_and_compose_allow_two_files_for_each_connection(compose: dict[str, Any]) -> None:
+    needed = 2 * RequestPolicy().connections
+    (allowed,) = re.findall(r"(?m)^LimitNOFILE=(\d+)$", (DEPLOY / "roaming.service").read_text("utf-8"))
+    assert int(allowed) == compose["services"]["roaming"]["ulimits"]["nofile"] == needed
+
+
+def test_nginx_allows_more_requests_of_a_visitor_than_the_endpoint() -> None:
+    (allowed,) = re.findall(r"limit_conn \w+ (\d+);", (DEPLOY / "nginx.conf").read_text("utf-8"))
+    assert int(allowed) > RequestPolicy().connections_each
+
+
 def test_proxies_replace_x_forwarded_for() -> None:
     assert "proxy_set_header X-Forwarded-For $remote_addr;" in (DEPLOY / "nginx.conf").read_text("utf-8")
     assert "header_up X-Forwarded-For {remote_host}" in (DEPLOY / "Caddyfile").read_text("utf-8")
@@ -168,7 +179,7 @@ def test_docs_list_every_limit_with_default() -> None:
     limits = {**asdict(AnswerQuota()), **asdict(RequestPolicy())}
     own = {name: "none" if limits[name] is None else f"{limits[name]:g}" for name in LIMIT_KEYS}
     assert {name: value if value == "none" else f"{float(value):g}" for name, value in shown.items()} == own
-    for code in ("busy", "rate", "money", "counters", "host", "origin", "size", "slow"):
+    for code in ("busy", "rate", "money", "counters", "host", "origin", "size", "slow", "malformed"):
         assert f"`{code}`" in text
     refused = ProblemError(429, "rate", "Too many questions in a minute.", retry_after=19)
     assert encode_problem(refused)[1].decode() in text

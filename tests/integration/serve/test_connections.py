@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import socket
+import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -102,5 +106,125 @@ def test_server_without_free_files_closes_idle_connections_and_logs_one_line(fol
         connect(40)
         assert httpx2.get(f"{url}/healthz", timeout=30).status_code == 200
         logged = stop(running)
-    assert logged.count("cannot accept connections: too many open files; idle ones are closed") == 1
+    assert logged.count("cannot accept connections: too many open files; idle ones are closed. Allow more: Limit") == 1
     assert len(logged) < 2_000
+
+
+def roaming_serve(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `roaming serve` until it exits by itself."""
+    command = [sys.executable, "-m", "mkdocs_roaming", "serve", str(folder), "--metrics", "off", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("host", "advice"),
+    [
+        (
+            "192.0.2.1",
+            "Choose an address of this machine with --host: 127.0.0.1, or 0.0.0.0 for all",
+        ),
+        ("no-such-name.invalid", "Choose an address of this machine with --host"),
+        ("127.0.0.1", "address already in use. Choose another port with --port."),
+    ],
+)
+def test_bind_error_names_the_option_to_change(folder: Path, host: str, advice: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        result = roaming_serve(folder, "--host", host, "--port", str(taken.getsockname()[1]))
+    assert (result.returncode, result.stderr.count("\n")) == (1, 1), result.stderr
+    assert f"cannot bind to {host}:" in result.stderr
+    assert advice in result.stderr
+
+
+def test_connections_in_settings_are_the_limits(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "roaming.toml").write_text("[limits]\nconnections = 30\nconnections_each = 10\n")
+    with limited_process(folder, "--config", tmp_path / "roaming.toml") as (running, url, connect):
+        connections = connect(15)
+        assert httpx2.get(f"{url}/healthz", timeout=10).status_code == 200
+        assert 5 <= count_open(connections) <= 10
+        for number in range(2, 6):
+            connections += connect(9, f"127.0.0.{number}")
+        assert httpx2.get(f"{url}/healthz", timeout=10).status_code == 200
+        assert 20 <= count_open(connections) <= 30
+        logged = stop(running)
+    assert "more than 10 connections of one client;" in logged
+    assert "more than 30 connections;" in logged
+
+
+def test_low_limit_of_files_is_logged_at_start_with_its_remedy(folder: Path, tmp_path: Path) -> None:
+    code = (
+        "import resource, runpy; resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)); "
+        "runpy.run_module('mkdocs_roaming', run_name='__main__')"
+    )
+    (tmp_path / "roaming.toml").write_text("[limits]\nconnections = 100\n")
+    for arguments, number in (((), 1), (("--config", str(tmp_path / "roaming.toml")), 0)):
+        with subprocess.Popen(
+            [sys.executable, "-c", code, "serve", str(folder), "--port", "0", "--metrics", "off", *arguments],
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as running:
+            assert running.stderr is not None
+            logged = ""
+            while "listening on" not in logged:
+                line = running.stderr.readline()
+                assert line, logged
+                logged += line
+            running.kill()
+        warning = "at most 100 connections, because only 200 files may be open. Allow more"
+        assert logged.count(warning) == number
+
+
+OPEN_CONNECTIONS = """
+import socket, sys, time
+port, number = map(int, sys.argv[1:])
+starts = [b"", b"GET /healthz HTTP/1.1\\r\\nHost: a", b"GET /healthz HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n", b"!\\r\\n\\r\\n"]
+connections = []
+for at in range(number):
+    time.sleep(0.05 if at % 50 == 0 else 0)  # at most 1,000 a second
+    connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+    connection.setblocking(False)
+    connections.append(connection)
+    try:
+        connection.send(starts[at % len(starts)])
+    except OSError:
+        pass
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def measure_health(port: int, source: str) -> float:
+    """Return the seconds until a new connection from an address has a response."""
+    began = time.perf_counter()
+    with socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(source, 0)) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(1_000).startswith(b"HTTP/1.1 200 OK")
+    return time.perf_counter() - began
+
+
+@pytest.mark.slow
+def test_five_thousand_connections_of_one_client_leave_health_fast_and_log_short(folder: Path) -> None:
+    resource = pytest.importorskip("resource")
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if 0 <= hard < 6_000:
+        pytest.skip("needs 6,000 open files")
+    with process(folder) as (running, url):
+        port = int(url.rpartition(":")[2])
+        command = ["-c", OPEN_CONNECTIONS, str(port), "5000"]
+        limit = f"ulimit -n 6000 && exec {shlex.join([sys.executable, *command])}"
+        times = [measure_health(port, "127.0.0.2")]
+        with subprocess.Popen(["sh", "-c", limit], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as attack:
+            assert attack.stdout is not None
+            is_open = threading.Thread(target=attack.stdout.readline)
+            is_open.start()
+            while is_open.is_alive():
+                times.append(measure_health(port, "127.0.0.2"))
+                time.sleep(0.02)
+            for _ in range(20):
+                times.append(measure_health(port, "127.0.0.2"))
+                time.sleep(0.05)
+            attack.communicate()
+        logged = stop(running)
+    print(f"{len(times)} times, slowest {max(times):.3f} s, {logged.count(chr(10))} lines")
+    assert attack.returncode == 0
+    assert max(times) <= 0.1
+    assert logged.count("\n") <= 20

@@ -290,6 +290,79 @@ async def test_request_rate_ignores_static_site() -> None:
     assert (await request(guard, "/docs/v1/outline", root="/docs")).status == 429
 
 
+class Waiting:
+    """An application whose requests last until they are released."""
+
+    def __init__(self) -> None:
+        self.release = anyio.Event()
+        self.started = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.started += 1
+        await self.release.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def test_requests_in_progress_of_one_visitor_are_limited_behind_proxy(caplog: pytest.LogCaptureFixture) -> None:
+    app = Waiting()
+    guard = make_guard(app, RequestPolicy(hosts=("ask.example",), proxies=1, connections_each=3))
+    statuses: dict[str, list[int]] = {"192.0.2.1": [], "192.0.2.2": []}
+
+    async def ask(visitor: str, path: str = "/page/") -> None:
+        answer = await request(guard, path, client="10.0.0.1", headers=(("x-forwarded-for", visitor),))
+        statuses[visitor].append(answer.status)
+        if answer.status == 429:
+            assert (answer.problem()["code"], answer.problem()["retry_after"]) == ("busy", 5)
+
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            for visitor in ("192.0.2.1",) * 5 + ("192.0.2.2",) * 2:
+                group.start_soon(ask, visitor)
+            while app.started < 5:
+                await anyio.sleep(0)
+            group.start_soon(ask, "192.0.2.1", "/healthz")  # never refused
+            while app.started < 6:
+                await anyio.sleep(0)
+            app.release.set()
+        await ask("192.0.2.1")
+    assert sorted(statuses["192.0.2.1"]) == [200] * 5 + [429] * 2
+    assert statuses["192.0.2.2"] == [200, 200]
+    assert caplog.text.count("the limit is [limits] connections_each = 3") == 1
+
+
+async def test_visitors_without_requests_in_progress_are_forgotten() -> None:
+
+    async def fail(scope: Any, receive: Any, send: Any) -> None:
+        raise ZeroDivisionError
+
+    guard = make_guard(App(), RequestPolicy(hosts=("ask.example",), connections_each=1))
+    for number in range(50):
+        await request(guard, client=f"192.0.2.{number}")
+        await request(guard, client=f"192.0.2.{number}", host="evil.example")
+    guard.app = fail
+    with pytest.raises(ZeroDivisionError):
+        await request(guard, client="192.0.2.60")
+    assert len(guard._in_progress_each) == 0
+    guard.app = App()
+    assert (await request(guard, client="192.0.2.60")).status == 200
+
+
+@pytest.mark.parametrize(("proxies", "status"), [(0, 200), (1, 429)])
+async def test_clients_of_unix_socket_share_no_limit_of_requests_in_progress(proxies: int, status: int) -> None:
+    app = Waiting()
+    guard = make_guard(app, RequestPolicy(hosts=("ask.example",), proxies=proxies, connections_each=1))
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: request(guard, "/page/", client=""))
+            while not app.started:
+                await anyio.sleep(0)
+            if status == 200:
+                app.release.set()  # the first request ends only after the second one was accepted
+            assert (await request(guard, "/page/", client="")).status == status
+            app.release.set()
+
+
 async def test_refusals_are_counted_by_code() -> None:
     metrics = Metrics(())
     guard = RequestGuard(App(), POLICY, metrics)
@@ -373,7 +446,7 @@ async def test_disconnect_during_body_sends_nothing() -> None:
     assert (answer.status, app.bodies) == (0, [])
 
 
-async def test_send_timeout_cancels_application() -> None:
+async def test_send_timeout_cancels_application(caplog: pytest.LogCaptureFixture) -> None:
     policy = RequestPolicy(hosts=("ask.example",), send_seconds=0.05)
     ended: list[bool] = []
 
@@ -401,7 +474,10 @@ async def test_send_timeout_cancels_application() -> None:
     }
     with anyio.fail_after(5):
         await guard(scope, receive, stuck)
-    assert ended
+        await guard(scope, receive, stuck)
+    assert len(ended) == 2
+    assert caplog.text.count("read nothing for [limits] send_seconds and was disconnected: the client is at fault") == 1
+    assert "192.0.2.1" not in caplog.text
 
 
 async def test_exception_of_application_is_raised() -> None:
