@@ -190,7 +190,8 @@ class _StrictConnection(h11.Connection):
             if self._tiny_chunks > _MAX_TINY_CHUNKS:
                 raise h11.RemoteProtocolError("too many tiny chunks")
         if isinstance(event, h11.EndOfMessage):
-            _check_lines(received[: len(received) - len(self.trailing_data[0])])  # trailers
+            end = received[: len(received) - len(self.trailing_data[0])]  # the last chunk, with its trailers
+            _check_lines(end.removeprefix(b"\n") or end)  # a line feed before it ends the chunk before
         return event
 
 
