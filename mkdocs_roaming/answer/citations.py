@@ -49,6 +49,7 @@ class AnswerText:
         gap: Whether the model cited `[^none]`: the documentation does not answer the whole question.
         statements: The statements of the released paragraphs.
         removed_links: Number of links and images that were removed.
+        buffer: The text whose paragraph has not ended.
     """
 
     def __init__(self, conversation: Conversation) -> None:
@@ -62,7 +63,7 @@ class AnswerText:
         self._conversation = conversation
         self._reasoning = ReasoningFilter()
         self._cited: set[str] = set()
-        self._buffer = ""  # begins with a paragraph, and may end within one
+        self.buffer = ""  # begins with a paragraph, and may end within one
         self._read = 0  # the part of the buffer in which no paragraph ends
         self._fence = ""  # of the code at its end
         self._has_item = False  # whether it contains a list
@@ -92,19 +93,19 @@ class AnswerText:
         text = self._reasoning.feed(text)
         if self._reasoning.hides_earlier_text:
             self._forget()
-        body = self._buffer.removesuffix("\r")
-        self._buffer = body + _LINE_END.sub("\n", self._buffer[len(body) :] + text)
+        body = self.buffer.removesuffix("\r")
+        self.buffer = body + _LINE_END.sub("\n", self.buffer[len(body) :] + text)
         yield from self._process_buffer(is_end=False)
 
     def cite(self, id_: str) -> None:
         """Add a native citation for the text so far."""
         if self._reasoning.is_inside:
             return
-        body = self._buffer.rstrip()
-        gap = self._buffer[len(body) :]
+        body = self.buffer.rstrip()
+        gap = self.buffer[len(body) :]
         self._read = min(self._read, len(body))
         after_block = body.rpartition("\n")[2].lstrip().startswith(("|", "```", "~~~"))
-        self._buffer = body + ("\n\n" if after_block else "") + f"[^{id_}]" + gap
+        self.buffer = body + ("\n\n" if after_block else "") + f"[^{id_}]" + gap
 
     def end(self, *, is_refusal: bool = False) -> Iterator[Event]:
         """End the answer; yield the events of the rest, the withheld paragraphs last.
@@ -112,7 +113,7 @@ class AnswerText:
         Args:
             is_refusal: Whether the text is a refusal: without any citation, its first paragraph is released.
         """
-        self._buffer = (self._buffer + self._reasoning.end()).replace("\r", "\n")
+        self.buffer = (self.buffer + self._reasoning.end()).replace("\r", "\n")
         yield from self._process_buffer(is_end=True)
         self._hold_back()
         if is_refusal and not self.released and self._held_back:
@@ -126,32 +127,32 @@ class AnswerText:
         self._reasoning = ReasoningFilter()
 
     def _forget(self) -> None:
-        self._buffer = self._uncited = self._fence = ""
+        self.buffer = self._uncited = self._fence = ""
         self._held_back, self.gap = [], False
         self._read, self._has_item = 0, False
 
     def _process_buffer(self, *, is_end: bool) -> Iterator[Event]:
-        while (end := self._buffer.find("\n", self._read)) >= 0:  # each line is read once: time is linear
-            line = self._buffer[self._read : end]
+        while (end := self.buffer.find("\n", self._read)) >= 0:  # each line is read once: time is linear
+            line = self.buffer[self._read : end]
             if line.strip(" \t"):
                 inner = line.lstrip(" \t") if self._fence else _CONTAINERS.sub("", line)
                 self._fence = follow_fence(inner, self._fence)
                 self._has_item = self._has_item or _LIST_ITEM.match(line.lstrip()) is not None
                 self._read = end + 1
                 continue
-            blank = _BLANK_LINES.match(self._buffer, self._read)
+            blank = _BLANK_LINES.match(self.buffer, self._read)
             end = blank.end() if blank else end
-            after = self._buffer[end : end + _MAX_MARKER_CHARS]
+            after = self.buffer[end : end + _MAX_MARKER_CHARS]
             if not is_end and len(after) < _LOOKAHEAD_CHARS and "\n" not in after:
                 return  # too little to see whether it continues the paragraph
-            before = "" if self._fence else self._buffer[: max(0, self._read - 1)]
+            before = "" if self._fence else self.buffer[: max(0, self._read - 1)]
             self._read = end
             if before.strip() and not _belong_together(before, after, is_list=self._has_item):
-                self._buffer, self._read, self._has_item = self._buffer[end:], 0, False
+                self.buffer, self._read, self._has_item = self.buffer[end:], 0, False
                 yield from self._process_paragraph(before)
         if is_end:
-            yield from self._process_paragraph(self._buffer)
-            self._buffer, self._read = "", 0
+            yield from self._process_paragraph(self.buffer)
+            self.buffer, self._read = "", 0
 
     def _process_paragraph(self, paragraph: str) -> Iterator[Event]:
         had_gap, self.gap = self.gap, False

@@ -309,8 +309,8 @@ class ReasoningFilter:
         self._pending = ""
         while text:
             tag = _REASONING_TAG.search(text)
-            start = _PARTIAL_TAG.search(text)
-            before = text[: tag.start() if tag else start.start() if start else len(text)]
+            start = tag or _PARTIAL_TAG.search(text)  # at the end of the text: searched once
+            before = text[: start.start() if start else len(text)]
             if not self.is_inside:
                 visible += before
                 self._follow_code(before)

@@ -150,7 +150,7 @@ async def finish(run: Run) -> Finished:
     assert run.state is not None
     prices = run.budget.prices
     stop = run.stop
-    foreign = run.text.removed_links + len(run.text.foreign_addresses)
+    foreign = run.text.removed_links + len(await run_in_thread(lambda: run.text.foreign_addresses))
     has_answer = run.state in ("answered", "partial", "results", "error") or (
         run.state == "budget" and bool(run.text.text)
     )

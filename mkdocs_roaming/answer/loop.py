@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 
 from msgspec.structs import replace as replace_struct
@@ -57,6 +57,7 @@ from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
 _MAX_CALL_ID_CHARS = 60
 _MAX_PREFETCHED_PAGES = 16
 _REPLACEMENT_SECONDS = 5.0
+_MAX_BLOCKING_CHARS = 2_000  # longer paragraphs are processed in a thread
 
 
 async def answer(
@@ -107,13 +108,13 @@ async def answer(
             reply = ModelReply(model, _make_request(run), run.deadline)
             async with aclosing(reply.stream()) as parts:
                 async for part in parts:
-                    for event in _receive(run, part):
+                    for event in await _receive(run, part):
                         yield event
             calls = _end_reply(run, reply)
 
             # A reply without tool calls is the answer.
             if not calls:
-                for event in run.text.end():
+                for event in await run_in_thread(lambda: list(run.text.end())):
                     yield event
                 run.state = await run_in_thread(lambda: _judge_text(run))
                 break
@@ -134,10 +135,10 @@ async def answer(
             if budget.spent_share(run.usage) >= 1:
                 raise StopAnswer("budget", spent="cost")
     except StopAnswer as stop:
-        if stop.state != "error":  # paragraphs that are already cited still reach the reader
-            for event in run.text.end(is_refusal=stop.state == "refused"):
-                yield event
         run.state, run.stop = stop.state, stop
+        if run.state != "error":  # paragraphs that are already cited still reach the reader
+            for event in await run_in_thread(lambda: list(run.text.end(is_refusal=run.state == "refused"))):
+                yield event
 
     if run.text.text:
         async with aclosing(check_answer(run)) as checks:
@@ -171,15 +172,18 @@ def _make_request(run: Run) -> Request:
     )
 
 
-def _receive(run: Run, part: Part) -> Iterator[Event]:
+async def _receive(run: Run, part: Part) -> list[Event]:
     match part:
         case Text():
-            yield from run.text.feed(part.text)
+            if len(run.text.buffer) + len(part.text) <= _MAX_BLOCKING_CHARS:
+                return list(run.text.feed(part.text))
+            return await run_in_thread(lambda: list(run.text.feed(part.text)))
         case Citation():
             run.text.cite(part.id)
         case Usage():
             run.usage += part
-            yield TokensUsed(part)
+            return [TokensUsed(part)]
+    return []
 
 
 def _end_reply(run: Run, reply: ModelReply) -> list[ToolCall]:

@@ -70,7 +70,6 @@ _PLAIN_WORD = rf"{_KANA_OR_HANGUL}|(?![\u3041-\u309f])[{SPACELESS}]{{1,2}}|[^\W\
 _SCRIPTS = {"ja": "[\u3041-\u30ff]", "ko": "[\uac00-\ud7a3]", "zh": "[\u4e00-\u9fff]", "uk": "[іїєґ]", "ru": "[а-я]"}
 _RARE_SHARE = 0.03
 _MIN_SCRIPT_CHARS = 20
-_CACHED_WORDS = 16  # of one query, which is read several times; each holds the rows of a word
 _MIN_SIGNS = 5  # a stop word or a word in another script counts twice
 
 
@@ -105,7 +104,6 @@ class Relevance:
         self._shares = _load_shares(self._language)
         self._lock = threading.Lock()
         self._unrelated_scores: list[float] | None = None
-        self._find = lru_cache(_CACHED_WORDS)(self._find_word)
         self.confidence = lru_cache(1)(self._compute_confidence)
         """Return the share of unrelated questions that score lower than a query, from 0 to 1.
 
@@ -225,7 +223,7 @@ class Relevance:
             row in word.rows and re.search(pattern, self._read(row)) for row in rows for word, pattern in patterns
         )
 
-    def _find_word(self, word: Word) -> _FoundWord:
+    def _find(self, word: Word) -> _FoundWord:
         rows = frozenset(self._postings.find([run for run in word.runs if run], prefix=word.prefix).rows)
         similar = frozenset(self._find_similar(word).rows)
         share = _NUMBER_SHARE

@@ -147,10 +147,12 @@ def make_server(
     queue = WorkQueue(max_remote=8, max_remote_each=3, max_waiting_each=50)
 
     async def list_tools(context: ServerRequestContext[Any], params: PaginatedRequestParams | None) -> ListToolsResult:
+        from mcp_types import ListToolsResult
+
         name = about = ""
         with suppress(ProblemError):  # too many calls are waiting
             name, about = await queue.run(_client_of(context), lambda: _describe(navigator), is_local=is_local())
-        return _list_tools(name, about)
+        return ListToolsResult.model_validate({"tools": describe_tools(name, about)})
 
     async def call_tool(context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
         format_error = str if context.request is None else _format_public_error
@@ -260,12 +262,6 @@ def describe_tools(name: str = "", about: str = "") -> list[dict[str, Any]]:
         }
         for tool in AGENT_TOOLS
     ]
-
-
-def _list_tools(name: str, about: str) -> ListToolsResult:
-    from mcp_types import ListToolsResult
-
-    return ListToolsResult.model_validate({"tools": describe_tools(name, about)})
 
 
 def _describe(navigator: Callable[[], Toolset]) -> tuple[str, str]:
