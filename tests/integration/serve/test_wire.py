@@ -318,6 +318,7 @@ def test_many_tiny_chunks_are_refused(echo_port: int, size: int, number: int, st
     assert reply.startswith(b"HTTP/1.1 " + status)
 
 
+@pytest.mark.slow
 def test_small_chunks_do_not_delay_other_clients(folder: Path) -> None:
     """Eight clients send 1 MB in chunks of 16 bytes; 256 KB of them, which arrive at once, take 0.1 seconds."""
     head = HEAD.replace(b"/echo", b"/v1/ask") + b"Connection: close\r\n" + CHUNKED
