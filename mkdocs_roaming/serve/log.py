@@ -168,14 +168,16 @@ class SeldomLog:
         self._clock = clock
         self._kinds: dict[str, tuple[float, int]] = {}
 
-    def warn(self, message: str, *arguments: object) -> None:
-        """Log a warning of the kind that a format names, which must not depend on a client."""
-        now = self._clock()
-        since, number = self._kinds.get(message, (-inf, 0))
+    def warn(self, message: str, *arguments: object, kind: str = "") -> None:
+        """Log a warning of a kind, which must not depend on a client; by default its format is the kind."""
+        now, kind = self._clock(), kind or message
+        since, number = self._kinds.get(kind, (-inf, 0))
         if now - since < _WARNING_SECONDS:
-            self._kinds[message] = since, number + 1
+            self._kinds[kind] = since, number + 1
             return
-        self._kinds[message] = now, 0
+        if len(self._kinds) >= _MAX_KINDS:
+            self._kinds.clear()
+        self._kinds[kind] = now, 0
         if number:
             message, arguments = f"{message} (%d more since the last line)", (*arguments, number)
         _log.warning(message, *arguments)
@@ -183,6 +185,7 @@ class SeldomLog:
 
 seldom = SeldomLog()
 _WARNING_SECONDS = 60
+_MAX_KINDS = 1_000
 
 
 # Redaction
@@ -206,7 +209,8 @@ def public_message(error: RoamingError, at: str) -> str:
     """Return what clients may know about an error. The details (files, reasons) are logged with the path `at`."""
     if error.public_message:
         return error.public_message
-    seldom.warn("%s: %s. The site cannot be read here: check that it is complete", at, strip_passwords(str(error)))
+    reason = strip_passwords(str(error))
+    seldom.warn("%s: %s. The site cannot be read here: check that it is complete", at, reason, kind=reason)
     return "This cannot be read at the moment"
 
 
