@@ -169,14 +169,13 @@ class SeldomLog:
         self._kinds: dict[str, tuple[float, int]] = {}
 
     def warn(self, message: str, *arguments: object, kind: str = "") -> None:
-        """Log a warning of a kind, which must not depend on a client; by default its format is the kind."""
+        """Log a warning of a kind; by default its format is the kind."""
         now, kind = self._clock(), kind or message
+        kind = kind if kind in self._kinds or len(self._kinds) < _MAX_KINDS else ""
         since, number = self._kinds.get(kind, (-inf, 0))
         if now - since < _WARNING_SECONDS:
             self._kinds[kind] = since, number + 1
             return
-        if len(self._kinds) >= _MAX_KINDS:
-            self._kinds.clear()
         self._kinds[kind] = now, 0
         if number:
             message, arguments = f"{message} (%d more since the last line)", (*arguments, number)
@@ -184,8 +183,7 @@ class SeldomLog:
 
 
 seldom = SeldomLog()
-_WARNING_SECONDS = 60
-_MAX_KINDS = 1_000
+_WARNING_SECONDS, _MAX_KINDS = 60, 1_000
 
 
 # Redaction
@@ -348,7 +346,7 @@ class RefusalLog:
     def _explain_proxies(self, scope: Mapping[str, Any]) -> str:
         """Return a hint if clients share the address of a reverse proxy, otherwise an empty string."""
         peer, count = (scope.get("client") or ("",))[0], count_forwarded(scope)
-        if not count or count == self._proxies or not _is_private(peer):
+        if not count or count == self._proxies or not is_private(peer):
             return ""
         return (
             f". It came from {peer}, with X-Forwarded-For: if the server is behind {count} reverse "
@@ -385,7 +383,8 @@ def _explain_origin(value: str, scope: Mapping[str, Any]) -> str:
     )
 
 
-def _is_private(address: str) -> bool:
+def is_private(address: str) -> bool:
+    """Return whether an address is of a private network, or of this machine."""
     try:
         return ip_address(address).is_private
     except ValueError:

@@ -23,7 +23,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.log import name_client, seldom
+from mkdocs_roaming.serve.log import is_private, name_client, seldom
 from mkdocs_roaming.serve.middleware import CANCEL_SECONDS, DRAIN_SECONDS, RequestGuard
 from mkdocs_roaming.serve.requests import UNKNOWN_CLIENT, ProblemError, encode_problem, parse_network
 from mkdocs_roaming.serve.schemas import status_phrase
@@ -64,6 +64,7 @@ def make_protocol(app: RequestGuard, max_connections: int) -> type[H11Protocol]:
     each = min(policy.connections_each, max(max_connections // 2, 1))
     values = {
         "header_seconds": policy.header_seconds,
+        "abort_seconds": policy.send_seconds + 1,  # the guard ends the response before
         "max_connections": max_connections,
         "max_connections_each": sys.maxsize if policy.proxies else each,  # all are from the proxy
         "behind_proxy": policy.proxies > 0,
@@ -183,10 +184,12 @@ class _StrictConnection(h11.Connection):
             self._tiny_chunks = 0
             _check_lines(received)
         event = super().next_event()
-        if isinstance(event, h11.Request) and {name for name, _ in event.headers}.issuperset(_FRAMING_HEADERS):
-            raise h11.RemoteProtocolError("Content-Length with Transfer-Encoding")
-        if isinstance(event, h11.Data) and event.chunk_start and len(event.data) < _TINY_CHUNK_BYTES:
-            self._tiny_chunks += 1
+        if isinstance(event, h11.Request):
+            names = {name for name, _ in event.headers}
+            if b"transfer-encoding" in names and (b"content-length" in names or event.http_version < b"1.1"):
+                raise h11.RemoteProtocolError("Transfer-Encoding with Content-Length or HTTP/1.0")
+        if isinstance(event, h11.Data) and event.chunk_start and event.chunk_end:
+            self._tiny_chunks += len(event.data) < _TINY_CHUNK_BYTES
             if self._tiny_chunks > _MAX_TINY_CHUNKS:
                 raise h11.RemoteProtocolError("too many tiny chunks")
         if isinstance(event, h11.EndOfMessage):
@@ -211,6 +214,7 @@ class _LimitedProtocol(H11Protocol):
     """
 
     header_seconds: float
+    abort_seconds: float
     max_connections: int
     max_connections_each: int
     behind_proxy: bool
@@ -220,6 +224,7 @@ class _LimitedProtocol(H11Protocol):
     on_refusal: Callable[[ProblemError], None]
     _timer: asyncio.TimerHandle | None = None
     _parsing: asyncio.Handle | None = None
+    _abort_timer: asyncio.TimerHandle
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
@@ -271,6 +276,16 @@ class _LimitedProtocol(H11Protocol):
         elif self._parsing is None:
             self._parsing = self.loop.call_soon(self._parse)
 
+    def pause_writing(self) -> None:
+        """Send nothing, and abort the connection if the client does not read: to close it would wait for the client."""
+        super().pause_writing()
+        self._abort_timer = self.loop.call_later(self.abort_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Send more."""
+        super().resume_writing()
+        self._abort_timer.cancel()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
         self._unread.clear()
@@ -282,7 +297,8 @@ class _LimitedProtocol(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """Refuse a malformed request."""
         if self.behind_proxy:
-            seldom.warn("malformed request refused (400): check the reverse proxy %s, which forwarded it", self._client)
+            proxy = self._client if is_private(self._client) else name_client(self._client)
+            seldom.warn("malformed request refused (400): check the reverse proxy %s, which forwarded it", proxy)
         else:
             seldom.warn(
                 "malformed request of client %s refused (400): the client is at fault", name_client(self._client)
@@ -291,8 +307,8 @@ class _LimitedProtocol(H11Protocol):
         self._refuse(ProblemError(400, "malformed", detail))
 
     def _is_idle(self) -> bool:
-        """Return whether the headers of the next request are still missing."""
-        return self.cycle is None or self.cycle.response_complete
+        """Return whether the headers of the next request are still missing, or the connection is about to close."""
+        return self.cycle is None or self.cycle.response_complete or self.transport.is_closing()
 
     def _start_timer(self) -> None:
         if self._timer is None:
@@ -336,12 +352,12 @@ def _close_idle(connections: Collection[_LimitedProtocol], number: int) -> None:
 
 _log = logging.getLogger("mkdocs_roaming.serve")
 _uvicorn_log = logging.getLogger("mkdocs_roaming.serve.uvicorn")
-_uvicorn_log.setLevel(logging.ERROR)  # its warnings are about clients
+_uvicorn_log.setLevel(logging.ERROR)  # its warnings are about clients, as is this error
+_uvicorn_log.addFilter(lambda record: record.msg != "ASGI callable returned without completing response.")
 _KEEP_ALIVE_SECONDS = 15
 _SWITCH_SECONDS = 0.00005  # threads that compute for one client must not delay the event loop
 _MAX_HEADER_BYTES = 16_384
 _MAX_HEADER_LINES = 100
-_FRAMING_HEADERS = (b"content-length", b"transfer-encoding")
 _PIECE_BYTES = 2_048
 _TINY_CHUNK_BYTES = 16
 _MAX_TINY_CHUNKS = 200

@@ -228,3 +228,25 @@ def test_five_thousand_connections_of_one_client_leave_health_fast_and_log_short
     assert attack.returncode == 0
     assert max(times) <= 0.1
     assert logged.count("\n") <= 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_connection_of_client_that_reads_nothing_is_aborted(folder: Path, tmp_path: Path) -> None:
+    """To close it would wait until the client has read what is in the buffer of the server."""
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "large.txt").write_bytes(b"a" * 30_000_000)
+    (tmp_path / "roaming.toml").write_text("[limits]\nsend_seconds = 0.5\n", "utf-8")
+    arguments = (folder, "--site", tmp_path / "files", "--config", "roaming.toml")
+    with process(*arguments, cwd=tmp_path) as (running, url), ExitStack() as stack:
+        files = Path(f"/proc/{running.pid}/fd")
+        before = len(list(files.iterdir()))
+        for _ in range(20):
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))))
+            client.sendall(b"GET /large.txt HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        end = time.monotonic() + 20
+        time.sleep(1)
+        while len(list(files.iterdir())) > before + 2 and time.monotonic() < end:
+            time.sleep(0.1)
+        assert len(list(files.iterdir())) <= before + 2
+        logged = stop(running)
+    assert "without completing" not in logged

@@ -139,6 +139,10 @@ def test_content_length_with_transfer_encoding_is_refused_and_closed(echo_port: 
     check_refused(exchange(echo_port, HEAD + framing + b"\r\n0\r\n\r\n" + GET))
 
 
+def test_transfer_encoding_with_http_1_0_is_refused(echo_port: int) -> None:
+    check_refused(exchange(echo_port, HEAD.replace(b"HTTP/1.1", b"HTTP/1.0") + CHUNKED + b"0\r\n\r\n"))
+
+
 @pytest.mark.parametrize(
     "request_bytes",
     [

@@ -133,3 +133,10 @@ def test_seldom_log_names_number_of_warnings_since_last_line(caplog: Any) -> Non
         "request 60 is malformed (2 more since the last line)",
         "request 130 is malformed (1 more since the last line)",
     ]
+
+
+def test_seldom_log_counts_further_kinds_as_one(caplog: Any) -> None:
+    log = SeldomLog(clock=lambda: 0.0)
+    for number in range(1_100):
+        log.warn("page %d", number, kind=str(number))
+    assert len(caplog.messages) == 1_001
