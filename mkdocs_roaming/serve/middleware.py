@@ -171,8 +171,7 @@ class RequestGuard:
             raise ProblemError(429, "busy", detail, retry_after=5, setting=setting)
         if "\n" in scope["path"]:  # a router may match `/ask\n` as `/ask`, which is not in the guarded paths
             raise ProblemError(404, "not_found", "There is nothing at this address.")
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
-        if not any(path == guarded or path.startswith(guarded + "/") for guarded in GUARDED_PATHS):
+        if not _is_guarded(scope):
             return
         response.headers.append((b"vary", b"Origin"))
         origin = self._check_origin(scope, *host)
@@ -204,9 +203,10 @@ class RequestGuard:
 
     async def _read_body(self, scope: Scope, receive: Receive) -> bytes | None:
         """Return the body, None if the client disconnected."""
-        max_bytes = self.policy.body_bytes
-        detail, setting = f"The maximum size of a body is {max_bytes} bytes.", f"body_bytes = {max_bytes}"
-        too_large = ProblemError(413, "size", detail, setting=setting)
+        max_bytes, setting = self.policy.body_bytes, f"body_bytes = {self.policy.body_bytes}"
+        if not _is_guarded(scope):
+            max_bytes, setting = min(max_bytes, _MAX_OTHER_BYTES), ""
+        too_large = ProblemError(413, "size", f"The maximum size of a body is {max_bytes} bytes.", setting=setting)
         for length in get_header_values(scope, b"content-length"):
             if not length.isascii() or not length.isdigit():
                 raise ProblemError(400, "size", "The Content-Length is not a number.")
@@ -281,6 +281,11 @@ class _Response:
             self._timer = self._loop.call_later(min(remaining, self._seconds), self._check_timeout)
 
 
+def _is_guarded(scope: Scope) -> bool:
+    path = scope["path"].removeprefix(scope.get("root_path", ""))
+    return any(path == guarded or path.startswith(guarded + "/") for guarded in GUARDED_PATHS)
+
+
 def _replay(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that returns the body, then the messages after it: the disconnect of the client."""
     is_sent = False
@@ -295,6 +300,8 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
+_MAX_OTHER_BYTES = 4_096
+"""Maximum size of a body elsewhere: nothing there needs one."""
 _EXPOSED_HEADERS: Header = (
     b"access-control-expose-headers",
     b"retry-after, x-vercel-ai-ui-message-stream, mcp-session-id",

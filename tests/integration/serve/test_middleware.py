@@ -409,6 +409,14 @@ async def test_large_body_returns_413(length: tuple[tuple[str, str], ...]) -> No
     assert app.bodies == []
 
 
+async def test_body_that_nothing_reads_has_at_most_4_kilobytes() -> None:
+    app = App()
+    for size, status in ((4_096, 200), (4_097, 413)):
+        answer = await request(make_guard(app), "/other", method="POST", body=(b"a" * size,))
+        assert answer.status == status
+    assert app.bodies == [b"a" * 4_096]
+
+
 @pytest.mark.parametrize(
     ("length", "status"), [("65537", 413), ("9" * 5000, 413), ("-1", 400), ("1e3", 400), ("²", 400)]
 )
