@@ -139,7 +139,8 @@ class _Judgement:
                         run.usage += part
                         yield TokensUsed(part)
         except StopAnswer as stop:
-            _log.warning("the support check by the model failed: %s", stop.error or stop.state)
+            if stop.state != "budget":
+                _log.warning("the support check by the model failed: %s", stop.error or stop.state)
             return
         if reply.stop.reason == "end":
             self.claims = read_claims(reply.text, self.text, statements)

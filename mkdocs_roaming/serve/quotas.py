@@ -232,7 +232,8 @@ class Reservation:
         Raises:
             StopAnswer: The money does not suffice or cannot be counted, or the cost of the answer is settled.
         """
-        amount = max(ceil(total * _MICRO), self._amount)
+        need = ceil(total * _MICRO)
+        self._need, amount = max(self._need, need), max(need, self._amount)
         try:
             async with AsyncExitStack() as undo:
                 for budget in self._budgets if amount > self._amount else ():
@@ -242,7 +243,7 @@ class Reservation:
                 undo.pop_all()
         except (ProblemError, CounterStorageError):
             raise StopAnswer("budget", spent="cost") from None
-        self._need, self._amount = max(self._need, ceil(total * _MICRO)), amount
+        self._amount = amount
 
     async def settle(self, cost: float | None) -> None:
         """Count the actual cost and free the place. With None, the cost is unknown and the full amount is spent."""
@@ -360,7 +361,7 @@ class CounterStore:
         postponed = self._postponed.pop(key, 0)
         try:
             return await self._call(lambda: self._storage.incr(key, seconds, amount + postponed))
-        except CounterStorageError:
+        except BaseException:  # cancelled, too
             if postponed:
                 self._postponed[key] = postponed
             raise

@@ -248,7 +248,7 @@ def _shorten(body: bytes) -> bytes:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise ProblemError(400, "not_json", "The body is not JSON, or not that of a question.") from None
     if data is not None:
-        data.messages = data.messages[-_MAX_MESSAGES:]
+        data.messages = (data.messages or [])[-_MAX_MESSAGES:]
         last = max((at for at, message in enumerate(data.messages) if message.role == "user"), default=-1)
         for at, message in enumerate(data.messages):
             message.parts = message.parts if at == last else _NULL
@@ -377,9 +377,9 @@ _MAX_METADATA_BYTES = 4_096
 _NULL = msgspec.Raw(b"null")
 _RAW = (msgspec.Raw, _NULL)
 _LONG_FIELDS = ("question", "page", "lang", "turns", "scope")
-_LONG_MESSAGE: Any = msgspec.defstruct("_LONG_MESSAGE", [("role", str), ("parts", *_RAW), ("metadata", *_RAW)])
+_LONG_MESSAGE: Any = msgspec.defstruct("_LONG_MESSAGE", [("role", str, ""), ("parts", *_RAW), ("metadata", *_RAW)])
 _LONG_BODY: Any = msgspec.defstruct(
-    "_LONG_BODY", [("messages", list[_LONG_MESSAGE], []), *((name, *_RAW) for name in _LONG_FIELDS)]
+    "_LONG_BODY", [("messages", list[_LONG_MESSAGE] | None, None), *((name, *_RAW) for name in _LONG_FIELDS)]
 )
 _FIELD_CODES = {"question": "no_question", "lang": "bad_language"}
 _FIELD = re.compile(r"(?:`\$\.|required field `)(\w+)")  # msgspec has no attribute for the path
