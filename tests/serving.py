@@ -1,10 +1,11 @@
-"""A process of `roaming serve` for tests."""
+"""Servers for tests: a process of `roaming serve`, and a thread that serves any application."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import uvicorn
+
+from mkdocs_roaming.serve.server import bind_socket
 
 
 @contextmanager
@@ -47,3 +51,24 @@ def process(
         running.wait()
         if running.stderr is not None:
             running.stderr.close()
+
+
+@contextmanager
+def serve_app(app: Any, **options: Any) -> Iterator[int]:
+    """Serve an application with options of uvicorn; yield the port."""
+    listener = bind_socket("127.0.0.1", 0)
+    values: dict[str, Any] = {
+        "log_level": "critical",
+        "proxy_headers": False,
+        "lifespan": "off",
+        "ws": "none",
+    } | options
+    server = uvicorn.Server(uvicorn.Config(app, **values))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()

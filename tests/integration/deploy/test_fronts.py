@@ -23,7 +23,7 @@ from typing import Any
 
 import anyio
 import pytest
-import uvicorn
+from serving import serve_app
 
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
@@ -93,22 +93,6 @@ class Front:
 
 
 @contextmanager
-def behind(app: Any) -> Iterator[int]:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
-    listener.listen(100)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", proxy_headers=False, lifespan="off", ws="none"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        server.should_exit = True
-        thread.join()
-        listener.close()
-
-
-@contextmanager
 def nginx(upstream: int, folder: Path) -> Iterator[Front]:
     port = free_port()
     certificate = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
@@ -170,7 +154,7 @@ def front(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Front]:
     )
     guard = RequestGuard(app, policy, Metrics(()))
     start = {"nginx": nginx, "caddy": caddy}[request.param]
-    with behind(guard) as port, start(port, tmp_path) as running:
+    with serve_app(guard) as port, start(port, tmp_path) as running:
         running.app = app
         yield running
         running.leave()
@@ -224,7 +208,7 @@ def test_proxy_logs_contain_no_questions(kind: str, there: bool, tmp_path: Path)
         pytest.skip(f"needs {kind}")
     guard = RequestGuard(Streaming(), RequestPolicy(hosts=("ask.example",), proxies=1), Metrics(()))
     with (
-        behind(guard) as port,
+        serve_app(guard) as port,
         {"nginx": nginx, "caddy": caddy}[kind](port if there else free_port(), tmp_path) as front,
     ):
         assert front.ask("/ask?q=whispered").status == (200 if there else 502)
@@ -289,7 +273,7 @@ def test_proxy_closes_connection_with_slow_headers(kind: str, tmp_path: Path) ->
     if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
         pytest.skip(f"needs {kind}")
     guard = RequestGuard(Streaming(), RequestPolicy(hosts=("ask.example",), proxies=1), Metrics(()))
-    with behind(guard) as port, {"nginx": nginx, "caddy": caddy}[kind](port, tmp_path) as front:
+    with serve_app(guard) as port, {"nginx": nginx, "caddy": caddy}[kind](port, tmp_path) as front:
         line: socket.socket = socket.create_connection(("127.0.0.1", front.port), timeout=20)
         if front.context is not None:
             line = front.context.wrap_socket(line, server_hostname="ask.example")

@@ -6,16 +6,15 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator, MutableMapping
-from contextlib import contextmanager
+from collections.abc import MutableMapping
 from typing import Any
 
 import anyio
 import pytest
-import uvicorn
 from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import generate_latest
+from serving import serve_app
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.metrics import Metrics
@@ -529,22 +528,6 @@ def test_invalid_policy_is_refused(values: dict[str, Any]) -> None:
 # Over a real port
 
 
-@contextmanager
-def running(app: Any) -> Iterator[int]:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
-    listener.listen(100)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", proxy_headers=False, lifespan="off", ws="none"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        server.should_exit = True
-        thread.join()
-        listener.close()
-
-
 def send_raw(port: int, *pieces: bytes, pause: float = 0.0) -> bytes:
     """Send bytes and return everything that the server sends until it closes the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as line:
@@ -568,7 +551,7 @@ HEAD = b"POST /v1/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/j
 
 def test_large_chunked_body_returns_413() -> None:
     piece = b"4000\r\n" + b"x" * 0x4000 + b"\r\n"
-    with running(make_guard(App())) as port:
+    with serve_app(make_guard(App())) as port:
         reply = send_raw(port, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *[piece] * 5, pause=0.01)
         assert reply.startswith(b"HTTP/1.1 413 ")
         assert b"application/problem+json" in reply
@@ -577,7 +560,7 @@ def test_large_chunked_body_returns_413() -> None:
 
 
 def test_slow_body_returns_408() -> None:
-    with running(make_guard(App(), RequestPolicy(hosts=("127.0.0.1",), body_seconds=0.3))) as port:
+    with serve_app(make_guard(App(), RequestPolicy(hosts=("127.0.0.1",), body_seconds=0.3))) as port:
         began = time.monotonic()
         reply = send_raw(port, HEAD + b"Content-Length: 100\r\n\r\n", *[b"x"] * 8, pause=0.1)
         assert reply.startswith(b"HTTP/1.1 408 ")
@@ -585,7 +568,7 @@ def test_slow_body_returns_408() -> None:
 
 
 def test_expect_continue_with_large_body_returns_413() -> None:
-    with running(make_guard(App())) as port:
+    with serve_app(make_guard(App())) as port:
         reply = send_raw(port, HEAD + b"Content-Length: 10000000\r\nExpect: 100-continue\r\n\r\n")
         assert reply.startswith(b"HTTP/1.1 413 ")
 
@@ -613,7 +596,7 @@ def test_simultaneous_requests_get_at_most_all_places() -> None:
         if sum(b"429" in code for code in codes) == 32:
             gone.set()
 
-    with running(make_guard(app)) as port:
+    with serve_app(make_guard(app)) as port:
         threads = [threading.Thread(target=ask) for _ in range(40)]
         for thread in threads:
             thread.start()
