@@ -20,14 +20,13 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
-import uvicorn
 from prometheus_client import generate_latest
-from serving import process
+from serving import process, serve_app
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.server import bind_socket, make_protocol
+from mkdocs_roaming.serve.server import make_protocol
 
 POLICY = RequestPolicy(hosts=("127.0.0.1",))
 HEAD = b"POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -62,26 +61,12 @@ async def stream(scope: Any, receive: Any, send: Any) -> None:
 
 
 @contextmanager
-def serve(app: Any, protocol: type[H11Protocol]) -> Iterator[int]:
-    """Serve an application with a protocol; yield the port."""
-    listener = bind_socket("127.0.0.1", 0)
-    options: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_config": None, "timeout_graceful_shutdown": 1}
-    server = uvicorn.Server(uvicorn.Config(app, http=protocol, **options))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        server.should_exit = True
-        thread.join()
-        listener.close()
-
-
-@contextmanager
 def serve_limited(app: Any, policy: RequestPolicy = POLICY) -> Iterator[tuple[int, Metrics]]:
     """Serve an application with our protocol; yield the port and the metrics."""
     metrics = Metrics(())
-    with serve(app, make_protocol(RequestGuard(app, policy, metrics), 1_000)) as port:
+    with serve_app(
+        app, timeout_graceful_shutdown=1, log_config=None, http=make_protocol(RequestGuard(app, policy, metrics), 1_000)
+    ) as port:
         yield port, metrics
 
 
@@ -311,7 +296,7 @@ def test_random_pieces_get_the_responses_of_plain_uvicorn(plain_port: int, echo_
 @pytest.fixture(scope="module")
 def plain_port() -> Iterator[int]:
     """Return the port of the same endpoint with the protocol of uvicorn."""
-    with serve(echo, H11Protocol) as port:
+    with serve_app(echo, timeout_graceful_shutdown=1, log_config=None, http=H11Protocol) as port:
         yield port
 
 
