@@ -11,6 +11,7 @@ import msgspec
 from msgspec import structs
 
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.targets import PackageInfo, SiteInfo
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 from mkdocs_roaming.text.tokenizer import parse_words
@@ -29,6 +30,7 @@ class CatalogEntry(msgspec.Struct, frozen=True):
         crawled: Unix time at which the copy was last known to be current.
         names: Terms of the site's name.
         terms: Weights of the terms by which the site is found.
+        package: The package that the site documents.
     """
 
     title: str
@@ -41,6 +43,7 @@ class CatalogEntry(msgspec.Struct, frozen=True):
     crawled: float
     names: tuple[str, ...] = ()
     terms: dict[str, float] = {}
+    package: PackageInfo | None = None
 
 
 class SiteRecord(msgspec.Struct, frozen=True):
@@ -98,6 +101,11 @@ def read_record(bucket: Bucket, key: str) -> SiteRecord | None:
 def write_record(bucket: Bucket, record: SiteRecord) -> None:
     """Write the record of a site."""
     bucket.put(record_path(record.key), msgspec.json.encode(record))
+
+
+def site_info(key: str, entry: CatalogEntry) -> SiteInfo:
+    """Return what results say of a site."""
+    return SiteInfo(key, entry.title, entry.crawled, entry.package)
 
 
 def without_terms(record: SiteRecord) -> SiteRecord:

@@ -14,13 +14,13 @@ from mkdocs_roaming.library.targets import (
     LibraryTarget,
     ResolvedAddress,
     SearchFactory,
-    SiteInfo,
     SiteTarget,
     TargetHit,
     branch_id,
 )
 from roaming_fleet.buckets import is_bucket_url
-from roaming_fleet.collection import Collection, OpenSite, RankedSite, is_store, open_bucket_site
+from roaming_fleet.collection import Collection, OpenSite, is_store, open_bucket_site
+from roaming_fleet.records import site_info
 from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator, resolve_site
 
 
@@ -68,7 +68,7 @@ class StoreTarget:
             if key not in opened:
                 opened[key] = self.collection.open(key)
             site = opened[key]
-            resolved.append(ResolvedAddress(site.library, rest.removesuffix("+"), _site_info(site)))
+            resolved.append(ResolvedAddress(site.library, rest.removesuffix("+"), site_info(site.key, site.entry)))
         return resolved
 
     def resolve_branch(self, branch: str | None) -> ResolvedAddress:
@@ -79,12 +79,12 @@ class StoreTarget:
         if key is None:
             raise self._no_site_error(branch)
         site = self.collection.open(key)
-        return ResolvedAddress(site.library, branch_id(site.library, rest), _site_info(site))
+        return ResolvedAddress(site.library, branch_id(site.library, rest), site_info(site.key, site.entry))
 
     def search(self, query: str, limit: int) -> list[TargetHit]:
         """Return the best sections of the best sites for a query."""
         return [
-            TargetHit(hit.library, hit.hit, hit.score, _site_info(hit.site))
+            TargetHit(hit.library, hit.hit, hit.score, site_info(hit.site.key, hit.site.entry))
             for hit in self.collection.find(query, limit=limit)
         ]
 
@@ -104,7 +104,7 @@ class StoreTarget:
         others = (site for site in collection.choose(question) if named or site.key != home)
         for site in chain(first, others):
             own_page = page_in_home if home in (None, site.key) else None
-            yield Candidate(collection.open_plain(site.key), bare_question, own_page, _site_info(site))
+            yield Candidate(collection.open_plain(site.key), bare_question, own_page, site_info(site.key, site.entry))
 
     def toolset(self) -> StoreNavigator:
         """Return the tools over all sites."""
@@ -132,7 +132,3 @@ class StoreTarget:
     def _no_site_error(self, address: str) -> UsageError:
         site = f"in it has the address {address}" if "://" in address else address.partition(":")[0].strip()
         return UsageError(f"{self.where}: no site {site}; `roaming sites {self.where}` lists them")
-
-
-def _site_info(site: OpenSite | RankedSite) -> SiteInfo:
-    return SiteInfo(site.key, site.entry.title, site.entry.crawled)

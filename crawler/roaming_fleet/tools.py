@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -17,6 +16,7 @@ from mkdocs_roaming.library.grep import GrepResult
 from mkdocs_roaming.library.library import OWN, Origin
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import SearchResult, to_search_result
+from mkdocs_roaming.library.targets import format_day
 from mkdocs_roaming.library.tools import (
     MAX_IDS,
     ExpandResult,
@@ -34,7 +34,7 @@ from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.models import OUTLINE_BUDGET
 from mkdocs_roaming.text.markdown import pluralize, truncate_at_word
 from roaming_fleet.collection import Collection, OpenSite, RankedSite, SiteHit
-from roaming_fleet.records import SITE_KEY, SiteNotFoundError, SiteRecord
+from roaming_fleet.records import SITE_KEY, SiteNotFoundError, SiteRecord, site_info
 
 INSTRUCTIONS = """\
 Tools to navigate the documentation of many sites. search_sections finds sections by words on all sites; “NAME: words” \
@@ -257,8 +257,8 @@ def _to_result(hit: SiteHit) -> SearchResult:
 
 
 def site_label(site: RankedSite | OpenSite) -> str:
-    """Return the key of a site and the day of its crawl, as they precede its contents in results."""
-    return f"{site.key} (crawled {_format_day(site.entry.crawled)})"
+    """Return what precedes the contents of a site in results; see `SiteInfo.label`."""
+    return site_info(site.key, site.entry).label
 
 
 def _resolve_url(collection: Collection, url: str) -> tuple[str | None, str]:
@@ -285,11 +285,7 @@ def _site_line(record: SiteRecord) -> str:
     about = f" — {summary}" if summary else ""
     count = pluralize(entry.sections, "section")
     failed = "; could not be crawled since" if record.state == "failed" else ""
-    return f"[{record.key}] {title}{about} · {count}, crawled {_format_day(entry.crawled)}{failed}\n"
-
-
-def _format_day(at: float) -> str:
-    return time.strftime("%Y-%m-%d", time.gmtime(at))
+    return f"[{record.key}] {title}{about} · {count}, crawled {format_day(entry.crawled)}{failed}\n"
 
 
 _SECTION = re.compile(rf"({SITE_KEY})(?:\s*[:/#]\s*|\s+)([0-9a-f]{{4,12}}\+?)(?![0-9a-z]|/|[._-]\w)")

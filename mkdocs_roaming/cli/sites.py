@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import click
+from msgspec import to_builtins
 
 from mkdocs_roaming.cli.common import F, warn
 from mkdocs_roaming.errors import UsageError
@@ -62,8 +63,11 @@ def find_section(library: Library, address: str) -> SectionRef:
 
 
 def site_as_json(site: SiteInfo | None) -> dict[str, Any]:
-    """Return the JSON fields that name a site of a store; none for a single site."""
-    return {"site": site.key, "crawled": site.crawled} if site else {}
+    """Return the JSON fields that name a site of a store, and its package; none for a single site."""
+    if site is None:
+        return {}
+    fields = {"site": site.key, "crawled": site.crawled}
+    return {**fields, "package": to_builtins(site.package)} if site.package else fields
 
 
 def search_factory(config: Path | None) -> Callable[[Library], Search]:

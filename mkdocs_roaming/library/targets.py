@@ -6,11 +6,12 @@ group `roaming.libraries`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from msgspec import Struct
@@ -45,12 +46,56 @@ _MAX_REDIRECTS = 4
 _MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", ".txt")
 
 
+class PackageInfo(Struct, frozen=True):
+    """A package whose documentation is read, and the version that is documented.
+
+    Attributes:
+        name: The package, as its registry spells it.
+        used: Version in use.
+        documented: Version that the documentation describes; empty if unknown.
+        origin: `bundle` in the package itself, `manifest` or `edition` of the version in use, `latest` of another one.
+    """
+
+    name: str
+    used: str
+    documented: str = ""
+    origin: Literal["bundle", "manifest", "edition", "latest"] = "edition"
+
+    def label(self, crawled: float) -> str:
+        """Return package, version and origin, as they precede all results.
+
+        Args:
+            crawled: Unix time at which the documentation was fetched.
+        """
+        day = format_day(crawled)
+        if self.origin == "bundle":
+            return f"{self.name} {self.used} (in the package)"
+        if self.origin == "latest":
+            used = f"the project uses {self.used}" if self.used else "the version in use is unknown"
+            return f"{self.name} (crawled {self.documented or 'the latest version'} on {day}; {used})"
+        documented = f"{self.documented} on " if self.documented not in ("", self.used) else ""
+        return f"{self.name} {self.used} (crawled {documented}{day})"
+
+
 class SiteInfo(Struct, frozen=True):
-    """A site of a store. `crawled` is the time of its last crawl, in seconds since the epoch."""
+    """A site of a store.
+
+    Attributes:
+        key: Key of the site in the store.
+        title: Title of the site.
+        crawled: Unix time of its last crawl.
+        package: The package that it documents.
+    """
 
     key: str
     title: str
     crawled: float
+    package: PackageInfo | None = None
+
+    @property
+    def label(self) -> str:
+        """The site, its version if known, and the day of its crawl, as they precede its contents in results."""
+        return self.package.label(self.crawled) if self.package else f"{self.key} (crawled {format_day(self.crawled)})"
 
 
 class ResolvedAddress(Struct, frozen=True):
@@ -441,6 +486,11 @@ def _restrict(target: LibraryTarget, search: SearchFactory, scope: Scope) -> Lib
     if target.store is not None:
         raise UsageError(f"{where}: --tag, --path and --version apply to a single site; name one: {where}/SITE")
     return SiteTarget(where, search=search, opener=lambda _: target.open_site(), scope=scope)
+
+
+def format_day(at: float) -> str:
+    """Return the day of a Unix time."""
+    return time.strftime("%Y-%m-%d", time.gmtime(at))
 
 
 def branch_id(library: Library, branch: str) -> str:
