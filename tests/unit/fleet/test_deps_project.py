@@ -1,0 +1,105 @@
+"""The project whose dependencies' documentation is read: folder, settings, stored result."""
+
+from pathlib import Path
+
+import pytest
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.targets import PackageInfo
+from roaming_fleet.deps.project import (
+    DepsSettings,
+    PackageDocs,
+    Project,
+    data_folder,
+    find_root,
+    load_deps_settings,
+    load_project,
+    project_folder,
+    save_project,
+)
+
+KITE = PackageDocs(PackageInfo("kite", "3.1.4", "3.1", "edition"), "kite", "python", True, "docs.kite.example-3.1")
+
+
+def test_root_is_the_nearest_folder_with_a_lock_file(tmp_path: Path) -> None:
+    folder = tmp_path / "workspace" / "member" / "src"
+    folder.mkdir(parents=True)
+    (tmp_path / "workspace" / "uv.lock").touch()
+    (tmp_path / "workspace" / "member" / "pyproject.toml").touch()
+
+    assert find_root(folder) == tmp_path / "workspace"
+
+
+def test_root_is_never_above_the_repository(tmp_path: Path) -> None:
+    folder = tmp_path / "repository" / "src"
+    folder.mkdir(parents=True)
+    (tmp_path / "requirements.txt").touch()
+    (tmp_path / "repository" / ".git").mkdir()
+
+    assert find_root(folder) == folder
+
+
+@pytest.mark.parametrize("name", ["pylock.dev.toml", "requirements-dev.txt", "pnpm-lock.yaml"])
+def test_each_form_of_lock_file_marks_a_root(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    (tmp_path / "src").mkdir()
+
+    assert find_root(tmp_path / "src") == tmp_path
+
+
+def test_settings_are_read_from_pyproject(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.roaming.deps]\nadd = ["numpy"]\nexclude = ["types-*"]\nsites = { kite = "https://kite.example/{version}/" }'
+    )
+
+    assert load_deps_settings(tmp_path) == DepsSettings(
+        ("numpy",), ("types-*",), {"kite": "https://kite.example/{version}/"}
+    )
+
+
+def test_settings_are_read_from_package_json_of_a_project_without_pyproject(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"roaming": {"deps": {"exclude": ["left-pad"]}}}')
+
+    assert load_deps_settings(tmp_path).exclude == ("left-pad",)
+
+
+def test_project_without_settings_has_the_defaults(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool]\nroaming = "no table"')
+
+    assert load_deps_settings(tmp_path) == DepsSettings()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[tool.roaming.deps]\nsites = 3", r"pyproject.toml: \[tool.roaming.deps\]: sites"),
+        ("[tool.roaming.deps]\nmax_pages = 3", r"\[tool.roaming.deps\].*max_pages"),
+        ("[tool", "pyproject.toml: cannot be read"),
+    ],
+)
+def test_wrong_setting_is_named_with_its_file(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+
+    with pytest.raises(UsageError, match=message):
+        load_deps_settings(tmp_path)
+
+
+def test_saved_project_is_loaded_again(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    project = Project(str(root), {"uv.lock": "0" * 64}, (KITE,), 1.0)
+
+    save_project(tmp_path / "data", project)
+
+    assert load_project(tmp_path / "data", root) == project
+    assert load_project(tmp_path / "data", tmp_path / "other") is None
+
+
+def test_damaged_result_counts_as_none(tmp_path: Path) -> None:
+    save_project(tmp_path, Project("/project", {}, (KITE,), 1.0))
+    (project_folder(tmp_path, Path("/project")) / "project.json").write_text('{"root": 1')
+
+    assert load_project(tmp_path, Path("/project")) is None
+
+
+def test_data_folder_is_named_by_the_environment(tmp_path: Path) -> None:
+    assert data_folder({"ROAMING_DATA_DIR": str(tmp_path)}) == tmp_path / "deps"
