@@ -14,6 +14,8 @@ from mkdocs_roaming.library.readers import MissingFileError
 from mkdocs_roaming.library.targets import open_target
 from mkdocs_roaming.publish.agents import agents_md as index_file
 from mkdocs_roaming.publish.agents.bundle import MAX_BYTES, write_bundle
+from mkdocs_roaming.publish.llms_txt import format_size
+from mkdocs_roaming.text.markdown import pluralize
 
 _LICENCES = ("LICENSE*", "LICENCE*", "COPYING*")
 
@@ -102,7 +104,7 @@ def _read(file: Path) -> str:
     type=click.IntRange(min=10_000),
     default=MAX_BYTES,
     show_default=True,
-    help="Maximum size. Pages that have no room are named.",
+    help="Maximum compressed size. Pages that have no room are named.",
 )
 def bundle(lib: str, output: Path, licence: Path | None, max_bytes: int) -> None:
     """Write the documentation of a Python package for its package data.
@@ -122,7 +124,9 @@ def bundle(lib: str, output: Path, licence: Path | None, max_bytes: int) -> None
     )
     if report.left_out:
         warn(f"no room for {len(report.left_out)} pages: {', '.join(report.left_out[:5])}; --max-bytes allows more")
-    click.echo(f"{output}: {report.pages} pages, {report.bytes:,} bytes")
+    total = report.pages + len(report.left_out)
+    pages = f"{report.pages} of {total} pages" if report.left_out else pluralize(total, "page")
+    click.echo(f"{output}: {pages}, {format_size(report.compressed)} compressed, {format_size(report.bytes)} unpacked")
 
 
 def _find_licence() -> Path:

@@ -68,9 +68,29 @@ def find_late_pages(manifest: Manifest) -> list[str]:
     return [
         page.path
         for page in manifest.pages
-        if kinds[page.path] is PageKind.ARCHIVE
-        or not names.isdisjoint(map(_squeeze, (*page.path.strip("/").split("/"), page.title)))
+        if kinds[page.path] is PageKind.ARCHIVE or not names.isdisjoint(_name_page(page))
     ]
+
+
+def rank_needs(manifest: Manifest) -> dict[str, int]:
+    """Return how soon readers need each page, by its path: 0 is first.
+
+    They need the home page, then first steps and answers to frequent questions, guides, reference of commands and
+    settings, other reference, and last the late pages.
+    """
+    kinds, late = classify_pages(manifest), frozenset(find_late_pages(manifest))
+    sooner = _load_names("start_titles"), _load_names("lookup_titles"), frozenset[str]()
+
+    def rank(page: PageEntry) -> int:
+        kind = PageKind.ARCHIVE if page.path in late else kinds[page.path]
+        return 2 * kind + 1 + sooner[kind].isdisjoint(_name_page(page)) if page.path else 0
+
+    return {page.path: rank(page) for page in manifest.pages}
+
+
+def _name_page(page: PageEntry) -> frozenset[str]:
+    """Return the squeezed names of a page's folders and file, and its title."""
+    return frozenset(map(_squeeze, (*page.path.strip("/").split("/"), page.title)))
 
 
 def sort_by_kind(entries: Iterable[NavEntry], kinds: Mapping[str, PageKind]) -> tuple[NavEntry, ...]:

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
+from random import Random
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 from manifests import URL, build
@@ -63,26 +66,63 @@ def test_pages_of_guides_that_others_link_to_are_the_most_important() -> None:
     ]  # fmt: skip
 
 
+def noise(chars: int, seed: int = 0) -> str:
+    """Return words that compress badly, as those of real pages do."""
+    random = Random(seed)
+    return " ".join("".join(random.choices("abcdefghijklmnop", k=7)) for _ in range(chars // 8))
+
+
 def test_least_important_pages_are_left_out_for_the_limit(write: Write, tmp_path: Path) -> None:
-    pages = PAGES | {f"p{at}/": f"# Page {at}\n\n{'Water boils. ' * 200}\n" for at in range(40)}
+    pages = PAGES | {f"p{at}/": f"# Page {at}\n\n{noise(1_000 + 100 * at, at)}\n" for at in range(80)}
+    pages["blog/2024/01/news/"] = f"# News\n\n{noise(9_000)}\n"
     report = write(pages=pages, max_bytes=60_000)
     manifest = open_library(tmp_path / "_docs").manifest
     paths = {page.path for page in manifest.pages}
-    assert 40_000 < report.bytes <= 60_000
     assert {"", "guide/limescale/", "guide/descale/"} <= paths
     assert "blog/2024/01/news/" in report.left_out
     assert paths | set(report.left_out) == pages.keys()
     assert json.loads((tmp_path / "_docs/roaming/bundle.json").read_text())["left_out"] == list(report.left_out)
 
 
+def test_limit_counts_the_bytes_in_a_wheel_and_is_used(write: Write, tmp_path: Path) -> None:
+    pages = {f"p{at}/": f"# Page {at}\n\n{noise(600 + 5_000 * (at % 5), at)}\n" for at in range(90)}
+    report = write(pages=pages, max_bytes=100_000)
+    archive = BytesIO()
+    with ZipFile(archive, "w", ZIP_DEFLATED) as wheel:
+        for file in (tmp_path / "_docs").rglob("*.*"):
+            wheel.write(file, file.relative_to(tmp_path / "_docs").as_posix())
+    assert report.bytes > 100_000
+    assert 97_000 < len(archive.getvalue()) <= report.compressed <= 100_000
+
+
 def test_page_that_is_too_large_makes_room_for_smaller_ones(write: Write) -> None:
-    report = write(pages={**PAGES, "": f"# Kettle\n\n{'Water. ' * 20_000}\n"}, max_bytes=30_000)
+    report = write(pages={**PAGES, "": f"# Kettle\n\n{noise(100_000)}\n"}, max_bytes=30_000)
     assert report.left_out == ("",)
+
+
+def test_pages_that_readers_need_are_kept_before_others_of_their_kind() -> None:
+    pages = {
+        "api/boiler/": "# Boiler\n\nText.\n",
+        "api/": "# API\n\nText.\n",
+        "reference/cli/": "# Commands\n\nText.\n",
+        "contributing/": "# Contributing\n\nText.\n",
+        "sso/": "# Single sign-on\n\nText.\n",
+        "help/faq/": "# FAQ\n\nText.\n",
+        "": "# Kettle\n\nText.\n",
+    }
+    ranked = [page.path for page in rank_pages(build(pages))]
+    assert ranked[:4] == ["", "help/faq/", "sso/", "reference/cli/"]
+    assert ranked[-1] == "contributing/"
+    manifest = build({"a/": "# A\n\nText.\n", "b/": "# B\n\nText.\n"})
+    described = replace(manifest.pages[1], questions=("How is tea made?",))
+    assert rank_pages(replace(manifest, pages=(manifest.pages[0], described)))[0].path == "b/"
 
 
 def test_limit_below_every_page_is_refused_and_writes_nothing(write: Write, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no page fits into a bundle of 500 bytes"):
         write(max_bytes=500)
+    with pytest.raises(UsageError, match="no page fits"):
+        write(pages={})
     assert not (tmp_path / "_docs").exists()
 
 
