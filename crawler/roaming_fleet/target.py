@@ -84,8 +84,9 @@ class StoreTarget:
     def search(self, query: str, limit: int) -> list[TargetHit]:
         """Return the best sections of the best sites for a query."""
         return [
-            TargetHit(hit.library, hit.hit, hit.score, site_info(hit.site.key, hit.site.entry))
-            for hit in self.collection.find(query, limit=limit)
+            TargetHit(found.library, found.hit, found.score, site_info(found.site.key, found.site.entry), note)
+            for found in self.collection.find(query, limit=limit)
+            for note in [found.library.elsewhere(query)]
         ]
 
     def candidates(self, question: str, page: str | None, *, warn: Callable[[str], None]) -> Iterator[Candidate]:

@@ -53,6 +53,7 @@ from mkdocs_roaming.answer.statements import judge_state
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
 from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
+from mkdocs_roaming.text.markdown import escape_markup
 
 _MAX_CALL_ID_CHARS = 60
 _MAX_PREFETCHED_PAGES = 16
@@ -280,4 +281,5 @@ async def _find_replacement(run: Run, page: str | None, history: Sequence[Exchan
                 return [TextReleased(f"{reason} {prompts.NEAREST_SECTIONS}\n\n"), *shown]
             if run.note:
                 return [TextReleased(f"{reason}\n\n{run.note}")]
-    return [TextReleased(reason)]
+    elsewhere = "" if run.stop else escape_markup(run.navigator.library.elsewhere(run.question))
+    return [TextReleased(f"{reason}\n\n{elsewhere}".rstrip())]

@@ -15,7 +15,6 @@ from mkdocs_roaming.library.targets import open_target
 from mkdocs_roaming.publish.agents import agents_md as index_file
 from mkdocs_roaming.publish.agents.bundle import MAX_BYTES, write_bundle
 from mkdocs_roaming.publish.llms_txt import format_size
-from mkdocs_roaming.text.markdown import pluralize
 
 _LICENCES = ("LICENSE*", "LICENCE*", "COPYING*")
 
@@ -124,8 +123,7 @@ def bundle(lib: str, output: Path, licence: Path | None, max_bytes: int) -> None
     )
     if report.left_out:
         warn(f"no room for {len(report.left_out)} pages: {', '.join(report.left_out[:5])}; --max-bytes allows more")
-    total = report.pages + len(report.left_out)
-    pages = f"{report.pages} of {total} pages" if report.left_out else pluralize(total, "page")
+    pages = f"{report.pages} of {report.pages + len(report.left_out)} pages"
     click.echo(f"{output}: {pages}, {format_size(report.compressed)} compressed, {format_size(report.bytes)} unpacked")
 
 

@@ -118,13 +118,15 @@ def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, 
     No model is called, except for the embedding of the query if the configuration has [embeddings].
     """
     check_order(lib, query)
-    hits = open_target(lib, search=search_factory(config), scope=scope).search(query, limit)
+    target = open_target(lib, search=search_factory(config), scope=scope)
+    hits = target.search(query, limit)
     if as_json:
         print_json([_hit_as_json(found) for found in hits])
     elif hits:
         _print_hits(hits)
     else:
-        click.echo("Nothing found.", err=True)
+        note = "" if target.store else target.open_site().elsewhere(query)
+        click.echo(f"Nothing found. {note}".rstrip(), err=True)
     if not hits:
         sys.exit(NOTHING_FOUND)
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import INSTALLED_SCHEME, FolderReader, Reader
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, load_manifest, with_digest
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, LeftOutPage, dump_manifest, load_manifest, with_digest
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry, path_to_url
 from mkdocs_roaming.manifest.sections import IdAllocator
 
@@ -132,6 +132,10 @@ class _BundleReader(Reader):
         if package not in self._readers:
             raise LibraryError(f"{self.where}: no {path}")
         return self._readers[package].file(rest, cache_key)
+
+    def left_out(self) -> Sequence[LeftOutPage]:
+        """Return the pages that the bundles leave out."""
+        return [page for reader in self._readers.values() for page in reader.left_out()]
 
 
 # The common manifest

@@ -18,12 +18,15 @@ from msgspec import Struct
 
 from mkdocs_roaming.errors import DigestMismatchError, LibraryError, RoamingError, UsageError
 from mkdocs_roaming.library.readers import MAX_MARKDOWN_BYTES, MemoryReader, Reader
-from mkdocs_roaming.library.search import Search, SearchResult, to_search_result
+from mkdocs_roaming.library.search import Search, SearchResult, says_little, to_search_result
 from mkdocs_roaming.manifest.expand import expand_section
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, LeftOutPage, load_manifest
 from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import LLMS_FULL, OUTLINE_BUDGET, Manifest, PageEntry, SectionEntry
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest
+from mkdocs_roaming.search.ranking import parse_query
+from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
+from mkdocs_roaming.text.tokenizer import extract_terms
 
 T = TypeVar("T")
 
@@ -218,6 +221,29 @@ class Library:
             limit: Maximum number of results.
         """
         return [to_search_result(self.sections, hit) for hit in self._get_search().find(query, limit=limit)]
+
+    def elsewhere(self, query: str) -> str:
+        """Return the line that names the page of the site which fits a query best and is not in this bundle of it.
+
+        It is empty unless the titles of the page contain two words of the query, or all, and more than those of any
+        page in the bundle.
+        """
+        language = self.manifest.site.language
+
+        def extract_titles() -> list[tuple[LeftOutPage | None, set[str]]]:
+            left_out = [(page, f"{page.title} {page.titles}") for page in self._reader.left_out()]
+            own = [(None, " ".join(one.title for one in page.sections)) for page in self.manifest.pages if left_out]
+            return [(page, set(extract_terms(titles, language))) for page, titles in (*own, *left_out)]
+
+        def count_words(entry: tuple[object, set[str]]) -> int:
+            return sum(any(entry[1].issuperset(run) for run in word.runs) for word in words)
+
+        entries = self.memoize("titles", extract_titles)
+        words = [word for word in parse_query(query, language) if not says_little(word)] if entries else []
+        page, terms = max(entries, key=count_words, default=(None, set[str]()))
+        if page is None or count_words((page, terms)) < min(2, len(words)):
+            return ""
+        return f"Not in this bundle: {truncate_at_word(to_single_line(page.title), 120)}, {to_single_line(page.url)}"
 
     def outline(self, branch: str | None = None, *, tokens: int = OUTLINE_BUDGET) -> str:
         """Return the outline of the site, or of one branch of it, within a token budget.

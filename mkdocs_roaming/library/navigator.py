@@ -410,7 +410,7 @@ class Navigator:
             tuple(list_section(self.sections, section) for section in before),
             unknown,
             self.search.confidence(query),
-            note,
+            "\n".join(filter(None, (note, self.library.elsewhere(query)))),
             self._origin(opened),
         )
         return replace(found, hits=self._list_hits(hits, known, max_lines, self.cap - len(render(found))))

@@ -241,7 +241,7 @@ class Search:
         Names are capitalized words that follow each other, such as *Power BI*. Of a question in another language than
         the site's, only names from code are considered.
         """
-        words = [word for word in parse_query(question, self._language) if not _says_little(word)]
+        words = [word for word in parse_query(question, self._language) if not says_little(word)]
         if self._get_relevance().find_language(question[:MAX_QUERY_CHARS]) is not None:
             words = [word for word in words if is_code_name(word.text)]
         names = [parse_phrase(name, self._language) for name in _find_names(question, self._language)]
@@ -257,7 +257,7 @@ class Search:
     def find_similar_names(self, query: str) -> tuple[str, ...] | None:
         """Return similar names of the site if a query is one name that occurs nowhere; None for other queries."""
         words = parse_query(query, self._language)
-        if len(words) != 1 or _says_little(words[0]) or self._occurs(words[0]):
+        if len(words) != 1 or says_little(words[0]) or self._occurs(words[0]):
             return None
         titles = {one.section.title.casefold(): one.section.title for one in self.library.sections}
         close = get_close_matches(query.strip(" `?").casefold(), titles, _MAX_SIMILAR, _MIN_SIMILARITY)
@@ -401,7 +401,7 @@ def _shorten(words: Iterable[str]) -> tuple[str, ...]:
     return tuple(islice(dict.fromkeys(truncate_at_word(word, _MAX_UNKNOWN_CHARS) for word in words), _MAX_UNKNOWN))
 
 
-def _says_little(word: Word) -> bool:
+def says_little(word: Word) -> bool:
     """Return whether a word is a stop word, a filler, a short number, or a fragment in a script without spaces."""
     text = word.text.lower()
     return word.stop or text in filler_words() or (text.isdigit() and len(text) < 3) or is_spaceless(text)

@@ -13,6 +13,7 @@ import json
 import mmap
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,6 +29,8 @@ MANIFEST_VERSION = 1
 MANIFEST_PATH = "roaming/manifest.json"
 SCHEMA_PATH = "roaming/manifest.schema.json"
 VECTORS_PATH = "roaming/vectors.bin"
+BUNDLE_PATH = "roaming/bundle.json"
+"""The file that marks a folder as a bundle."""
 
 _MAX_NAV_DEPTH = 50
 _SAFE_URL = re.compile(r"(?:https?|file|mailto|tel|ftp):|(?![a-zA-Z][a-zA-Z0-9+.-]*:)", re.IGNORECASE)
@@ -35,7 +38,27 @@ _SAFE_URL = re.compile(r"(?:https?|file|mailto|tel|ftp):|(?![a-zA-Z][a-zA-Z0-9+.
 T = TypeVar("T")
 
 
+class LeftOutPage(msgspec.Struct, frozen=True):
+    """A page that a bundle leaves out; `titles` is those of its sections in one text, shortened."""
+
+    path: str
+    url: str
+    title: str
+    titles: str
+
+
+class _Bundle(msgspec.Struct):
+    left_out: tuple[LeftOutPage, ...] = ()
+
+
 # Reading
+
+
+def load_left_out(folder: Path) -> tuple[LeftOutPage, ...]:
+    """Return the pages that the bundle in a folder leaves out; older bundles do not describe them."""
+    with suppress(OSError, msgspec.DecodeError):
+        return msgspec.json.decode((folder / BUNDLE_PATH).read_bytes(), type=_Bundle).left_out
+    return ()
 
 
 def load_manifest(text: str | bytes, *, where: str = MANIFEST_PATH) -> Manifest:

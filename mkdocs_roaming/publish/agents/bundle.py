@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import shutil
 import zlib
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from itertools import count
 from pathlib import Path
 from secrets import token_hex
 
@@ -17,21 +18,22 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.files import write_site_file
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest
+from mkdocs_roaming.manifest.io import BUNDLE_PATH, MANIFEST_PATH, LeftOutPage, dump_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex, keep_pages
-from mkdocs_roaming.manifest.models import OUTLINE_PATH, Manifest, PageEntry
+from mkdocs_roaming.manifest.models import LLMS_TXT, OUTLINE_PATH, Manifest, PageEntry, path_to_url
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.page_kinds import rank_needs
-from mkdocs_roaming.publish.llms_txt import build_llms_txt, count_incoming_links
+from mkdocs_roaming.publish.llms_txt import build_llms_txt, count_incoming_links, escape_link_text
+from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
 MAX_BYTES = 500_000
 """Default maximum size of a bundle in a wheel: of its compressed files with their entries in the archive."""
 
-BUNDLE_PATH = "roaming/bundle.json"
-"""The file that marks a folder as a bundle."""
-
 _ENTRY_BYTES = 100  # of a file in a zip archive besides its data and, twice, its path
 _MAX_ATTEMPTS = 4
+_MAX_NAMED = 1_000  # of the pages that are left out
+_MAX_LISTED = 40  # of them in llms.txt
+_MAX_TITLES, _MAX_ALL_TITLES = 300, 60_000
 
 
 class BundleReport(msgspec.Struct, frozen=True):
@@ -76,39 +78,46 @@ def write_bundle(
         texts = {licence.name: licence.read_bytes()}
     except OSError as error:
         raise UsageError(f"{licence}: the licence cannot be read ({error.strerror}); name its file") from None
-    pages = {page.path: (page.markdown, read_page(page)) for page in manifest.pages}
-    files, kept = _choose_files(manifest, dict(pages.values()), texts, max_bytes)
-    files |= {markdown: data for path, (markdown, data) in pages.items() if path in kept}
+    data = {page.path: read_page(page) for page in manifest.pages}
+    files, kept = _choose_files(manifest, data, texts, max_bytes)
     _replace_folder(folder, files)
-    left_out = tuple(path for path in pages if path not in kept)
+    left_out = tuple(path for path in data if path not in kept)
     return BundleReport(len(kept), sum(map(len, files.values())), _compressed_size(files), left_out)
 
 
 def _choose_files(
-    manifest: Manifest, markdown: Mapping[str, bytes], texts: dict[str, bytes], max_bytes: int
+    manifest: Manifest, data: Mapping[str, bytes], texts: dict[str, bytes], max_bytes: int
 ) -> tuple[dict[str, bytes], Set[str]]:
-    """Return all files but the pages, and the paths of the pages that fit.
+    """Return the files of the bundle, and the paths of the pages that fit.
 
-    The lists contain a line or more for each section, so their size is estimated by sections before it is computed.
+    The lists have a line or more for each section: their share of a page is estimated by its sections.
     """
     ranked = rank_pages(manifest)
-    sizes = {page.path: _compressed_size({page.markdown: markdown[page.markdown]}) for page in ranked}
-    lists = _compressed_size(_make_files(manifest, sizes.keys(), *texts))
+    lists = _compressed_size(_make_files(manifest, ranked, data.keys(), *texts))
     share = lists / max(1, sum(len(page.sections) for page in ranked))
-    files, kept, attempts = texts, set[str](), 0
-    room, spare = 0.0, max_bytes - _compressed_size(texts)
-    while not kept or spare < 0 or (attempts < _MAX_ATTEMPTS and len(kept) < len(ranked)):
-        room += spare
-        attempts, kept, left = attempts + 1, set(), room
-        for page in ranked:
-            if (size := sizes[page.path] + share * len(page.sections)) <= left:
-                kept.add(page.path)
-                left -= size
+    sizes = {
+        page.path: _compressed_size({page.markdown: data[page.path]}) + share * len(page.sections) for page in ranked
+    }
+    room = max_bytes
+    for attempt in count(1):
+        kept = frozenset(_fill(room, sizes))
         if not kept:
-            raise UsageError(f"no page fits into a bundle of {max_bytes} bytes; allow more")
-        files = texts | _make_files(manifest, kept, *texts)
-        spare = max_bytes - _compressed_size(files) - sum(map(sizes.__getitem__, kept))
-    return files, kept
+            break
+        files = texts | {page.markdown: data[page.path] for page in ranked if page.path in kept}
+        files |= _make_files(manifest, ranked, kept, *texts)
+        spare = max_bytes - _compressed_size(files)
+        if spare >= 0 and (len(kept) == len(ranked) or attempt >= _MAX_ATTEMPTS):
+            return files, kept
+        room += spare
+    raise UsageError(f"no page fits into a bundle of {max_bytes} bytes; allow more")
+
+
+def _fill(room: float, sizes: Mapping[str, float]) -> Iterator[str]:
+    """Yield what fits, in order; a large one leaves its room to others."""
+    for name, size in sizes.items():
+        if size <= room:
+            room -= size
+            yield name
 
 
 def _compressed_size(files: Mapping[str, bytes]) -> int:
@@ -122,24 +131,24 @@ def rank_pages(manifest: Manifest) -> Sequence[PageEntry]:
     them.
     """
     needs, incoming = rank_needs(manifest), count_incoming_links(manifest)
-
-    def rank(page: PageEntry) -> tuple[int, bool, int]:
-        is_described = page.questions or any(section.asks or section.about for section in page.sections)
-        return needs[page.path], not is_described, -incoming[page.path]
-
-    return sorted(manifest.pages, key=rank)
+    described = {page.path for page in manifest.pages if page.questions or any(one.asks for one in page.sections)}
+    return sorted(manifest.pages, key=lambda page: (needs[page.path], page.path not in described, -incoming[page.path]))
 
 
-def _make_files(manifest: Manifest, kept: Set[str], licence: str) -> dict[str, bytes]:
-    """Return the lists of the pages that are kept."""
-    left_out = [page.path for page in manifest.pages if page.path not in kept]
-    site = manifest.site
-    manifest = keep_pages(manifest, kept)
+def _make_files(manifest: Manifest, ranked: Sequence[PageEntry], kept: Set[str], licence: str) -> dict[str, bytes]:
+    """Return the lists of the pages that are kept, and those of the others in their order of importance."""
+    site, others = manifest.site, [page for page in ranked if page.path not in kept]
     pages = tuple(replace(page, full=None) for page in manifest.pages)
     manifest = replace(
         manifest, site=replace(site, alternates=()), pages=pages, rules=(), vectors=None, llms_txt=None, digest=""
     )
-    listing = build_llms_txt(replace(manifest, site=replace(site, url="")), section_files=False)
+    manifest = keep_pages(manifest, kept)
+    left_out = [_describe(page, site.url, _MAX_ALL_TITLES // len(others)) for page in others[:_MAX_NAMED]]
+    is_part = f"{len(kept)} of {len(ranked)} pages of {site.name}; the others are on {site.url or 'its site'}."
+    summary = f"{site.description} {is_part if others else ''}".strip()
+    local = replace(manifest, site=replace(manifest.site, url="", description=summary))
+    listing = build_llms_txt(local, section_files=False)
+    listing[LLMS_TXT] += _list_left_out(left_out, len(others), site.url) if others else ""
     entry = {"url": site.url, "version": site.version, "licence": licence, "left_out": left_out}
     return {
         MANIFEST_PATH: dump_manifest(manifest).encode("utf-8", "surrogatepass"),
@@ -147,6 +156,18 @@ def _make_files(manifest: Manifest, kept: Set[str], licence: str) -> dict[str, b
         BUNDLE_PATH: msgspec.json.format(msgspec.json.encode(entry)) + b"\n",
         **{path: text.encode("utf-8", "surrogatepass") for path, text in listing.items()},
     }
+
+
+def _describe(page: PageEntry, site_url: str, max_chars: int) -> LeftOutPage:
+    titles = truncate_at_word(" · ".join(one.title for one in page.sections[1:]), min(max_chars, _MAX_TITLES))
+    return LeftOutPage(page.path, page.url or path_to_url(site_url, page.path), page.title, titles)
+
+
+def _list_left_out(pages: Sequence[LeftOutPage], total: int, site_url: str) -> str:
+    """Return the part of llms.txt on the pages that are left out, in the form of the others."""
+    links = [f"- [{escape_link_text(to_single_line(page.title))}]({page.url})" for page in pages[:_MAX_LISTED]]
+    more = [f"- [and {total - len(links)} more]({site_url})"] if total > len(links) else []
+    return "\n".join(["", "## Not in this bundle", "", *links, *more, ""])
 
 
 def _replace_folder(folder: Path, files: dict[str, bytes]) -> None:

@@ -8,13 +8,18 @@ from random import Random
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
+from click.testing import CliRunner
 from manifests import URL, build
 from msgspec.structs import replace
 
+from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.targets import SiteTarget, open_library
+from mkdocs_roaming.library.tools import render
 from mkdocs_roaming.manifest.models import Manifest, NavItem, PageEntry
 from mkdocs_roaming.publish.agents.bundle import MAX_BYTES, BundleReport, rank_pages, write_bundle
+from mkdocs_roaming.publish.llms_txt import is_page_list
 
 PAGES = {
     "": "# Kettle\n\nKettles boil water.\n",
@@ -74,14 +79,18 @@ def noise(chars: int, seed: int = 0) -> str:
 
 def test_least_important_pages_are_left_out_for_the_limit(write: Write, tmp_path: Path) -> None:
     pages = PAGES | {f"p{at}/": f"# Page {at}\n\n{noise(1_000 + 100 * at, at)}\n" for at in range(80)}
-    pages["blog/2024/01/news/"] = f"# News\n\n{noise(9_000)}\n"
+    pages["blog/2024/01/news/"] = f"# News\n\n{noise(9_000)}\n\n## Steam\n\nIt rises.\n\n## Scale\n\nIt stays.\n"
     report = write(pages=pages, max_bytes=60_000)
     manifest = open_library(tmp_path / "_docs").manifest
     paths = {page.path for page in manifest.pages}
     assert {"", "guide/limescale/", "guide/descale/"} <= paths
     assert "blog/2024/01/news/" in report.left_out
     assert paths | set(report.left_out) == pages.keys()
-    assert json.loads((tmp_path / "_docs/roaming/bundle.json").read_text())["left_out"] == list(report.left_out)
+    named = json.loads((tmp_path / "_docs/roaming/bundle.json").read_text())["left_out"]
+    assert {page["path"] for page in named} == set(report.left_out)
+    assert named[-1] == {
+        "path": "blog/2024/01/news/", "url": f"{URL}blog/2024/01/news/", "title": "News", "titles": "Steam · Scale",
+    }  # fmt: skip
 
 
 def test_limit_counts_the_bytes_in_a_wheel_and_is_used(write: Write, tmp_path: Path) -> None:
@@ -93,6 +102,54 @@ def test_limit_counts_the_bytes_in_a_wheel_and_is_used(write: Write, tmp_path: P
             wheel.write(file, file.relative_to(tmp_path / "_docs").as_posix())
     assert report.bytes > 100_000
     assert 97_000 < len(archive.getvalue()) <= report.compressed <= 100_000
+
+
+def test_llms_txt_of_a_bundle_says_what_is_left_out_and_stays_a_page_list(write: Write, tmp_path: Path) -> None:
+    pages = PAGES | {f"p{at}/": f"# Page [{at}]\n\n{noise(3_000, at)}\n" for at in range(150)}
+    report = write(pages=pages, max_bytes=40_000)
+    text = (tmp_path / "_docs/llms.txt").read_text()
+    assert f"> Kettles boil water. {report.pages} of 154 pages of Docs; the others are on {URL}.\n" in text
+    assert "All pages" not in text
+    assert is_page_list(text)
+    listing = text.partition("## Not in this bundle\n\n")[2]
+    shown = listing.count(f"]({URL}p")
+    assert listing.endswith(f"- [and {len(report.left_out) - shown} more]({URL})\n")
+    assert shown == 40
+    assert len(listing) < 4_100
+    assert f"- [Page \\[149\\]]({URL}p149/)" not in listing
+
+
+def test_llms_txt_of_a_whole_bundle_lists_all_pages(write: Write, tmp_path: Path) -> None:
+    write()
+    text = (tmp_path / "_docs/llms.txt").read_text()
+    assert "> Kettles boil water.\n" in text
+    assert "Not in this bundle" not in text
+
+
+def test_search_of_a_bundle_names_the_page_that_is_left_out(write: Write, tmp_path: Path) -> None:
+    sso = f"# Single sign-on\n\n{noise(30_000)}\n\n## Kerberos tickets\n\nThey expire.\n"
+    write(
+        pages=PAGES | {"sso/": sso, "guide/descale/": "# Descale\n\nA kettle with single walls: vinegar.\n"},
+        max_bytes=12_000,
+    )
+    library = open_library(tmp_path / "_docs")
+    note = f"Not in this bundle: Single sign-on, {URL}sso/"
+    for query in ("How do I use single sign-on?", "kerberos", "renew a kerberos ticket"):
+        assert library.elsewhere(query) == note
+    for query in ("limescale", "descale a kettle", "single walls", "expiry of milk", "the"):
+        assert library.elsewhere(query) == ""
+    assert SiteTarget(str(tmp_path / "_docs")).search("single sign-on", 3)[0].note.endswith(note)
+    assert note in render(Navigator(library).call("search_sections", {"query": "single sign-on"}))
+    for command in ("search", "ask"):
+        result = CliRunner().invoke(main, [command, str(tmp_path / "_docs"), "kerberos tickets"])
+        assert result.exit_code == 3
+        assert note in result.output
+
+
+def test_bundle_of_an_older_release_is_read_without_notes(write: Write, tmp_path: Path) -> None:
+    write()
+    (tmp_path / "_docs/roaming/bundle.json").write_text('{"left_out": ["faq/"]}')
+    assert open_library(tmp_path / "_docs").elsewhere("faq") == ""
 
 
 def test_page_that_is_too_large_makes_room_for_smaller_ones(write: Write) -> None:
