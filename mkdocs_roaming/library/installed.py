@@ -71,31 +71,36 @@ def open_installed(where: str) -> Library:
     return Library(reader.merged, reader)
 
 
-def find_bundles() -> list[Bundle]:
-    """Return the documentation of all installed distributions that announce some, sorted by their names."""
-    from importlib.metadata import entry_points  # imports email and zipfile
+def find_bundles(path: Sequence[str] | None = None) -> list[Bundle]:
+    """Return the documentation of all installed distributions that announce some, sorted by their names.
+
+    Args:
+        path: Folders with distributions, of another environment; those of this one by default.
+    """
+    from importlib.metadata import distributions, entry_points  # imports email and zipfile
 
     found = {}
-    for entry_point in entry_points(group=GROUP):
-        distribution = entry_point.dist
-        folder = _find_folder(entry_point.value, distribution) if distribution else None
+    elsewhere = (point for one in distributions(path=list(path or ())) for point in one.entry_points)
+    for entry_point in entry_points(group=GROUP) if path is None else elsewhere:
+        distribution = entry_point.dist if entry_point.group == GROUP else None
+        folder = _find_folder(entry_point.value, distribution, is_here=path is None) if distribution else None
         if distribution and folder:
             found[_normalize(distribution.name)] = Bundle(distribution.name, distribution.version, folder)
     return [found[name] for name in sorted(found)]
 
 
-def _find_folder(module: str, distribution: Distribution) -> Path | None:
+def _find_folder(module: str, distribution: Distribution, *, is_here: bool) -> Path | None:
     """Return the folder of a module name; None if it contains no manifest, as in a checkout before a release.
 
-    Nothing is imported: the folder is looked up in the distribution, and for one that is installed in editable mode
-    below its top-level package.
+    Nothing is imported: the folder is looked up in the distribution, and for one that is installed here in editable
+    mode below its top-level package.
     """
     top, *rest = parts = module.split(".")
     if not all(part.isidentifier() for part in parts):
         _log.warning("%s: the entry point %s = %s is no module name; it is ignored", distribution.name, GROUP, module)
         return None
     folders = [Path(str(distribution.locate_file("/".join(parts))))]
-    spec = find_spec(top)
+    spec = find_spec(top) if is_here else None
     folders += [Path(place, *rest) for place in (spec and spec.submodule_search_locations) or ()]
     return next((folder for folder in folders if (folder / MANIFEST_PATH).is_file()), None)
 
@@ -156,7 +161,7 @@ def _merge(manifests: Mapping[Bundle, Manifest]) -> Manifest:
         children = tuple(_move_nav(entry, bundle, renamed, ids) for entry in entries)
         nav.append(NavEntry(bundle.label, group, children=children))
     labels = [bundle.label for bundle in manifests]
-    name = labels[0] if len(labels) == 1 else "Installed packages"
+    name = ", ".join(labels[:2]) + (f" and {len(labels) - 2} more" if len(labels) > 2 else "")
     languages = {manifest.site.language for manifest in manifests.values()}
     language = languages.pop() if len(languages) == 1 else "en"
     site = SiteEntry(name, f"{INSTALLED_SCHEME}/", f"Documentation of {', '.join(labels)}.", language)

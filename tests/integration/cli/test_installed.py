@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from wheels import write_wheel
 
 from mkdocs_roaming.cli import main
+from mkdocs_roaming.library.installed import find_bundles
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +94,28 @@ def test_unknown_package_is_named_with_those_that_there_are(environment: Path, t
 def test_option_and_library_exclude_each_other(tmp_path: Path) -> None:
     assert "leave out lib" in run("ask", "--installed", "lib", "question", cwd=tmp_path, code=1)
     assert "Missing argument 'QUESTION'" in run("ask", "question", cwd=tmp_path, code=2)
+
+
+def test_tools_of_installed_packages_name_them(environment: Path) -> None:
+    script = (
+        "from mkdocs_roaming.library.navigator import Navigator; from mkdocs_roaming.library.targets import open_library;"
+        "print(Navigator(open_library('installed:')).about)"
+    )
+    command = [sys.executable, "-c", script]
+    env = {**os.environ, "PYTHONPATH": str(environment)}
+    about = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+    assert about.startswith("The documentation: ")
+    assert "ebb-client 4.2.0, kite 0.9" in about
+
+
+def test_bundles_of_another_environment_are_found_in_it_alone(environment: Path) -> None:
+    found = [(bundle.package, bundle.version, bundle.folder.parts[-2:]) for bundle in find_bundles([str(environment)])]
+    assert found == [
+        ("broken", "1.0", ("broken", "_docs")),
+        ("ebb-client", "4.2.0", ("ebb_client", "_docs")),
+        ("kite", "0.9", ("kite", "_docs")),
+    ]
+    assert find_bundles([]) == []
 
 
 def test_mcp_server_of_installed_packages_runs_in_their_environment(environment: Path, tmp_path: Path) -> None:
