@@ -20,16 +20,13 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, SiteEntry, path_to_url
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.writer import publish_mirror
-from mkdocs_roaming.sources import decode_text
-from mkdocs_roaming.text.meta_tags import find_redirect
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
-from roaming_crawler.contents import sniff_kind
 from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages, discover
 from roaming_crawler.editions import (
     ALL,
     EDITION_OPTIONS,
     OtherEdition,
-    find_edition_start,
+    find_language_start,
     find_version_folder,
     match_language,
 )
@@ -49,6 +46,7 @@ from roaming_crawler.publish import (
 from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
 from roaming_crawler.state import STATE_DIR, CrawlRecord, CrawlState, DiskDict, Rollback, lock_folder
+from roaming_crawler.versions import find_edition, follow_redirects
 
 
 async def crawl(
@@ -196,21 +194,23 @@ class _Crawl:
         Raises:
             UsageError: The start page leads to none.
         """
-        scope = None
-        for option in EDITION_OPTIONS:
-            name = getattr(self.config.scope, option)
-            if name in ("", ALL):
-                continue
-            response = await session.get(await _follow_redirects(session, self.start), ACCEPT_HTML)
-            base = self.config.scope.make_scope(self.given)
+        base, scope = self.config.scope.make_scope(self.given), None
+        language, version = (getattr(self.config.scope, option) for option in EDITION_OPTIONS)
+        if language not in ("", ALL):
+            response = await session.get(await follow_redirects(session, self.start), ACCEPT_HTML)
             page = parse_page(response.body, response.charset, response.url, base.url)
-            if option == "language" and match_language(page.language, name):
-                continue
-            start, folder = find_edition_start(option, name, page, base.url)
-            if not start:
-                problem = f": {page.skip_reason}" if page.skip_reason else " has no link to it"
-                raise UsageError(f"--{option} {name}: {response.url}{problem}; give the URL of that {option}")
-            self.start, scope = start, replace(base, url=folder)
+            if not match_language(page.language, language):
+                start, folder = find_language_start(language, page, base.url)
+                if not start:
+                    problem = f": {page.skip_reason}" if page.skip_reason else " has no link to it"
+                    raise UsageError(f"--language {language}: {response.url}{problem}; give the URL of that language")
+                self.start, scope = start, replace(base, url=folder)
+        if version not in ("", ALL):
+            edition = await find_edition(session, self.start, version)
+            if not edition.exact:
+                near = f"the nearest is {edition.url}" if edition.kind != "latest" else "it names no such version"
+                raise UsageError(f"--version {version}: {self.start}: {near}; give the URL of that version")
+            self.start, scope = edition.page, replace(base, url=edition.url)
         return scope
 
     async def _find_scope(self, session: Session) -> tuple[Scope, list[str]]:
@@ -225,7 +225,7 @@ class _Crawl:
                 raise UsageError(f"{scope.url}: this folder contains a crawl of {last.url}; give another folder")
             return replace(scope, url=last.url), []
         try:
-            target = await _follow_redirects(session, self.start)
+            target = await follow_redirects(session, self.start)
         except RefusedError:
             raise
         except FetchError:
@@ -371,21 +371,6 @@ def first_exception(error: BaseException) -> BaseException:
     return error
 
 
-async def _follow_redirects(session: Session, start: str) -> str:
-    """Return the URL to which a host's redirects and a page's refresh lead."""
-    end, target = start, start
-    for _ in range(_MAX_HOPS):
-        response = await session.get(target, ACCEPT_HTML)
-        if not response.ok:
-            break
-        end = response.url
-        html = decode_text(response.body, response.charset) if sniff_kind(response) == "html" else ""
-        target = canonical_url(find_redirect(html) or "", end) or end
-        if target == end:
-            break
-    return end
-
-
 def _parse_start_url(url: str) -> str:
     canonical = canonical_url(url)
     if canonical is None and "@" in urlsplit(url).netloc:
@@ -415,7 +400,6 @@ def _check_published_site(folder: Path, url: str) -> None:
             raise UsageError(f"{folder}: contains the files of {published}; give a new or empty folder")
 
 
-_MAX_HOPS = 3
 _MIRROR_TASKS = 4
 _MISMATCH = "its Markdown does not match the manifest; try again later"
 _WRONG_PAGES = (_MISMATCH, "not found")

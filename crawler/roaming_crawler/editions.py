@@ -204,26 +204,23 @@ def find_editions(url: str, base: str) -> tuple[_Folder, ...]:
     return tuple(found)
 
 
-def find_edition_start(option: str, name: str, page: ParsedPage, base: str) -> tuple[str, str]:
-    """Return a page of another language or version, and the URL of its folder, by the alternates and links of a page.
+def find_language_start(language: str, page: ParsedPage, base: str) -> tuple[str, str]:
+    """Return a page in another language, and the URL of its folder, by the alternates and links of a page.
 
     Args:
-        option: `language` or `version`.
-        name: What the user asked for.
+        language: What the user asked for.
         page: The page.
         base: Prefix of the crawl.
 
     Returns:
         Empty strings if there is none.
     """
-    for language, target in page.alternates if option == "language" else ():
-        if match_language(language, name) and url_origin(target) == url_origin(base):
+    for other, target in page.alternates:
+        if match_language(other, language) and url_origin(target) == url_origin(base):
             return target, scope_from_url(target).url
-    links = (*page.links, *page.nav_links, *(target for _, target in page.alternates))
-    for link in sorted(links, key=lambda link: (link.count("/"), link)):
+    for link in sorted((*page.links, *page.nav_links), key=lambda link: (link.count("/"), link)):
         for folder in find_editions(link, base):
-            is_wanted = folder.name == name or (option == "language" and match_language(folder.name, name))
-            if folder.option == option and is_wanted:
+            if folder.option == "language" and match_language(folder.name, language):
                 return link, folder.url
     return "", ""
 
@@ -245,6 +242,33 @@ def match_language(one: str, other: str) -> bool:
     parts, other_parts = _split_tag(one), _split_tag(other)
     shorter = min(len(parts), len(other_parts))
     return bool(one and other) and parts[:shorter] == other_parts[:shorter]
+
+
+def match_version(name: str, used: str) -> int:
+    """Return how well the name of an edition matches a version.
+
+    Returns:
+        3 for the same name or release, 2 for the series of the release, such as `3.1` of 3.1.4, 1 for the series of a
+        major version, such as `3.x`, 0 for another version.
+    """
+    own, wanted = _RELEASE.match(name[:_MAX_NAME_CHARS].lower()), _RELEASE.match(used[:_MAX_NAME_CHARS].lower())
+    if name == used or own is None or wanted is None:
+        return 3 if name == used != "" else 0
+    (numbers, stage), (wanted_numbers, wanted_stage) = _split_release(own), _split_release(wanted)
+    length = len(numbers)
+    is_series = bool(own["any"]) or length < len(wanted_numbers) or bool(wanted_stage)
+    padded = [*wanted_numbers, *[0] * (length - len(wanted_numbers))]
+    if stage == wanted_stage and not own["any"] and numbers == padded:
+        return 3
+    return min(length, 2) if is_series and not stage and numbers == wanted_numbers[:length] else 0
+
+
+def _split_release(match: re.Match[str]) -> tuple[list[int], str]:
+    """Return the numbers of a version and its stage, such as `rc1`; it is empty for final and post releases."""
+    stage = re.sub(r"[-_.]", "", match["stage"] or "")
+    for short, names in _STAGES.items():
+        stage = re.sub(rf"^({names})(?=\d*$)", short, stage)
+    return [int(number) for number in re.findall(r"\d+", match["numbers"])], re.sub(r"^\d+$", "", stage)
 
 
 @lru_cache(maxsize=2**16)
@@ -271,6 +295,13 @@ _VERSION = re.compile(
     r"|v?\d+(?:\.(?:\d+|x))*(?:[-.]?(?:a|b|rc|dev|alpha|beta|post|lts)[-.]?\d*)?",
     re.IGNORECASE,
 )
+_RELEASE = re.compile(
+    r"(?:(?:release|version|rel|docs|v|r)[-_ ]?){0,2}(?:\d+!)?(?P<numbers>\d{1,18}(?:[._]\d{1,18})*)(?P<any>(?:[._]x)*)"
+    r"(?:[-_.]?(?P<stage>[a-z][0-9a-z._-]*))?(?:\+\S*)?(?:[\s(\[].*)?$"
+)
+_STAGES = {"a": "alpha", "b": "beta", "rc": "c|pre|preview", "": "post|rev|r|lts|stable|final"}
+"""Spellings of pre-releases; an empty key is for releases that are documented like the final one."""
+_MAX_NAME_CHARS = 100
 _LANGUAGE = re.compile(r"[a-z]{2}(?:[-_](?:[a-z]{4}|[a-z]{2}|\d{3})){0,2}", re.IGNORECASE)
 """Any two letters: a folder is left out only if its pages declare that language."""
 _SCRIPTS = {"zh-hans": "zh-cn", "zh-sg": "zh-cn", "zh-hans-cn": "zh-cn", "zh-hant": "zh-tw", "zh-hant-tw": "zh-tw"}

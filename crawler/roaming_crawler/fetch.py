@@ -38,6 +38,10 @@ class FetchError(RoamingError):
     """A URL could not be fetched."""
 
 
+class UnavailableError(FetchError):
+    """A host does not answer, or is overloaded."""
+
+
 class RefusedError(FetchError):
     """A URL was refused because its host has a private address."""
 
@@ -309,11 +313,11 @@ class WebFetcher:
                         pace.slow_down()
                         wait = max(wait, _parse_retry_after(headers.get("retry-after", ""), self.clock.wall()))
                     if wait > self.politeness.max_retry_after:
-                        raise FetchError(f"{url}: {problem}, retry after {wait:.0f} s; try again later")
+                        raise UnavailableError(f"{url}: {problem}, retry after {wait:.0f} s; try again later")
                     if attempt + 1 == self.politeness.tries:
                         return response, headers
             pace.next_start = max(pace.next_start, self.clock.monotonic() + wait)  # holds for all requests to the host
-        raise FetchError(f"{url}: {problem}, {self.politeness.tries} times")
+        raise UnavailableError(f"{url}: {problem}, {self.politeness.tries} times")
 
     async def _wait_for_turn(self, pace: HostPace, host: str) -> None:
         """Wait until the host's next start. It may move while this task sleeps, for example after a 429."""

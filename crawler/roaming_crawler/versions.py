@@ -1,0 +1,310 @@
+"""Choice of the edition of a site that documents a version.
+
+It reads what sites publish about their versions: a manifest, the inventory of Sphinx, `versions.json` of mike, the
+switcher of PyData's theme, sitemaps as on Read the Docs, and links as in the menu of Docusaurus.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+import httpx2
+import msgspec
+
+from mkdocs_roaming.errors import ManifestError
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.sources import decode_text
+from mkdocs_roaming.text.meta_tags import find_redirect
+from roaming_crawler.contents import sniff_kind
+from roaming_crawler.discover import MAX_MANIFEST_BYTES, MAX_SITEMAP_BYTES, SitemapError, parse_sitemap
+from roaming_crawler.editions import find_editions, match_version
+from roaming_crawler.fetch import FetchError, Response, UnavailableError
+from roaming_crawler.parser import parse_page
+from roaming_crawler.scope import canonical_url, scope_from_url, url_origin
+from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
+
+PLACEHOLDER = "{version}"
+"""Part of a URL that is replaced by the names that a version may have."""
+
+Kind = Literal["manifest", "edition", "latest"]
+
+
+class Edition(NamedTuple):
+    """An edition of a site.
+
+    Attributes:
+        url: Prefix of its pages.
+        documented: The version that it documents; empty if that is unknown.
+        kind: `latest` if it is not known to document the wanted version or its series.
+        exact: Whether it documents the wanted version itself.
+        page: A page of it; `url` may be none.
+    """
+
+    url: str
+    documented: str
+    kind: Kind
+    exact: bool
+    page: str
+
+
+class _Listed(NamedTuple):
+    """An edition in a list of a site, with a page of it."""
+
+    names: tuple[str, ...]
+    url: str
+    page: str
+
+
+class _Entry(msgspec.Struct):
+    """An edition in the JSON of mike (version, title, aliases) or of PyData's theme (name, version, url)."""
+
+    version: str | None = None
+    title: str | None = None
+    name: str | None = None
+    url: str | None = None
+    aliases: tuple[str, ...] = ()
+
+
+async def find_edition(session: Session, start: str, version: str) -> Edition:
+    """Return the edition of a site that documents a version, or else its latest release.
+
+    At most 12 requests are sent, not counting redirects and robots.txt.
+
+    Args:
+        session: Network access.
+        start: URL of the site, of a page of it, or one that contains `{version}`.
+        version: A version such as `3.1.4`, or the name of an edition such as `next`.
+
+    Raises:
+        FetchError: The site cannot be fetched, or a list that may name the version is unavailable.
+    """
+    return await _Search(session, version).run(*start.partition(PLACEHOLDER))
+
+
+async def follow_redirects(session: Session, start: str) -> str:
+    """Return the URL to which a host's redirects and a page's refresh lead."""
+    end, target = start, start
+    for _ in range(_MAX_HOPS):
+        response = await session.get(target, ACCEPT_HTML)
+        if not response.ok:
+            break
+        end = response.url
+        target = canonical_url(find_redirect(_read_html(response)) or "", end) or end
+        if target == end:
+            break
+    return end
+
+
+@dataclass(slots=True)
+class _Search:
+    session: Session
+    version: str
+    asked: set[str] = field(default_factory=set)
+    listed: list[_Listed] = field(default_factory=list)
+    source: Literal["", "manifest", "inventory", "page"] = ""
+    """Where the start page's edition names its version."""
+    unavailable: str = ""
+    """Why a request failed whose answer may name the version."""
+
+    async def run(self, start: str, placeholder: str, rest: str) -> Edition:
+        target = await follow_redirects(self.session, start)
+        response = await self.session.get(target, ACCEPT_HTML)
+        own, base = _locate(target)
+        latest = await self._check(own if response.ok else own._replace(page=own.url))
+        pattern = f"{start}{placeholder}{rest}" if placeholder else ""
+        if not placeholder and not (latest and latest.exact):
+            self.listed += await self._read_lists(response, base)
+            if all(one.url == own.url for one in self.listed):
+                pattern = f"{base}{PLACEHOLDER}/"
+        for one in _guess(pattern, self.version) if pattern else self._select(latest):
+            found = await self._check(one, pattern)
+            if found and found.kind != "latest":
+                return found
+        if latest is None or latest.kind == "latest":
+            latest = await self._find_latest(latest, own.names)
+        if latest is None:
+            raise FetchError(f"{target}: {response.problem}")
+        return latest
+
+    def _select(self, found: Edition | None) -> list[_Listed]:
+        """Return the listed editions that match better than one that was found, best first."""
+        least = self._rate(found.documented) if found else 0
+        ranks = {one: self._rank(one) for one in self.listed}
+        return sorted((one for one in ranks if ranks[one][0] > least), key=lambda one: ranks[one], reverse=True)[:3]
+
+    async def _find_latest(self, latest: Edition | None, names: tuple[str, ...]) -> Edition | None:
+        """Return the edition `stable` if the site has one, or else that of the start page."""
+        if self.unavailable:
+            raise UnavailableError(self.unavailable)
+        for one in self.listed:
+            if "stable" in one.names and "stable" not in names:
+                return await self._check(one) or latest
+            if latest and not latest.documented and {*names} & {*one.names}:
+                latest = latest._replace(documented=next(filter(None, map(_clean, one.names)), ""))
+        return latest
+
+    def _rate(self, name: str) -> int:
+        return match_version(name, self.version)
+
+    def _rank(self, one: _Listed) -> tuple[int, int]:
+        name = max(one.names, key=self._rate)
+        return self._rate(name), len(re.findall(r"\d+", name))
+
+    async def _get(self, url: str, accept: str = ACCEPT_ANY, cap: int | None = None) -> Response | None:
+        """Return a successful response within the limit of requests."""
+        if len(self.asked) >= _MAX_REQUESTS and url not in self.asked:
+            return None
+        self.asked.add(url)
+        try:
+            response = await self.session.get(url, accept, probe=accept == ACCEPT_ANY, cap=cap)
+        except UnavailableError as error:
+            self.unavailable = str(error)
+            return None
+        except FetchError:
+            return None
+        if response.status >= 500:
+            self.unavailable = f"{url}: {response.problem}"
+        return response if response.ok else None
+
+    async def _check(self, one: _Listed, pattern: str = "") -> Edition | None:
+        """Return an edition unless its pages are missing or document another version than it is named after.
+
+        Args:
+            one: The edition.
+            pattern: Pattern of a guessed URL: the server may respond to every URL.
+        """
+        response = await self._get(one.page, ACCEPT_HTML)
+        if response is None or not f"{response.url}/".startswith(one.url):
+            return None
+        own, kind = await self._read_version(one.url, response)
+        name = max(one.names, key=self._rate, default="")
+        if self._rate(name) and not self._fits(_clean(name), own):
+            return None
+        if pattern and not self._rate(own) and await self._get(pattern.replace(PLACEHOLDER, _NO_VERSION), ACCEPT_HTML):
+            return None
+        rate = max(self._rate(name), self._rate(own))
+        if not own or self._rate(name) > self._rate(own) > 0:
+            own = _clean(name)
+        return Edition(one.url, own, kind if rate else "latest", rate == _SAME, one.page)
+
+    def _fits(self, name: str, own: str) -> bool:
+        """Return whether an edition that is named after a version may name another version as its own."""
+        if not own:
+            return self.source != "inventory"
+        return not name or bool(self._rate(own) or match_version(name, own))
+
+    async def _read_version(self, url: str, response: Response) -> tuple[str, Kind]:
+        """Return the version that an edition names as its own, in its manifest, its inventory or its page."""
+        if self.source in ("", "manifest"):
+            manifest = await self._get(url + MANIFEST_PATH, cap=MAX_MANIFEST_BYTES)
+            with suppress(ManifestError):
+                site = load_manifest(manifest.body if manifest else b"", where=url).site
+                self.source = "manifest"
+                for other in site.alternates:
+                    home = urljoin(url + MANIFEST_PATH, other.manifest).removesuffix(MANIFEST_PATH)
+                    if (
+                        other.version
+                        and other.language in (None, site.language)
+                        and url_origin(home) == url_origin(url)
+                    ):
+                        self.listed.append(_Listed((other.version,), home, home))
+                return _clean(site.version or ""), "manifest"
+        if self.source in ("", "inventory"):
+            inventory = await self._get(url + "objects.inv")
+            line = _INVENTORY.match(inventory.body) if inventory else None
+            if line and (version := _clean(line[1].decode("utf-8", "replace"))) not in ("", "0.0.0"):
+                self.source = "inventory"
+                return version, "edition"
+        self.source = self.source or "page"
+        match = _OWN_VERSION.search(_read_html(response)[:_MAX_HEAD_CHARS])
+        return _clean(match[match.lastindex or 0]) if match else "", "edition"
+
+    async def _read_lists(self, response: Response, base: str) -> list[_Listed]:
+        """Return the editions next to that of the start page."""
+        page = parse_page(response.body, response.charset, response.url, base)
+        switcher = _SWITCHER.search(_read_html(response))
+        urls = [base + "versions.json", canonical_url(switcher[1], response.url) if switcher else None]
+        found = [one for url in urls if url for one in _parse_list(await self._get(url), base)]
+        links = [*page.links, *page.nav_links]
+        if sitemap := await self._get(urljoin(base, "/sitemap.xml"), cap=MAX_SITEMAP_BYTES):
+            with suppress(SitemapError, FetchError, httpx2.DecodingError, ValueError):
+                paths = {urlsplit(url).path for url in parse_sitemap(sitemap.body)[0]}  # it may name another host
+                links += [urljoin(base, path) for path in paths]
+        return [*found, *_find_siblings(links, base, self.version)]
+
+
+def _locate(page: str) -> tuple[_Listed, str]:
+    """Return the edition of a page, and the URL of the folder that contains the editions of its site."""
+    top = url_origin(page) + "/" if page.startswith("http") else scope_from_url(page).url
+    for folder in reversed(find_editions(page, top)):
+        if folder.option == "version":
+            return _Listed((folder.name,), folder.url, page), folder.parent
+    url = scope_from_url(page).url
+    return _Listed((), url, page), url
+
+
+def _read_html(response: Response) -> str:
+    return decode_text(response.body, response.charset) if response.ok and sniff_kind(response) == "html" else ""
+
+
+def _clean(name: str) -> str:
+    """Return the version in a name, such as `3.1` for `release-3_1 (old)`."""
+    match = _NUMBER.search(name)
+    return match[0].replace("_", ".") if match else ""
+
+
+def _parse_list(response: Response | None, base: str) -> Iterator[_Listed]:
+    """Yield the editions in a JSON file."""
+    try:
+        entries = msgspec.json.decode(response.body, type=list[_Entry]) if response else []
+    except msgspec.MsgspecError:
+        return
+    for entry in entries:
+        names = tuple(filter(None, (entry.version, entry.title, entry.name, *entry.aliases)))
+        url = canonical_url(entry.url or f"{entry.version}/", base)
+        if names and url and url_origin(url) == url_origin(base):
+            yield _Listed(names, scope_from_url(url).url, url)
+
+
+def _find_siblings(links: Iterable[str], base: str, version: str) -> list[_Listed]:
+    """Return the folders in links that are named after a version, directly in `base` or in its usual subfolders."""
+    found: dict[str, _Listed] = {}
+    for link in sorted(links, key=lambda link: (link.count("/"), link)):
+        match = _SIBLING.match(link[len(base) :]) if link.startswith(base) else None
+        if match and (_USUAL_NAME.match(match[1]) or match_version(match[1], version)):
+            found.setdefault(base + match[0], _Listed((match[1],), base + match[0], link))
+    return list(found.values())
+
+
+def _guess(pattern: str, version: str) -> Iterator[_Listed]:
+    """Yield editions at the usual names of a version."""
+    release = _clean(version).partition("+")[0]
+    major, *minor = release.split(".")
+    series = ".".join([major, *minor[:1]])
+    names = [release, f"v{release}", series, f"v{series}", f"{series}.x", f"{major}.x"] if release else [version]
+    for name in dict.fromkeys(names):
+        url = pattern.replace(PLACEHOLDER, name)
+        yield _Listed((name,), url, url)
+
+
+_SAME = 3
+_MAX_HOPS = 3
+_MAX_REQUESTS = 12
+_MAX_HEAD_CHARS = 100_000
+_NO_VERSION = "0.0.0-none"
+_INVENTORY = re.compile(rb"# Sphinx inventory version \d[^\n]*\n# Project:[^\n]*\n# Version:([^\n]{0,100})")
+_SWITCHER = re.compile(r"""theme_switcher_json_url\s*=\s*['"]([^'"\s]{1,500})""")
+_OWN_VERSION = re.compile(
+    r"""<meta\b[^<>]{0,100}\bname="docusaurus_version" content="([^"]{1,40})"""
+    r"""|<title\b[^<>]{0,100}>(?:[^<]{0,300}?\s)?v?(\d[\w.]{0,30})\s+documentation"""
+    r"""|<title\b[^<>]{0,100}>[^<]{0,300}?\bdocumentation\s+\(?v?(\d[\w.]{0,30})""",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+(?:[._][0-9a-z]+)*(?:[-+][0-9a-z.]{1,20})?(?!\w)", re.IGNORECASE)
+_SIBLING = re.compile(r"(?:(?:en|docs?|documentation)/)*([^/]{1,60})/")
+_USUAL_NAME = re.compile(r"v?\d+(\.(\d+|x))*$|(latest|stable)$")
