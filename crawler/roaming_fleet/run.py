@@ -113,6 +113,7 @@ def crawl_many(
     *,
     scratch: Path | None = None,
     older_than: float | None = None,
+    unique_urls: bool = True,
     on_event: EventHandler = lambda name, data: None,
 ) -> RunReport:
     """Crawl the sites that are due into a store.
@@ -124,6 +125,7 @@ def crawl_many(
         engine: Runs the jobs.
         scratch: Folder for crawls before the upload to a bucket (default: a folder for temporary files).
         older_than: Age in seconds after which a site is crawled again.
+        unique_urls: Whether a site must have the name that its URL has in the store.
         on_event: Progress callback.
 
     Returns:
@@ -141,7 +143,7 @@ def crawl_many(
     with hold_lock(bucket, run) as lock:
         update_catalog(bucket, lock.confirm)
         records = {record.key: record for record in read_records(bucket)}
-        check_names(bucket, sites, records)
+        check_names(bucket, sites, records, unique_urls=unique_urls)
         write_missing_reports(bucket, records.values())
         staging = (scratch or default_staging_dir()).absolute()
         plan = RunPlan(bucket.where, config, run, config_digest(config), str(staging))
@@ -275,13 +277,21 @@ def prepare_store(bucket: Bucket) -> None:
     bucket.create(STORE_MARKER, json.dumps({"version": 1}).encode())
 
 
-def check_names(bucket: Bucket, sites: Sequence[SiteSpec], records: Mapping[str, SiteRecord]) -> None:
+def check_names(
+    bucket: Bucket, sites: Sequence[SiteSpec], records: Mapping[str, SiteRecord], *, unique_urls: bool = True
+) -> None:
     """Check that each listed site has the same name in the store.
+
+    Args:
+        bucket: The store.
+        sites: The listed sites.
+        records: Records of the store by name.
+        unique_urls: Whether a URL may have one name only; several are copies of the site at different times.
 
     Raises:
         UsageError: A name belongs to another site in the store, or a site has another name there.
     """
-    names = {record.url: record.key for record in records.values()}
+    names = {record.url: record.key for record in records.values()} if unique_urls else {}
     for site in sites:
         record, name = records.get(site.key), names.get(site.url, site.key)
         if record and record.url != site.url:

@@ -332,3 +332,14 @@ def test_stopped_run_writes_report_and_catalog(sites: Any, tmp_path: Path) -> No
     bucket = FolderBucket(store)
     assert [record.key for record in read_records(bucket)] == ["one"]
     assert len(list(bucket.list(".fleet/runs"))) == 1
+
+
+def test_copies_of_one_url_may_have_several_names(sites: Any, tmp_path: Path) -> None:
+    config = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
+    url, store = sites.url(0), str(tmp_path / "store")
+    for name in ("site-1.0", "site-2.0"):
+        report = crawl_many([SiteSpec(url, name)], store, config, thread_engine(1), unique_urls=False)
+        assert (report.new, report.pages_new) == (1, 3)
+    assert [record.key for record in read_records(FolderBucket(tmp_path / "store"))] == ["site-1.0", "site-2.0"]
+    with pytest.raises(UsageError, match=r"site-1\.0 is http\S+/a/ there, not http\S+/b/"):
+        crawl_many([SiteSpec(sites.url(1), "site-1.0")], store, config, thread_engine(1), unique_urls=False)
