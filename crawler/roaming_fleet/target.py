@@ -7,7 +7,8 @@ from itertools import chain
 from typing import Any
 
 from mkdocs_roaming.errors import LibraryError, UsageError
-from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.grep import GrepResult
+from mkdocs_roaming.library.library import Library, Origin
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import (
     Candidate,
@@ -21,7 +22,7 @@ from mkdocs_roaming.library.targets import (
 from roaming_fleet.buckets import is_bucket_url
 from roaming_fleet.collection import Collection, OpenSite, is_store, open_bucket_site
 from roaming_fleet.records import site_info
-from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator, resolve_site
+from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator, grep_sites, resolve_site
 
 
 def open_store_target(
@@ -73,11 +74,9 @@ class StoreTarget:
 
     def resolve_branch(self, branch: str | None) -> ResolvedAddress:
         """Return the site of a branch of an outline, and the branch's id; a site's key alone is the whole outline."""
-        if not branch:
-            raise self._store_given_error()
-        key, rest = resolve_site(self.collection, branch)
+        key, rest = resolve_site(self.collection, branch or "")
         if key is None:
-            raise self._no_site_error(branch)
+            raise self._no_site_error(branch) if branch else self._store_given_error()
         site = self.collection.open(key)
         return ResolvedAddress(site.library, branch_id(site.library, rest), site_info(site.key, site.entry))
 
@@ -88,6 +87,10 @@ class StoreTarget:
             for found in self.collection.find(query, limit=limit)
             for note in [found.library.elsewhere(query)]
         ]
+
+    def grep(self, pattern: str, limit: int) -> GrepResult:
+        """Return the sections with lines that contain a string, of the site that the pattern names or of all."""
+        return grep_sites(self.collection, pattern, limit=limit)
 
     def candidates(self, question: str, page: str | None, *, warn: Callable[[str], None]) -> Iterator[Candidate]:
         """Yield the best sites for a question; first that of the reader's page unless the question names a site."""
@@ -106,6 +109,11 @@ class StoreTarget:
         for site in chain(first, others):
             own_page = page_in_home if home in (None, site.key) else None
             yield Candidate(collection.open_plain(site.key), bare_question, own_page, site_info(site.key, site.entry))
+
+    def list_sites(self, budget: int) -> tuple[str, Origin, str]:
+        """Return the sites as text within a token budget, the label of that text, and the catalog's generation."""
+        found = StoreNavigator(self.collection, cap=budget * 4).list_sites()
+        return found.text, found.origin, self.collection.generation
 
     def toolset(self) -> StoreNavigator:
         """Return the tools over all sites."""

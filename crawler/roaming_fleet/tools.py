@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from functools import reduce
 from operator import or_
 
-from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.library.grep import GrepResult
+from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
+from mkdocs_roaming.library.grep import MAX_SECTIONS, GrepResult, grep, limit_grep
 from mkdocs_roaming.library.library import OWN, Origin
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import SearchResult, to_search_result
@@ -59,6 +59,47 @@ def resolve_site(collection: Collection, address: str) -> tuple[str | None, str]
     site, _, rest = address.partition(":")
     key = site.strip().lower()
     return (key, rest.strip()) if key in keys else (None, "")
+
+
+def grep_sites(collection: Collection, pattern: str, *, limit: int = MAX_SECTIONS) -> GrepResult:
+    """Return the sections with lines that contain a string: of the site that the pattern names, or of all sites.
+
+    Sections of sites that the words of the pattern fit best come first.
+
+    Raises:
+        UsageError: The pattern is empty or too long, or it names none of many sites.
+        LibraryError: No site can be read.
+    """
+    named, text = collection.named_site(pattern), collection.strip_site(pattern)
+    sizes = {record.key: record.entry.sections for record in collection.records() if record.entry}
+    if named:
+        sizes = {named: sizes.get(named, 0)}
+    if len(sizes) > (1 if collection.is_remote else _MAX_GREP_SITES):
+        raise UsageError(_TOO_MANY_SITES.format(len(sizes)))
+    ranked = [] if named else collection.rank(pattern, len(sizes), min_score=0.0)
+    result, unread, failure = GrepResult(text, (), 0, 0), 0, None
+    for key in dict.fromkeys([*(site.key for site in ranked), *sizes]):
+        try:
+            result = _add_matches(result, collection.open(key), limit)
+        except LibraryError as error:
+            unread, failure = unread + sizes[key], error
+    if failure and not result.found:
+        raise failure
+    return replace(result, unread=result.unread + unread)
+
+
+def _add_matches(result: GrepResult, site: OpenSite, limit: int) -> GrepResult:
+    """Return a result with the matches of another site; its label comes before the breadcrumbs of its sections."""
+    found = grep(site.library, result.pattern, limit=limit - len(result.sections))
+    label = site_label(site)
+    return GrepResult(
+        result.pattern,
+        (*result.sections, *(replace(one, breadcrumb=(label, *one.breadcrumb)) for one in found.sections)),
+        result.found + found.found,
+        result.matches + found.matches,
+        result.unread + found.unread,
+        result.origin | found.origin if found.sections else result.origin,
+    )
 
 
 class StoreNavigator:
@@ -130,7 +171,7 @@ class StoreNavigator:
         address = (id or "").strip()
         bare = address.removesuffix("+").strip()
         if not bare or (address.endswith("+") and re.fullmatch(SITE_KEY, bare.lower())):
-            return self._list_sites(bare.lower())  # the first site may have been removed
+            return self.list_sites(bare.lower())  # the first site may have been removed
         try:
             site, rest = resolve_site(self.collection, address)
             if site is None:
@@ -163,14 +204,11 @@ class StoreNavigator:
         return replace(results, origin=origin)
 
     def grep(self, pattern: str) -> GrepResult | ToolError:
-        """Find lines of one site, which the pattern names: `ruff: F401`."""
+        """Find lines of the site that the pattern names (`ruff: F401`), else of all sites of a small store."""
         try:
-            site = self.collection.named_site(pattern)
-            if site is None:
-                return ToolError(_NO_SITE)
-            return self._navigator(site).grep(self.collection.strip_site(pattern))
+            return limit_grep(grep_sites(self.collection, pattern), self.cap)
         except RoamingError as error:
-            return self._to_tool_error(error)
+            return ToolError(f"{error}.") if type(error) is UsageError else self._to_tool_error(error)
 
     def drop(self, ids: Iterable[str]) -> None:
         """Forget that sections were opened, so that they can be opened again."""
@@ -178,7 +216,7 @@ class StoreNavigator:
         for _, navigator in self._navigators.values():
             navigator.drop(dropped)
 
-    def _list_sites(self, first: str) -> OutlineResult:
+    def list_sites(self, first: str = "") -> OutlineResult:
         """List the sites from a key on, as many as there is room for."""
         records = [record for record in self.collection.records() if record.entry and record.key >= first]
         lines = [_SITES.format(len(records))] if not first else []
@@ -295,10 +333,9 @@ _SITES = (
     "shows what is in one. Ids name their site: NAME:07f3277d.\n"
 )
 _LISTED = Origin(("the listed sites",))
-_NO_SITE = (
-    "grep searches one site: put its name before the pattern, as in “NAME: pattern”; read_outline lists the sites."
-)
+_TOO_MANY_SITES = "these are {} sites: put the name of one before the pattern, as in “NAME: pattern”"
 _NO_WORDS = "{0}: no words to search for; read_outline({0}) shows what is in it, “{0}: words” searches it."
+_MAX_GREP_SITES = 30  # grep reads every page of them
 _MAX_NESTED = 3
 _MAX_COMPARED = 5_000  # keys on either side: comparing all would take seconds
 _CONTINUATION_CHARS = 160

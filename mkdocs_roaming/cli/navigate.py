@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -26,7 +26,6 @@ from mkdocs_roaming.cli.common import (
     sanitize,
 )
 from mkdocs_roaming.cli.sites import find_section, scope_options, search_factory, site_as_json
-from mkdocs_roaming.library.grep import grep as find_lines
 from mkdocs_roaming.library.grep import render_grep
 from mkdocs_roaming.library.library import Origin
 from mkdocs_roaming.library.targets import SiteInfo, TargetHit, open_target
@@ -48,17 +47,21 @@ def outline(lib: str, branch: str | None, budget: int, scope: Scope, as_json: bo
     """Print the collapsed outline, or one branch of it.
 
     BRANCH is the id of a nav group, page or section, `<id>+` as shown in the outline, or the path or URL of a page or
-    section. For a store it is a site, `<site>:<id>`, or a URL; `roaming sites` lists the sites.
+    section. For a store it is a site, `<site>:<id>`, or a URL; without it the sites are listed.
     """
-    resolved = open_target(lib, scope=scope).resolve_branch(branch)
-    library = resolved.library
-    text = render_outline(library.sections, budget=budget, branch=resolved.address or None)
-    origin = library.origin()
-    if as_json:
-        data = {"digest": library.manifest.digest, "tokens": estimate_tokens(text), "outline": text}
-        print_json({**data, **site_as_json(resolved.site), **_origin_as_json(origin)})
+    target = open_target(lib, scope=scope)
+    if target.store and not branch:
+        site, (text, origin, digest) = None, target.store.list_sites(budget)
     else:
-        click.echo(sanitize(_freshness_line(resolved.site) + origin.render() + text), nl=False)
+        resolved = target.resolve_branch(branch)
+        library, site = resolved.library, resolved.site
+        text = render_outline(library.sections, budget=budget, branch=resolved.address or None)
+        origin, digest = library.origin(), library.manifest.digest
+    if as_json:
+        data = {"digest": digest, "tokens": estimate_tokens(text), "outline": text}
+        print_json({**data, **site_as_json(site), **_origin_as_json(origin)})
+    else:
+        click.echo(sanitize(_freshness_line(site) + origin.render() + text), nl=False)
 
 
 @click.command()
@@ -140,17 +143,18 @@ def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, 
 def grep(lib: str, pattern: str, limit: int, scope: Scope, as_json: bool) -> None:
     """Print the lines of a site that contain an exact string.
 
-    Case counts if PATTERN has a capital letter.
+    Case counts if PATTERN has a capital letter. In a store, `SITE: PATTERN` searches one site.
     """
     check_order(lib, pattern)
-    library = open_target(lib, scope=scope).open_site()
-    result = find_lines(library, pattern, limit=limit)
-    origin = library.origin(section.id for section in result.sections)
+    target = open_target(lib, scope=scope)
+    result = target.grep(pattern, limit)
     if as_json:
         data = {name: value for name, value in asdict(result).items() if name != "origin"}
-        print_json({**data, **_origin_as_json(origin)})
+        for section, one in zip(data["sections"], target.resolve(one["id"] for one in data["sections"]), strict=True):
+            section |= site_as_json(one.site)
+        print_json({**data, **_origin_as_json(result.origin)})
     else:
-        click.echo(sanitize(render_grep(replace(result, origin=origin))), nl=False, err=not result.found)
+        click.echo(sanitize(render_grep(result)), nl=False, err=not result.found)
     if not result.found:
         sys.exit(NOTHING_FOUND)
 

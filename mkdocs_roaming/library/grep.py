@@ -103,9 +103,9 @@ def grep(library: Library, pattern: str, *, limit: int = MAX_SECTIONS) -> GrepRe
             found.append(match)
     if error and unread == len(library.sections):
         raise error
-    found.sort(key=lambda match: find(match.title) < 0)
-    matches = sum(match.matches for match in found)
-    return GrepResult(pattern, tuple(found[:limit]), len(found), matches, unread)
+    shown = sorted(found, key=lambda match: find(match.title) < 0)[:limit]
+    origin = library.origin(match.id for match in shown)
+    return GrepResult(pattern, tuple(shown), len(found), sum(match.matches for match in found), unread, origin)
 
 
 def limit_grep(result: GrepResult, cap: int) -> GrepResult:

@@ -262,8 +262,7 @@ class Navigator:
     def grep(self, pattern: str) -> GrepResult | ToolError:
         """Find lines that contain a string; see `library.grep`."""
         try:
-            found = grep(self.library, pattern)
-            return limit_grep(replace(found, origin=self.library.origin(one.id for one in found.sections)), self.cap)
+            return limit_grep(grep(self.library, pattern), self.cap)
         except UsageError as error:
             return ToolError(f"{error}.")
         except LibraryError as error:

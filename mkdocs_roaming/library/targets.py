@@ -17,7 +17,8 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from msgspec import Struct
 
 from mkdocs_roaming.errors import LibraryError, ManifestNotFoundError, UsageError
-from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.grep import GrepResult, grep
+from mkdocs_roaming.library.library import Library, Origin
 from mkdocs_roaming.library.readers import (
     INSTALLED_SCHEME,
     MAX_MANIFEST_BYTES,
@@ -135,6 +136,9 @@ class Store(Protocol):
     def instructions(self) -> str:
         """The instructions of an MCP server for the tools over all sites."""
 
+    def list_sites(self, budget: int) -> tuple[str, Origin, str]:
+        """Return the sites as text within a token budget, the label of that text, and the digest of the store."""
+
     def toolset(self) -> Toolset:
         """Return the three tools over all sites, with nothing opened yet."""
 
@@ -184,6 +188,13 @@ class LibraryTarget(Protocol):
 
     def search(self, query: str, limit: int) -> Sequence[TargetHit]:
         """Return the best sections for a query, best first."""
+
+    def grep(self, pattern: str, limit: int) -> GrepResult:
+        """Return the sections with lines that contain a string; of a store those of several sites.
+
+        Raises:
+            UsageError: The pattern is empty or too long, or it names no site of a store with many sites.
+        """
 
     def candidates(self, question: str, page: str | None, *, warn: Callable[[str], None]) -> Iterator[Candidate]:
         """Yield the libraries to ask, one after the other until one has an answer.
@@ -442,6 +453,10 @@ class SiteTarget:
         hits = search.find(query, limit=limit)
         note = "\n".join(filter(None, (search.judge(query), library.elsewhere(query)))) if hits else ""
         return [TargetHit(library, hit, hit.score, note=note) for hit in hits]
+
+    def grep(self, pattern: str, limit: int) -> GrepResult:
+        """Return the sections with lines that contain a string."""
+        return grep(self.library, pattern, limit=limit)
 
     def candidates(self, question: str, page: str | None, *, warn: Callable[[str], None]) -> Iterator[Candidate]:
         """Yield this site."""

@@ -111,6 +111,31 @@ def test_results_contain_age_of_site(nested_store: Path) -> None:
         assert "crawled" not in run(*command, "--json").stdout
 
 
+def test_outline_without_branch_lists_sites(nested_store: Path) -> None:
+    listed = run("outline", nested_store)
+    assert listed.exit_code == 0
+    assert re.search(r"^\[boats\] Boats .+\n\[ships\] Ships ", listed.stdout, re.M)
+    result = json.loads(run("outline", nested_store, "--json").stdout)
+    assert result["outline"] in listed.stdout
+    assert result["untrusted"] == "the listed sites"
+
+
+def test_grep_searches_all_sites_or_the_named_one(nested_store: Path) -> None:
+    found = run("grep", nested_store, "the", "--json")
+    assert found.exit_code == 0
+    sections = json.loads(found.stdout)["sections"]
+    assert {section["site"] for section in sections} == {"boats", "ships"}
+    assert all(section["id"].startswith(f"{section['site']}:") and section["crawled"] for section in sections)
+    assert len(json.loads(run("grep", nested_store, "the", "--limit", "1", "--json").stdout)["sections"]) == 1
+    named = run("grep", nested_store, "ships: the")
+    assert re.fullmatch(
+        r"untrusted content from a\.example\n\[ships:\w{8}\] ships \(crawled [\d-]+\) › .+Lines: 1, sections: 1\.\n",
+        named.stdout,
+        re.S,
+    )
+    assert run("grep", nested_store, "xylophone").exit_code == 3
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -261,7 +286,6 @@ def test_sites_share_one_budget(store: Path, cost: float, expected: list[float])
         ["lint"],
         ["validate"],
         ["eval", __file__],
-        ["outline"],
         ["expand", "nothing"],
     ],
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from fleet_servers.stores import LONG_NAME, SITES, TODAY, crawl_sites, make_store, write_site
+from fleet_servers.stores import LONG_NAME, SITES, TODAY, add_site, crawl_sites, make_store, write_site
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
@@ -91,9 +91,44 @@ def test_grep_finds_lines_of_the_named_site(navigator: StoreNavigator) -> None:
     found = navigator.grep("boats: hull")
     assert not isinstance(found, ToolError)
     assert {section.id.partition(":")[0] for section in found.sections} == {"boats"}
-    unnamed = navigator.grep("hull")
-    assert isinstance(unnamed, ToolError)
-    assert "put its name before the pattern" in unnamed.message
+    assert {section.breadcrumb[0] for section in found.sections} == {f"boats (crawled {TODAY})"}
+
+
+def test_grep_without_name_finds_lines_of_all_sites_best_first(navigator: StoreNavigator) -> None:
+    found = navigator.grep("mount")
+    assert not isinstance(found, ToolError)
+    assert [section.id.partition(":")[0] for section in found.sections] == ["screens", "screens", "apps"]
+    assert (found.found, found.matches) == (3, 5)
+    assert "Lines: 5, sections: 3." in _text(found)
+    for pattern in ("", "trains: "):
+        empty = navigator.grep(pattern)
+        assert isinstance(empty, ToolError)
+        assert "the pattern is empty" in empty.message
+
+
+def test_grep_counts_sections_of_damaged_site_as_unread(tmp_path: Path) -> None:
+    for key in ("ships", "boats"):
+        add_site(tmp_path, key, f"# {key}\n\n## Hull\n\nThe hull of {key} floats.\n", key, f"https://{key}.example/")
+    (tmp_path / "boats/roaming/manifest.json").unlink()
+    found = StoreNavigator(Collection(tmp_path)).grep("hull")
+    assert not isinstance(found, ToolError)
+    assert (found.matches, found.unread) == (2, 2)
+    (tmp_path / "ships/roaming/manifest.json").unlink()
+    assert isinstance(StoreNavigator(Collection(tmp_path)).grep("hull"), ToolError)
+
+
+def test_grep_over_many_sites_needs_name(tmp_path: Path) -> None:
+    bucket = FolderBucket(tmp_path)
+    add_site(tmp_path, "ships", "# Ships\n\nA hull.\n", "Ships", "https://a.example/")
+    record = read_record(bucket, "ships")
+    assert record is not None
+    for at in range(30):
+        write_record(bucket, replace(record, key=f"copy-{at}"))
+    update_catalog(bucket)
+    found = StoreNavigator(Collection(tmp_path)).grep("hull")
+    assert isinstance(found, ToolError)
+    assert "these are 31 sites: put the name of one before the pattern" in found.message
+    assert not isinstance(StoreNavigator(Collection(tmp_path)).grep("ships: hull"), ToolError)
 
 
 @pytest.mark.parametrize("query", ["boats:", " Boats : "])
