@@ -112,5 +112,6 @@ def main() -> None:
     """Publish a documentation site for language models, navigate it, and ask it questions.
 
     LIB is a published site: its folder, its URL, or the URL of its manifest. A single Markdown file or its URL, such
-    as an llms-full.txt, works as well; so does `installed:`, the documentation in installed packages.
+    as an llms-full.txt, works as well; so do `installed:`, the documentation in installed packages, and `deps://`, that
+    of the dependencies of a project.
     """

@@ -21,10 +21,10 @@ from mkdocs_roaming.cli.common import (
     AS_JSON,
     FILE,
     FREE_TEXT,
-    INSTALLED_DOCS,
     LIBRARY,
     NOTHING_FOUND,
     TRUST_RULES,
+    LibraryCommand,
     check_order,
     format_age,
     one_line,
@@ -35,17 +35,15 @@ from mkdocs_roaming.cli.common import (
 from mkdocs_roaming.cli.output import print_answer, run_answer
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
 from mkdocs_roaming.cli.sites import scope_options, site_as_json
-from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.files import check_writable, write_text_file
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import Candidate, SiteInfo, open_target
 from mkdocs_roaming.manifest.lookup import Scope
 
 
-@click.command(context_settings=FREE_TEXT)
+@click.command(cls=LibraryCommand, context_settings=FREE_TEXT)
 @LIBRARY
-@click.argument("question", required=False, metavar="QUESTION")
-@click.option("--installed", is_flag=True, help="Use the documentation in installed packages as LIB.")
+@click.argument("question")
 @model_options
 @click.option("--page", help="Path or URL of the page that the reader is on.")
 @click.option("--trace", type=FILE, help="Write the events of the answer to this file, as JSON.")
@@ -54,8 +52,7 @@ from mkdocs_roaming.manifest.lookup import Scope
 @AS_JSON
 def ask(
     lib: str,
-    question: str | None,
-    installed: bool,
+    question: str,
     page: str | None,
     trace: Path | None,
     scope: Scope,
@@ -67,12 +64,6 @@ def ask(
 
     Without an API key and a model it shows search results: up to three sections, each with the passage that matches.
     """
-    if installed:
-        if question is not None:
-            raise UsageError(f"--installed: takes the place of LIB; leave out {lib}, or name installed:PACKAGE")
-        lib, question = INSTALLED_DOCS, lib
-    if question is None:
-        raise click.MissingParameter(param_type="argument", param_hint="'QUESTION'")
     options = ResolvedOptions.from_options(given)
     model, budget = options.create_model()
     search = options.search_factory()
@@ -90,7 +81,7 @@ def ask(
             _write_trace(trace, candidate, events)
         return summarize(events)
 
-    check_order(lib, question or "")
+    check_order(lib, question)
     candidates = open_target(lib, trust_rules=trust_rules, scope=scope).candidates(question, page, warn=warn)
     site, answer = _ask_until_answered(candidates, ask_site, budget)
     result = answer or Answer("not_found", model.name)

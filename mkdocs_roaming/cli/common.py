@@ -39,6 +39,10 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 LIBRARY = click.argument("lib", metavar="LIB")
 INSTALLED_DOCS = "installed:"  # library.readers.INSTALLED_SCHEME, whose import takes a while
+_LIBRARIES = {
+    "deps": ("deps://", "of the project's dependencies"),
+    "installed": (INSTALLED_DOCS, "in installed packages"),
+}
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 TRUST_RULES = click.option("--trust-rules", is_flag=True, help="Apply the rules of a site that is not yours.")
 CONFIG = click.option(
@@ -59,6 +63,24 @@ SITE_URL = click.option("--url", help="URL of the site (default: the home page's
 # Text of a page could move the terminal's cursor, change its title, or hide what follows.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+class LibraryCommand(click.Command):
+    """A command whose first argument is LIB, which an option can set instead."""
+
+    def __init__(self, *arguments: Any, **attributes: Any) -> None:
+        """Create the command and its options."""
+        super().__init__(*arguments, **attributes)
+        options = [
+            click.Option([f"--{name}"], is_flag=True, expose_value=False, help=f"Use the documentation {text} as LIB.")
+            for name, (_, text) in _LIBRARIES.items()
+        ]
+        self.params[1:1] = options
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments with the library of an option before the others."""
+        given = self.make_parser(ctx).parse_args(list(args))[0]
+        return super().parse_args(ctx, [*(lib for name, (lib, _) in _LIBRARIES.items() if given.get(name)), *args])
 
 
 class ErrorReportingGroup(click.Group):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mkdocs_roaming.cli.common import FILE, FOLDER, LIBRARY, warn
+from mkdocs_roaming.cli.common import FILE, FOLDER, LIBRARY, LibraryCommand, warn
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.library.library import Library
@@ -24,7 +24,7 @@ def export() -> None:
     """Export a site for other tools, such as an index for AGENTS.md."""
 
 
-@export.command("agents-md")
+@export.command("agents-md", cls=LibraryCommand)
 @LIBRARY
 @click.option(
     "--into",

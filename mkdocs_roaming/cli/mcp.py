@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import click
 
-from mkdocs_roaming.cli.common import CONFIG, INSTALLED_DOCS, LIBRARY
+from mkdocs_roaming.cli.common import CONFIG, INSTALLED_DOCS, LIBRARY, LibraryCommand
 from mkdocs_roaming.cli.sites import scope_options, search_factory
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
@@ -32,7 +32,7 @@ _OPEN_SITES = 8
 """Number of sites of a store whose search index stays in memory: an agent alternates between a few."""
 
 
-@click.command()
+@click.command(cls=LibraryCommand)
 @LIBRARY
 @scope_options
 @CONFIG

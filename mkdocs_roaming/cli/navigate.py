@@ -19,6 +19,7 @@ from mkdocs_roaming.cli.common import (
     FREE_TEXT,
     LIBRARY,
     NOTHING_FOUND,
+    LibraryCommand,
     check_order,
     format_age,
     one_line,
@@ -35,7 +36,7 @@ from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 
-@click.command()
+@click.command(cls=LibraryCommand)
 @LIBRARY
 @click.argument("branch", required=False)
 @click.option(
@@ -64,7 +65,7 @@ def outline(lib: str, branch: str | None, budget: int, scope: Scope, as_json: bo
         click.echo(sanitize(_freshness_line(site) + origin.render() + text), nl=False)
 
 
-@click.command()
+@click.command(cls=LibraryCommand)
 @LIBRARY
 @click.argument("addresses", nargs=-1, required=True, metavar="SECTION...")
 @click.option("--part", type=click.IntRange(min=1), default=1, help="Number of the part of a long section.")
@@ -102,7 +103,7 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, scope: Scope, as_jso
     click.echo(sanitize("\n---\n\n".join(texts)), nl=False)
 
 
-@click.command(context_settings=FREE_TEXT)
+@click.command(cls=LibraryCommand, context_settings=FREE_TEXT)
 @LIBRARY
 @click.argument("query")
 @click.option(
@@ -134,7 +135,7 @@ def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, 
         sys.exit(NOTHING_FOUND)
 
 
-@click.command(context_settings=FREE_TEXT)
+@click.command(cls=LibraryCommand, context_settings=FREE_TEXT)
 @LIBRARY
 @click.argument("pattern")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number of sections.")

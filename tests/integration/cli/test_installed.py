@@ -92,7 +92,8 @@ def test_unknown_package_is_named_with_those_that_there_are(environment: Path, t
 
 
 def test_option_and_library_exclude_each_other(tmp_path: Path) -> None:
-    assert "leave out lib" in run("ask", "--installed", "lib", "question", cwd=tmp_path, code=1)
+    for options in (["--installed", "lib"], ["lib", "--installed"], ["--deps", "--installed"]):
+        assert "unexpected extra argument" in run("ask", *options, "question", cwd=tmp_path, code=2)
     assert "Missing argument 'QUESTION'" in run("ask", "question", cwd=tmp_path, code=2)
 
 
@@ -116,6 +117,17 @@ def test_bundles_of_another_environment_are_found_in_it_alone(environment: Path)
         ("kite", "0.9", ("kite", "_docs")),
     ]
     assert find_bundles([]) == []
+
+
+def test_commands_take_option_as_library(environment: Path, tmp_path: Path) -> None:
+    (hit,) = json.loads(
+        run("search", "50 m", "--installed", "--limit", "1", "--json", cwd=tmp_path, installed=environment)
+    )
+    for command in (["outline"], ["expand", hit["id"]], ["grep", "50 m"], ["mcp", "--print-config", "zed"]):
+        shown = run(*command, "--installed", cwd=tmp_path, installed=environment)
+        assert shown == run(command[0], "installed:", *command[1:], cwd=tmp_path, installed=environment)
+    words = run("search", "--installed", "--", "--deps", cwd=tmp_path, installed=environment, code=3)
+    assert "Nothing found" in words
 
 
 def test_mcp_server_of_installed_packages_runs_in_their_environment(environment: Path, tmp_path: Path) -> None:
