@@ -30,13 +30,13 @@ from mkdocs_roaming.library.readers import (
 from mkdocs_roaming.library.search import Hit, Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.text.markdown import pluralize
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, is_bucket_url
 from roaming_fleet.catalog import read_records
 from roaming_fleet.objects import open_bucket
 from roaming_fleet.ranking import Ranking, coverage_factor
 from roaming_fleet.records import (
     HEAD_PATH,
-    SITE_KEY,
     CatalogEntry,
     SiteNotCrawledError,
     SiteNotFoundError,
@@ -328,6 +328,11 @@ class Collection(SiteRegistry):
         self._open: OrderedDict[str, OpenSite] = OrderedDict()
         self._opening: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 
+    @property
+    def name(self) -> str:
+        """The number of sites, in words."""
+        return pluralize(self.crawled, "site")
+
     def rank(self, question: str, limit: int = MAX_ANSWER_SITES, *, min_score: float = 0.5) -> list[RankedSite]:
         """Return the best sites for a question by the catalog; a question `key: …` selects one site.
 
@@ -340,8 +345,8 @@ class Collection(SiteRegistry):
             SiteNotFoundError: The named site was removed.
             SiteNotCrawledError: The named site has not been crawled.
         """
-        if key := self.named_site(question):
-            return [self._get_site(key)]
+        if keys := self.find_mentioned(question):
+            return [self._get_site(key) for key in keys[:limit]]
         found = self._ranking.best(question, limit)
 
         def read(pair: tuple[str, float]) -> RankedSite | None:
@@ -353,9 +358,18 @@ class Collection(SiteRegistry):
 
     def named_site(self, question: str) -> str | None:
         """Return the site that a question names: `ruff: how are rules chosen?`."""
-        match = re.match(rf"\s*({SITE_KEY})\s*:(?!//)", question, re.IGNORECASE)
-        key = match[1].lower() if match else ""
+        match = re.match(r"\s*([^\s:]{1,214})\s*:(?!//)", question)
+        return self.find_key(match[1]) if match else None
+
+    def find_key(self, name: str) -> str | None:
+        """Return the key of the site with a name, in any case."""
+        key = name.strip().lower()
         return key if key in self.keys else None
+
+    def find_mentioned(self, question: str) -> list[str]:
+        """Return the sites that a question is certainly about, so that no others are searched; else none."""
+        named = self.named_site(question)
+        return [named] if named else []
 
     def strip_site(self, question: str) -> str:
         """Return a question without the name of a site."""

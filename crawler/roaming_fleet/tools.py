@@ -32,7 +32,7 @@ from mkdocs_roaming.library.tools import (
 )
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.models import OUTLINE_BUDGET
-from mkdocs_roaming.text.markdown import pluralize, truncate_at_word
+from mkdocs_roaming.text.markdown import pluralize, to_single_line, truncate_at_word
 from roaming_fleet.collection import Collection, OpenSite, RankedSite, SiteHit
 from roaming_fleet.records import SITE_KEY, SiteNotFoundError, SiteRecord, site_info
 
@@ -57,8 +57,8 @@ def resolve_site(collection: Collection, address: str) -> tuple[str | None, str]
     if match and match[1] in keys:
         return match[1], f"{match[1]}:{match[2]}"
     site, _, rest = address.partition(":")
-    key = site.strip().lower()
-    return (key, rest.strip()) if key in keys else (None, "")
+    key = collection.find_key(site)
+    return key, rest.strip() if key else ""
 
 
 def grep_sites(collection: Collection, pattern: str, *, limit: int = MAX_SECTIONS) -> GrepResult:
@@ -70,13 +70,13 @@ def grep_sites(collection: Collection, pattern: str, *, limit: int = MAX_SECTION
         UsageError: The pattern is empty or too long, or it names none of many sites.
         LibraryError: No site can be read.
     """
-    named, text = collection.named_site(pattern), collection.strip_site(pattern)
+    mentioned, text = collection.find_mentioned(pattern), collection.strip_site(pattern)
     sizes = {record.key: record.entry.sections for record in collection.records() if record.entry}
-    if named:
-        sizes = {named: sizes.get(named, 0)}
+    if mentioned:
+        sizes = {key: sizes.get(key, 0) for key in mentioned}
     if len(sizes) > (1 if collection.is_remote else _MAX_GREP_SITES):
         raise UsageError(_TOO_MANY_SITES.format(len(sizes)))
-    ranked = [] if named else collection.rank(pattern, len(sizes), min_score=0.0)
+    ranked = [] if mentioned else collection.rank(pattern, len(sizes), min_score=0.0)
     result, unread, failure = GrepResult(text, (), 0, 0), 0, None
     for key in dict.fromkeys([*(site.key for site in ranked), *sizes]):
         try:
@@ -130,9 +130,8 @@ class StoreNavigator:
 
     @property
     def name(self) -> str:
-        """The number of sites, in words."""
-        count = self.collection.crawled
-        return pluralize(count, "site")
+        """The name of the collection."""
+        return self.collection.name
 
     @property
     def about(self) -> str:
@@ -318,12 +317,13 @@ def _unknown(id_: str, why: str) -> ExpandResult:
 def _site_line(record: SiteRecord) -> str:
     entry = record.entry
     assert entry is not None
-    title = truncate_at_word(" ".join(entry.title.split()), 80)
+    title = truncate_at_word(to_single_line(site_info(record.key, entry).label if entry.package else entry.title), 120)
     summary = truncate_at_word(" ".join(entry.summary.split()), 160)
     about = f" — {summary}" if summary else ""
     count = pluralize(entry.sections, "section")
     failed = "; could not be crawled since" if record.state == "failed" else ""
-    return f"[{record.key}] {title}{about} · {count}, crawled {format_day(entry.crawled)}{failed}\n"
+    crawled = "" if entry.package else f", crawled {format_day(entry.crawled)}"
+    return f"[{record.key}] {title}{about} · {count}{crawled}{failed}\n"
 
 
 _SECTION = re.compile(rf"({SITE_KEY})(?:\s*[:/#]\s*|\s+)([0-9a-f]{{4,12}}\+?)(?![0-9a-z]|/|[._-]\w)")

@@ -26,7 +26,6 @@ from mkdocs_roaming.cli.common import (
     TRUST_RULES,
     LibraryCommand,
     check_order,
-    format_age,
     one_line,
     print_error,
     print_json,
@@ -73,7 +72,7 @@ def ask(
     def ask_site(candidate: Candidate, budget: AnswerLimits) -> Answer:
         site = candidate.site
         if site and not as_json:
-            click.echo(f"Asking {site.key} ({one_line(site.title)}), crawled {format_age(site.crawled)}", err=True)
+            click.echo(f"Asking {one_line(site.label)}: {one_line(site.title)}", err=True)
         navigator = Navigator(candidate.library, search=search(candidate.library))
         key = site.key if site else ""
         events = run_answer(candidate.question, navigator, model, budget, page=candidate.page, quiet=as_json, site=key)
@@ -88,6 +87,8 @@ def ask(
     if as_json:
         print_json(_answer_as_json(result.to_dict(), site))
     elif answer:
+        if site:
+            click.echo(one_line(site.label))
         print_answer(result)
     else:
         print_error(f"{lib}: no site matches the question; name one: `roaming ask {lib} 'SITE: …'`")

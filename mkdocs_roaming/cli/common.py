@@ -43,6 +43,12 @@ _LIBRARIES = {
     "deps": ("deps://", "of the project's dependencies"),
     "installed": (INSTALLED_DOCS, "in installed packages"),
 }
+_SKIP_FLAGGED = click.Option(
+    ["--skip-flagged"],
+    is_flag=True,
+    expose_value=False,
+    help="With --deps: leave out sections that the crawl flagged as suspicious.",
+)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 TRUST_RULES = click.option("--trust-rules", is_flag=True, help="Apply the rules of a site that is not yours.")
 CONFIG = click.option(
@@ -75,12 +81,17 @@ class LibraryCommand(click.Command):
             click.Option([f"--{name}"], is_flag=True, expose_value=False, help=f"Use the documentation {text} as LIB.")
             for name, (_, text) in _LIBRARIES.items()
         ]
-        self.params[1:1] = options
+        self.params[1:1] = [*options, _SKIP_FLAGGED]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments with the library of an option before the others."""
         given = self.make_parser(ctx).parse_args(list(args))[0]
-        return super().parse_args(ctx, [*(lib for name, (lib, _) in _LIBRARIES.items() if given.get(name)), *args])
+        libs = [lib for name, (lib, _) in _LIBRARIES.items() if given.get(name)]
+        if given.get("skip_flagged"):
+            if libs != ["deps://"]:
+                raise click.UsageError("--skip-flagged needs --deps")
+            libs = ["deps://?skip-flagged"]
+        return super().parse_args(ctx, [*libs, *args])
 
 
 class ErrorReportingGroup(click.Group):

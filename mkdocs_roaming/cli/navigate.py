@@ -21,7 +21,6 @@ from mkdocs_roaming.cli.common import (
     NOTHING_FOUND,
     LibraryCommand,
     check_order,
-    format_age,
     one_line,
     print_json,
     sanitize,
@@ -62,7 +61,7 @@ def outline(lib: str, branch: str | None, budget: int, scope: Scope, as_json: bo
         data = {"digest": digest, "tokens": estimate_tokens(text), "outline": text}
         print_json({**data, **site_as_json(site), **_origin_as_json(origin)})
     else:
-        click.echo(sanitize(_freshness_line(site) + origin.render() + text), nl=False)
+        click.echo(sanitize(_site_line(site) + origin.render() + text), nl=False)
 
 
 @click.command(cls=LibraryCommand)
@@ -97,7 +96,7 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, scope: Scope, as_jso
         print_json(entries)
         return
     texts = [
-        _freshness_line(one.site) + origin.render() + render_expansion(expansion)
+        _site_line(one.site) + origin.render() + render_expansion(expansion)
         for (one, expansion), origin in zip(opened, origins, strict=True)
     ]
     click.echo(sanitize("\n---\n\n".join(texts)), nl=False)
@@ -175,16 +174,16 @@ def _hit_as_json(found: TargetHit) -> dict[str, Any]:
 
 
 def _print_hits(hits: Sequence[TargetHit]) -> None:
-    """Print search results: id and breadcrumb, URL, snippet; for a store also the age of the crawl."""
+    """Print search results: id and breadcrumb, URL, snippet; for a store also the site."""
     click.echo(reduce(or_, map(_hit_origin, hits)).render(), nl=False)
     for note in dict.fromkeys(found.note for found in hits if found.note):
         click.echo(note)
     for found in hits:
         sections, section = found.library.sections, found.hit.section
         title = one_line(" › ".join(sections.breadcrumb(section)))
-        age = f", crawled {format_age(found.site.crawled)}" if found.site else ""
+        site = f", {one_line(found.site.label)}" if found.site else ""
         click.echo(f"[{section.id}] {click.style(title, bold=True)}")
-        click.echo(f"  {one_line(sections.url(section))}{age}")
+        click.echo(f"  {one_line(sections.url(section))}{site}")
         if found.hit.snippet:
             click.echo(f"  {one_line(found.hit.snippet)}")
 
@@ -200,6 +199,6 @@ def _origin_as_json(origin: Origin) -> dict[str, Any]:
     return {"untrusted": ", ".join(origin.hosts), **({"flags": origin.flags} if origin.flags else {})}
 
 
-def _freshness_line(site: SiteInfo | None) -> str:
-    """Return the line with the age of a store's site; empty for a single site."""
-    return f"{site.key}, crawled {format_age(site.crawled)}\n" if site else ""
+def _site_line(site: SiteInfo | None) -> str:
+    """Return the line that names a store's site; empty for a single site."""
+    return f"{one_line(site.label)}\n" if site else ""

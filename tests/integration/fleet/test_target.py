@@ -94,9 +94,9 @@ def test_results_contain_age_of_site(nested_store: Path) -> None:
     opened = run("expand", nested_store, "ships:#pumps", "boats:#oars").stdout.split("\n---\n\n")
     assert len(opened) == 2
     for site, section in zip(("ships", "boats"), opened, strict=True):
-        assert re.match(rf"{site}, crawled (just now|\d+ minutes? ago)\n\S", section)
+        assert re.match(rf"{site} \(crawled [\d-]+\)\n\S", section)
     assert re.match(
-        r"ships, crawled (just now|\d+ minutes? ago)\nuntrusted content from a\.example\n\[id\] Title",
+        r"ships \(crawled [\d-]+\)\nuntrusted content from a\.example\n\[id\] Title",
         run("outline", nested_store, "ships").stdout,
     )
     (record,) = json.loads(run("sites", nested_store, "ships", "--json").stdout)

@@ -9,7 +9,7 @@ import pytest
 
 from roaming_fleet.tools import resolve_site
 
-KNOWN: Any = SimpleNamespace(keys=("boats", "ships"))
+KNOWN: Any = SimpleNamespace(keys=("boats", "ships"), find_key=str.lower)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,58 @@
+"""The documentation of a project's packages as the LIB argument of the commands: `deps://`, or `deps://FOLDER`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.targets import LibraryTarget
+from roaming_fleet.deps.project import data_folder, find_root
+from roaming_fleet.deps.view import DepsCollection
+from roaming_fleet.target import StoreTarget
+from roaming_fleet.tools import INSTRUCTIONS
+
+SCHEME = "deps://"
+SKIP_FLAGGED = "?skip-flagged"
+
+
+def open_deps_target(
+    where: str,
+    *,
+    search: Callable[[Library], Search] = Search,
+    trust_rules: bool = False,
+    open_sites: int = 5,
+    refresh_seconds: float = 60.0,
+) -> LibraryTarget | None:
+    """Return the packages of a project; None for other addresses (entry point `roaming.libraries`).
+
+    `deps://` is the project of the current folder. Behind `?skip-flagged` no section is read that a crawl has flagged.
+    """
+    if not where.startswith(SCHEME):
+        return None
+    root = find_root(Path(where.removeprefix(SCHEME).removesuffix(SKIP_FLAGGED)))
+    skip_flagged = where.endswith(SKIP_FLAGGED)
+    options = {"search": search, "open_sites": open_sites, "refresh_seconds": refresh_seconds}
+    collection = DepsCollection(root, data_folder(os.environ), skip_flagged=skip_flagged, **options)
+    return DepsTarget(collection, f"{SCHEME}{root}{SKIP_FLAGGED if skip_flagged else ''}")
+
+
+class DepsTarget(StoreTarget):
+    """The packages of a project."""
+
+    collection: DepsCollection
+
+    def __init__(self, collection: DepsCollection, where: str) -> None:
+        """Use the packages of a project."""
+        super().__init__(collection)
+        self.where = where
+        self.instructions = f"The documentation of what a project uses: {collection.name}.\n{INSTRUCTIONS}"
+
+    def _store_given_error(self) -> UsageError:
+        return UsageError(f"{self.where}: many packages; name one, as in PACKAGE:ID (`roaming outline {self.where}`)")
+
+    def _no_site_error(self, address: str) -> UsageError:
+        return UsageError(f"{self.where}: no documentation of {address}; `roaming outline {self.where}` lists packages")

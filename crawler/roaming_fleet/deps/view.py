@@ -1,0 +1,194 @@
+"""The documentation of a project's packages as a collection of sites, whose keys are the packages."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from mkdocs_roaming.errors import LibraryError
+from mkdocs_roaming.library.library import Library, extract_host
+from mkdocs_roaming.library.targets import PackageInfo, open_library
+from mkdocs_roaming.manifest.lookup import keep_pages
+from mkdocs_roaming.manifest.models import Manifest, SectionEntry
+from roaming_fleet.collection import Collection, RankedSite
+from roaming_fleet.deps.project import PackageDocs, Project, load_project, project_folder
+
+Names = dict[str, dict[str, str]]
+"""Keys of packages, and the ecosystem of each, by a normalized name."""
+
+MAX_NAMED = 12
+"""Maximum number of packages that the tools name in their descriptions."""
+
+
+class DepsCollection(Collection):
+    """The packages of a project.
+
+    Attributes:
+        root: Folder of the project.
+
+    Raises:
+        LibraryError: The project was not synced yet, or no package has documentation.
+    """
+
+    def __init__(self, root: Path, data: Path, *, skip_flagged: bool = False, **options: Any) -> None:
+        """Open what the last sync of a project found.
+
+        Args:
+            root: Folder of the project.
+            data: Folder of the store and of the projects.
+            skip_flagged: Leave out sections that a crawl has flagged.
+            options: Those of `Collection`.
+        """
+        self.root, self._data, self._skip_flagged = root, data, skip_flagged
+        project = load_project(data, root)
+        if project is None:
+            raise LibraryError(f"{root}: not synced yet; run `roaming deps sync`")
+        if not any(docs.place for docs in project.packages):
+            raise LibraryError(f"{root}: no package has documentation; `roaming deps list` says why")
+        super().__init__(project_folder(data, root), **options)
+        self._project, self._read_at = project, self._clock()
+
+    @property
+    def project(self) -> Project:
+        """What the last sync found, read again at intervals."""
+        if self._clock() - self._read_at >= self.refresh_seconds:
+            self._read_at = self._clock()
+            self._project = load_project(self._data, self.root) or self._project
+        return self._project
+
+    @property
+    def name(self) -> str:
+        """The packages with documentation, and the versions that it describes."""
+        names = [_name_version(docs.info) for docs in self.project.packages if docs.place]
+        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+        return ", ".join(names[:MAX_NAMED]) + more
+
+    def find_key(self, name: str) -> str | None:
+        """Return the key of the package with a name in any spelling."""
+        return next(iter(_index_names(self.project.packages).get(_normalize(name), ())), None)
+
+    def find_mentioned(self, question: str) -> list[str]:
+        """Return the packages that a question names or quotes code of, first those with documentation."""
+        if named := self.named_site(question):
+            return [named]
+        found = find_packages(question, self.project.packages)
+        documented = {docs.key for docs in self.project.packages if docs.place}
+        return [key for key in found if key in documented] or found[:1]
+
+    def open_plain(self, key: str) -> Library:
+        """Return the documentation of a package with its own ids.
+
+        Raises:
+            LibraryError: It cannot be read, or is no longer that of the version in the label.
+        """
+        docs = self._find_docs(key)
+        library = open_library(self._data / "store" / docs.place)  # the folder of a bundle is absolute
+        record = self.record(key)
+        digest = record.entry.digest if record and record.entry else ""
+        if docs.info.origin == "bundle" and library.manifest.digest != digest:
+            raise LibraryError(f"{docs.info.name}: the installed package has changed; run `roaming deps sync`")
+        library = library.rename_ids(lambda manifest: _prepare(manifest, docs.info.name, self._skip_flagged))
+        library.trusted = False
+        return library
+
+    def _find_docs(self, key: str) -> PackageDocs:
+        return next(docs for docs in self.project.packages if docs.key == key)
+
+    def _get_site(self, key: str) -> RankedSite:
+        docs = self._find_docs(key)
+        if docs.place:
+            return super()._get_site(key)
+        raise LibraryError(f"{docs.info.name} {docs.info.used}: {docs.why or 'no documentation'}")
+
+
+def find_packages(question: str, packages: Iterable[PackageDocs]) -> list[str]:
+    """Return the keys of up to three packages whose code a question quotes.
+
+    Those in tracebacks come first, the last frame before others; then imports, dotted names and names in backticks, the
+    most frequent first. Other words decide nothing: the names of many packages are words of English.
+    """
+    names = _index_names(packages)
+    frames: list[str] = []
+    others: Counter[str] = Counter()
+    for match in _EVIDENCE.finditer(question[:_MAX_QUESTION_CHARS]):
+        kind = str(match.lastgroup)
+        for text in match[kind].split(","):
+            found = _find_by_prefix(text.split()[0], names, _ECOSYSTEMS.get(kind, "")) if text.strip() else []
+            if kind in ("frame", "module"):
+                frames += found
+            elif kind != "dotted" or not text.endswith(_FILE_SUFFIXES):
+                others.update(found)
+    return list(dict.fromkeys((*reversed(frames), *(key for key, _ in others.most_common()))))[:_MAX_PACKAGES]
+
+
+def _find_by_prefix(path: str, names: Names, ecosystem: str) -> list[str]:
+    """Return the keys of the packages with the longest name that a dotted path begins with."""
+    parts = _normalize(path).split(".")
+    for count in range(min(len(parts), _MAX_NAME_PARTS), 0, -1):
+        if found := names.get(".".join(parts[:count])):
+            return [key for key, of in found.items() if ecosystem in ("", of)]
+    return []
+
+
+def _index_names(packages: Iterable[PackageDocs]) -> Names:
+    """Return keys and ecosystems of packages by all their names."""
+    names: Names = {}
+    for docs in packages:
+        for name in (docs.key, docs.info.name, *docs.aliases, *docs.imports):
+            names.setdefault(_normalize(name), {})[docs.key] = docs.ecosystem
+    return names
+
+
+def _normalize(name: str) -> str:
+    return name.strip().casefold().replace("_", "-").replace("\\", "/")
+
+
+def _name_version(info: PackageInfo) -> str:
+    if info.origin == "latest":
+        return f"{info.name} {info.documented or 'latest'} (in use: {info.used or 'unknown'})"
+    return f"{info.name} {info.used}"
+
+
+def _prepare(manifest: Manifest, name: str, skip_flagged: bool) -> Manifest:
+    """Return a manifest whose text is labelled with a package where it names no host, perhaps without flagged parts."""
+    if not (manifest.crawled_from or extract_host(manifest.site.url)):
+        manifest = replace(manifest, crawled_from=name)
+    if not skip_flagged:
+        return manifest
+    pages = [replace(page, sections=tuple(_skip_flagged(page.sections))) for page in manifest.pages]
+    kept = {page.path for page, old in zip(pages, manifest.pages, strict=True) if page.sections[:1] == old.sections[:1]}
+    return keep_pages(replace(manifest, pages=tuple(pages)), kept)
+
+
+def _skip_flagged(sections: Iterable[SectionEntry]) -> Iterator[SectionEntry]:
+    """Yield the sections that have no flags and are not below one that has."""
+    flagged_level = _MAX_LEVEL
+    for section in sections:
+        if section.level <= flagged_level:
+            flagged_level = section.level if section.flags else _MAX_LEVEL
+            if not section.flags:
+                yield section
+
+
+_EVIDENCE = re.compile(
+    r"(?:site|dist)-packages[\\/](?P<frame>[\w.-]+)"
+    r"|node_modules[\\/](?P<module>(?:@[\w.-]+[\\/])?[\w.-]+)"
+    r"|\bfrom[ \t]+(?P<source>[\w.]+)[ \t]+import\b"
+    r"|(?:^|`|>>>|;)[ \t]*import[ \t]+(?![^\n]{0,200}\bfrom[ \t]*['\"])(?P<imports>\w[^\n;`'\"]{0,200})"
+    r"|\b(?:from|import|require)[ \t]*\(?['\"](?P<specifier>(?:@[\w.-]+/)?\w[\w.-]*)"
+    r"|`(?P<quoted>@?\w[\w./-]*)"
+    r"|(?<![\w./@\\-])(?P<dotted>[^\W\d]\w*(?:\.[^\W\d]\w*)+)",
+    re.MULTILINE,
+)
+"""Quoted code: each group is a kind of evidence."""
+_ECOSYSTEMS = {"frame": "python", "module": "npm", "source": "python", "imports": "python", "specifier": "npm"}
+_FILE_SUFFIXES = (".cfg", ".html", ".js", ".lock", ".md", ".mjs", ".py", ".rst", ".toml", ".ts", ".txt", ".yml")
+_MAX_QUESTION_CHARS = 20_000
+_MAX_PACKAGES = 3
+_MAX_NAME_PARTS = 4
+_MAX_LEVEL = 100

@@ -1,0 +1,244 @@
+"""Reading the documentation of a project's packages: `deps://` and `--deps`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner, Result
+from fleet_servers.projects import write_project
+from fleet_servers.stores import add_site
+
+from mkdocs_roaming.cli import main
+from mkdocs_roaming.library.targets import PackageInfo
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
+from roaming_fleet.deps.project import PackageDocs
+
+CRAWLED = 1_763_640_000.0
+"""Unix time on 2025-11-20."""
+KITE, SWIRL, REQUESTS = (
+    "kite (crawled 3.2 on 2025-11-20; the project uses 3.1.4)",
+    "@tea/swirl 0.9.1 (crawled 0.9 on 2025-11-20)",
+    "requests 2.28.1 (in the package)",
+)
+
+
+class Project(NamedTuple):
+    """A project and the folder of the data of all projects."""
+
+    root: Path
+    data: Path
+    packages: tuple[PackageDocs, ...]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project whose packages have a bundle, the latest edition, that of the version in use, and no documentation."""
+    root, data, bundles = tmp_path / "project", tmp_path / "data" / "deps", tmp_path / "site-packages"
+    root.mkdir()
+    (root / "requirements.txt").write_text("kite==3.1.4\n")
+    line = "# Line\n\nThe line of a kite is 50 m long.\n\n## Knots\n\nTie two knots. kite.tie() ties them.\n\n### Loop\n\nA loop.\n\n## Wind\n\nA steady wind.\n"
+    add_site(data / "store", "kite-3.2", line, "Kite", "https://kite.example/")
+    add_site(
+        data / "store",
+        "swirl-0.9",
+        "# Swirl\n\nStir the tea.\n\n## Session\n\nA session of tea.\n",
+        "Swirl",
+        "https://swirl.example/en/0.9/",
+    )
+    add_site(
+        bundles,
+        "requests",
+        "# Requests\n\nA session keeps cookies.\n\n## Timeouts\n\nrequests.get() waits for ever.\n",
+        "Requests",
+        "",
+    )
+    packages = (
+        PackageDocs(
+            PackageInfo("requests", "2.28.1", "2.28.1", "bundle"),
+            "requests",
+            "python",
+            True,
+            str(bundles / "requests"),
+            imports=("requests",),
+        ),
+        PackageDocs(
+            PackageInfo("kite", "3.1.4", "3.2", "latest"),
+            "kite",
+            "python",
+            True,
+            "kite-3.2",
+            crawled=CRAWLED,
+            imports=("kite",),
+            aliases=("Kite_tail",),
+        ),
+        PackageDocs(
+            PackageInfo("@tea/swirl", "0.9.1", "0.9", "edition"), "tea-swirl", "npm", True, "swirl-0.9", crawled=CRAWLED
+        ),
+        PackageDocs(
+            PackageInfo("gull", "1.0"),
+            "gull",
+            "python",
+            True,
+            why="no documentation: the package names only a repository",
+        ),
+    )
+    write_project(root, data, packages)
+    monkeypatch.setenv("ROAMING_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.chdir(root)
+    return Project(root, data, packages)
+
+
+def run(*command: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in command])
+
+
+def ids(text: str) -> dict[str, str]:
+    """Return the ids in an outline by the titles after them."""
+    return {title: id_ for id_, title in re.findall(r"\[(\S+)\] (\w+)", text)}
+
+
+def test_outline_lists_packages_with_versions(project: Project) -> None:
+    listed = run("outline", "--deps")
+    assert listed.exit_code == 0, listed.output
+    for key, label in (("kite", KITE), ("requests", REQUESTS), ("tea-swirl", SWIRL)):
+        assert f"\n[{key}] {label} — " in listed.stdout
+    assert "gull" not in listed.stdout
+    assert run("outline", f"deps://{project.root}").stdout == listed.stdout
+
+
+@pytest.mark.parametrize(("key", "label"), [("kite", KITE), ("requests", REQUESTS), ("tea-swirl", SWIRL)])
+def test_every_result_has_package_version_and_origin(project: Project, key: str, label: str) -> None:
+    outline = run("outline", "--deps", key)
+    assert outline.stdout.startswith(f"{label}\nuntrusted content from ")
+    section = next(id_ for id_ in ids(outline.stdout).values() if id_.startswith(f"{key}:"))
+    opened = run("expand", "--deps", section, section)
+    assert opened.stdout.count(f"{label}\nuntrusted content from ") == 2
+    for query in ("session", "wind", f"{key}: a"):
+        for hit in run("search", "--deps", query).stdout.split("\n[")[1:]:
+            assert any(one in hit for one in (KITE, REQUESTS, SWIRL)), hit
+        answer = run("ask", "--deps", query)
+        assert any(answer.stdout.startswith(f"{one}\n") for one in (KITE, REQUESTS, SWIRL)) or answer.exit_code == 3
+    for line in run("grep", "--deps", "a").stdout.splitlines():
+        assert not line.startswith("[") or any(f"] {one} › " in line for one in (KITE, REQUESTS, SWIRL))
+
+
+def test_json_of_results_names_package(project: Project) -> None:
+    package = {"name": "kite", "used": "3.1.4", "documented": "3.2", "origin": "latest"}
+    opened = run("expand", "--deps", ids(run("outline", "--deps", "kite").stdout)["Knots"], "--json")
+    outline = run("outline", "--deps", "kite", "--json")
+    for found in (
+        json.loads(run("search", "--deps", "kite: knots", "--json").stdout)[0],
+        json.loads(run("grep", "--deps", "two knots", "--json").stdout)["sections"][0],
+        json.loads(run("ask", "--deps", "kite: How many knots?", "--json").stdout),
+        json.loads(opened.stdout)[0],
+        json.loads(outline.stdout),
+    ):
+        assert (found["package"], found["site"], found["crawled"]) == (package, "kite", CRAWLED)
+
+
+@pytest.mark.parametrize("name", ["kite", "Kite", "kite-tail", "KITE_TAIL"])
+def test_package_is_found_by_its_names(project: Project, name: str) -> None:
+    assert run("outline", "--deps", name).stdout.startswith(KITE)
+    assert KITE in run("search", "--deps", f"{name}: wind").stdout
+
+
+def test_npm_package_is_found_by_its_scoped_name(project: Project) -> None:
+    assert run("outline", "--deps", "@tea/swirl").stdout.startswith(SWIRL)
+    assert SWIRL in run("search", "--deps", "@tea/swirl: session").stdout
+
+
+@pytest.mark.parametrize("command", [["search", "gull: how?"], ["ask", "`gull.fly()`"], ["outline", "gull"]])
+def test_package_without_documentation_says_why(project: Project, command: list[str]) -> None:
+    done = run(command[0], "--deps", *command[1:])
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == "roaming: gull 1.0: no documentation: the package names only a repository\n"
+
+
+def test_quoted_code_decides_which_package_is_searched(project: Project) -> None:
+    everywhere = run("search", "--deps", "session")
+    assert REQUESTS in everywhere.stdout
+    assert SWIRL in everywhere.stdout
+    decided = run("search", "--deps", "session with requests.get")
+    assert REQUESTS in decided.stdout
+    assert SWIRL not in decided.stdout
+
+
+def test_bundle_of_another_version_than_synced_is_not_read(project: Project) -> None:
+    add_site(project.root.parent / "site-packages", "requests", "# Requests\n\nNew.\n", "Requests", "")
+    done = run("search", "--deps", "requests: session")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "requests: the installed package has changed; run `roaming deps sync`" in done.stderr
+
+
+def test_bundle_without_address_is_labelled_with_its_package(project: Project) -> None:
+    assert "untrusted content from requests\n" in run("outline", "--deps", "requests").stdout
+
+
+def flag(project: Project, *titles: str) -> None:
+    """Mark sections of kite as a crawl does that finds suspicious text."""
+    file = project.data / "store" / "kite-3.2" / MANIFEST_PATH
+    data = json.loads(file.read_text())
+    for page in data["pages"]:
+        for section in page["sections"]:
+            if section["title"] in titles:
+                section["flags"] = ["instruction"]
+    file.write_text(json.dumps(data))
+
+
+def test_flagged_sections_are_labelled_or_left_out(project: Project) -> None:
+    flag(project, "Knots")
+    shown = run("search", "--deps", "kite: knots")
+    assert "flagged by the crawl: instruction" in shown.stdout
+    outline = run("outline", "--deps", "kite")
+    safe = run("outline", "--deps", "--skip-flagged", "kite")
+    assert ids(safe.stdout) == {
+        title: id_ for title, id_ in ids(outline.stdout).items() if title not in ("Knots", "Loop")
+    }
+    opened = run("expand", "--deps", "--skip-flagged", ids(safe.stdout)["Line"])
+    assert "50 m long" in opened.stdout
+    assert "A steady wind" in opened.stdout
+    assert "two knots" not in opened.stdout
+    for command in (["search", "kite: two knots"], ["grep", "two knots"], ["ask", "kite: two knots?"]):
+        assert "Tie two" not in run(command[0], "--deps", "--skip-flagged", *command[1:]).output
+
+
+def test_page_whose_first_section_is_flagged_is_left_out(project: Project) -> None:
+    flag(project, "Line")
+    assert "50 m" not in run("search", "--deps", "--skip-flagged", "kite: line").stdout
+
+
+def test_option_to_skip_flagged_sections_needs_deps(project: Project) -> None:
+    for options in ([str(project.data)], ["--installed"]):
+        done = run("search", *options, "--skip-flagged", "line")
+        assert (done.exit_code, "--skip-flagged needs --deps" in done.stderr) == (2, True), done.output
+
+
+def test_project_that_was_never_synced_says_so(project: Project, tmp_path: Path) -> None:
+    done = run("outline", f"deps://{tmp_path}")
+    assert (done.exit_code, done.stderr) == (1, f"roaming: {tmp_path}: not synced yet; run `roaming deps sync`\n")
+
+
+def test_project_without_any_documentation_says_so(project: Project) -> None:
+    write_project(project.root, project.data, project.packages[-1:])
+    done = run("search", "--deps", "kite")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == f"roaming: {project.root}: no package has documentation; `roaming deps list` says why\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["expand", "07f3277d"], "many packages; name one, as in PACKAGE:ID"),
+        (["expand", "osprey:07f3277d"], "no documentation of osprey:07f3277d; `roaming outline deps://"),
+        (["outline", "osprey"], "no documentation of osprey; `roaming outline deps://"),
+        (["expand", "kite"], "kite is a site; `roaming outline deps://"),
+    ],
+)
+def test_unknown_package_has_hint(project: Project, command: list[str], message: str) -> None:
+    done = run(command[0], "--deps", *command[1:])
+    assert done.exit_code == 1
+    assert message in done.stderr
