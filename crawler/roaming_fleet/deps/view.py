@@ -182,7 +182,7 @@ _EVIDENCE = re.compile(
     r"|(?:^|`|>>>|;)[ \t]*import[ \t]+(?![^\n]{0,200}\bfrom[ \t]*['\"])(?P<imports>\w[^\n;`'\"]{0,200})"
     r"|\b(?:from|import|require)[ \t]*\(?['\"](?P<specifier>(?:@[\w.-]+/)?\w[\w.-]*)"
     r"|`(?P<quoted>@?\w[\w./-]*)"
-    r"|(?<![\w./@\\-])(?P<dotted>[^\W\d]\w*(?:\.[^\W\d]\w*)+)",
+    r"|(?<![\w./\\-])(?<!\w@)(?P<dotted>[^\W\d]\w*(?:\.[^\W\d]\w*)+)",
     re.MULTILINE,
 )
 """Quoted code: each group is a kind of evidence."""
