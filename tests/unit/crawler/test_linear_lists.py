@@ -16,7 +16,7 @@ from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import ScopeConfig
 from roaming_crawler.discover import DiscoveredPages, parse_sitemap
 from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages, summarize_text
-from roaming_crawler.editions import EditionFilter, find_edition_start
+from roaming_crawler.editions import EditionFilter, find_language_start
 from roaming_crawler.llms import parse_llms_txt
 from roaming_crawler.page import FetchedPage, PageBody, PageRef, make_page_ref
 from roaming_crawler.parser import ParsedPage
@@ -91,8 +91,8 @@ def _clean(paths: Sequence[str]) -> None:
 
 STEPS: dict[str, Callable[[Sequence[str]], object]] = {
     "editions": _select,
-    "edition of start": lambda paths: find_edition_start(
-        "version", "v9", ParsedPage(links=tuple(BASE + path for path in paths)), BASE
+    "language of start": lambda paths: find_language_start(
+        "xx", ParsedPage(links=tuple(BASE + path for path in paths)), BASE
     ),
     "discovered pages": _discover,
     "paths": lambda paths: disambiguate_paths(map(storage_path, paths)),
