@@ -1,0 +1,98 @@
+"""Lock files of projects: the packages in use, and how many of them changed."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.targets import PackageInfo
+from roaming_fleet.deps.lockfiles import MAX_BYTES, count_changes, read_dependencies
+from roaming_fleet.deps.project import PackageDocs, Project
+
+LOCKS = Path(__file__).parents[2] / "golden/locks"
+
+
+@pytest.mark.parametrize("folder", sorted(LOCKS.iterdir()), ids=lambda folder: folder.name)
+def test_packages_of_a_lock_file_have_version_and_origin(folder: Path) -> None:
+    """UPDATE_GOLDEN=1 writes the packages."""
+    file = folder / "expected.json"
+    expected = json.loads(file.read_text()) if file.exists() else {}
+    found, digests = read_dependencies(folder, installed=expected.get("installed", {}))
+    packages = [
+        " ".join(
+            [one.ecosystem, one.name, one.version or "-", "direct" if one.direct else "indirect", one.spec]
+        ).strip()
+        for one in found
+    ]
+    if os.environ.get("UPDATE_GOLDEN"):
+        expected |= {"packages": packages, "files": sorted(digests)}
+        file.write_text(json.dumps(expected, indent=1) + "\n")
+    assert packages == expected["packages"]
+    assert sorted(digests) == expected["files"]
+
+
+def test_project_without_lock_file_names_those_that_are_read(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no lock file; looked for uv\.lock, .*requirements\*\.txt.*pnpm-lock\.yaml"):
+        read_dependencies(tmp_path, installed={})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("uv.lock", "[[package]"),
+        ("uv.lock", 'package = "kite"'),
+        ("poetry.lock", "[[package]]\nversion = '1'"),
+        ("package-lock.json", "[" * 100_000),
+        ("package-lock.json", '{"packages": [1]}'),
+        ("pnpm-lock.yaml", "packages: [}"),
+        ("pnpm-lock.yaml", ""),
+        ("requirements.txt", "\udcff"),
+        ("uv.lock", " " * (MAX_BYTES + 1)),
+    ],
+)
+def test_damaged_lock_file_is_named(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(UsageError, match=rf"{name}: cannot be read \(.{{5,130}}\); write it again"):
+        read_dependencies(tmp_path, installed={})
+
+
+def make_project(root: Path) -> Project:
+    found, digests = read_dependencies(root, installed={})
+    packages = tuple(
+        PackageDocs(PackageInfo(one.name, one.version), one.name, one.ecosystem, True) for one in found if one.direct
+    )
+    return Project(str(root), digests, packages, 0.0)
+
+
+def test_changed_versions_and_packages_are_counted(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    copytree(LOCKS / "uv-1", root)
+    project, lock = make_project(root), (root / "uv.lock").read_text()
+    assert count_changes(project) == 0
+
+    (root / "uv.lock").write_text(lock + "\n# another formatting\n")
+    assert count_changes(project) == 0
+
+    (root / "uv.lock").write_text(
+        lock.replace('version = "3.1.4"', 'version = "3.2"').replace('"string-line"', '"rope"')
+    )
+    assert count_changes(project) == 1  # string-line is not asked for by the project
+
+    (root / "uv.lock").write_text(lock.replace('{ name = "kite" },', '{ name = "string-line" },'))
+    assert count_changes(project) == 1
+    (root / "pyproject.toml").write_text('[tool.roaming.deps]\nexclude = ["string-*"]\n')
+    assert count_changes(project) == 0
+
+
+def test_lock_file_that_is_gone_counts_as_a_change(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    copytree(LOCKS / "npm-3", root)
+    project = make_project(root)
+    (root / "package-lock.json").unlink()
+    with pytest.raises(UsageError, match="no lock file"):
+        count_changes(project)
