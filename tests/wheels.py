@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from zipfile import ZipFile
 
 from mkdocs_roaming.library.installed import GROUP
 
 
-def write_wheel(folder: Path, name: str, version: str, docs: Path | None, *, entry_point: str = "") -> Path:
-    """Write a wheel whose package cannot be imported, with the documentation in `_docs`; return its path."""
+def write_wheel(
+    folder: Path,
+    name: str,
+    version: str,
+    docs: Path | None,
+    *,
+    entry_point: str = "",
+    urls: Mapping[str, str] = MappingProxyType({}),
+) -> Path:
+    """Write a wheel whose package cannot be imported, with the documentation in `_docs`; return its path.
+
+    Args:
+        folder: Folder of the wheel.
+        name: Name of the distribution.
+        version: Version of the distribution.
+        docs: Folder of the documentation.
+        entry_point: Value of the entry point that announces the documentation; its package by default.
+        urls: URLs in the metadata, by label.
+    """
     package = name.replace("-", "_")
     info = f"{package}-{version}.dist-info"
+    links = "".join(f"Project-URL: {label}, {url}\n" for label, url in urls.items())
     files = {
         f"{package}/__init__.py": b'raise RuntimeError("imported")\n',
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n".encode(),
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{links}".encode(),
         f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/entry_points.txt": f"[{GROUP}]\n{name} = {entry_point or f'{package}._docs'}\n".encode(),
     }

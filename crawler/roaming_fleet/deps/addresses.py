@@ -1,0 +1,243 @@
+"""Addresses of packages' documentation, from the metadata of the environment or of the user's package index.
+
+Metadata of the index are read with pip and npm, so their settings, proxies and credentials apply. No package is
+installed, and no code of a package is run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import reduce
+from importlib.metadata import distributions
+from importlib.util import find_spec
+from itertools import chain
+from operator import or_
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
+from packaging.utils import canonicalize_name
+
+from mkdocs_roaming.library.installed import find_bundles
+from roaming_crawler.parser import ParsedPage
+from roaming_fleet.deps.project import Dependency, DepsSettings
+
+Source = Literal["settings", "documentation", "homepage", "repository", "guess"]
+
+_SECONDS = 60
+_AT_ONCE = 4
+_PIP = "install --dry-run --ignore-installed --ignore-requires-python --no-deps --only-binary :all: --no-input --quiet"
+_LABELS: dict[Source, frozenset[str]] = {
+    "documentation": frozenset(("documentation", "docs", "doc", "manual", "userguide")),
+    "homepage": frozenset(("homepage", "home", "website")),
+    "repository": frozenset(("repository", "source", "sourcecode", "sources", "code", "github", "upstream")),
+}
+_CODE_HOST = r"(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)"
+_REPOSITORY = re.compile(rf"(?:^|//|@)({_CODE_HOST})[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?(?:[/#?]|$)")
+_NO_SITE = re.compile(rf"//{_CODE_HOST}(?:/|$)|/(?:tree|blob|wiki)/|/(?:project|package)/[^/]+/?$")
+_READTHEDOCS = re.compile(
+    r"//(?:([\w-]+)\.(?:rtfd\.\w+|readthedocs\.org)|(?:www\.)?readthedocs\.org/projects/([\w-]+))(?:/|$)"
+)
+_IMPORTED = re.compile(r"^([A-Za-z]\w*)(?=/|[^/\n]*\.(?:py|so|pyd),)", re.MULTILINE)
+_NOT_IMPORTED = frozenset(("tests", "test", "docs", "examples", "benchmarks"))
+
+
+class Metadata(Struct, frozen=True):
+    """Metadata of a package.
+
+    Attributes:
+        urls: URLs by their labels.
+        imports: Names by which code imports it; empty for npm, where they are those of packages.
+        bundle: Folder of the documentation in it.
+    """
+
+    name: str
+    version: str = ""
+    urls: dict[str, str] = {}
+    imports: tuple[str, ...] = ()
+    bundle: str = ""
+
+
+class Address(Struct, frozen=True):
+    """A URL that may be that of the documentation; only one from settings or metadata is verified."""
+
+    url: str
+    source: Source
+    verified: bool
+
+
+def metadata_key(dependency: Dependency) -> str:
+    """Return the key of a package's metadata; packages of two ecosystems may have one name."""
+    return dependency.name if dependency.ecosystem == "python" else f"npm:{dependency.name}"
+
+
+def read_environment(root: Path, environ: Mapping[str, str]) -> dict[str, Metadata]:
+    """Return the metadata of the packages that are installed for a project, by `metadata_key`.
+
+    Args:
+        root: Folder of the project. Its `.venv` is read, else the active environment, else that of this process.
+        environ: Environment variables.
+    """
+    environments = (root / ".venv", Path(environ.get("VIRTUAL_ENV") or root / ".venv"))
+    patterns = ("lib/python*/site-packages", "Lib/site-packages")
+    path = [str(found) for each in environments for pattern in patterns for found in each.glob(pattern)][:1] or None
+    bundles = {str(canonicalize_name(one.package)): str(one.folder) for one in find_bundles(path)}
+    found: dict[str, Metadata] = {}
+    for one in distributions(path=path or sys.path):
+        if one.metadata["Name"]:
+            imports = (one.read_text("top_level.txt") or "").split() or _IMPORTED.findall(one.read_text("RECORD") or "")
+            links = one.metadata.get_all("Project-URL") or ()
+            metadata = _from_python(one.metadata["Name"], one.version, links, one.metadata["Home-page"], imports)
+            found.setdefault(metadata.name, replace(metadata, bundle=bundles.get(metadata.name, "")))
+    for pattern in ("[!.@]*/package.json", "@*/*/package.json"):
+        for file in (root / "node_modules").glob(pattern):
+            with suppress(OSError, ValueError):
+                found |= _from_npm(json.loads(file.read_bytes()))
+    return found
+
+
+def read_index(dependencies: Iterable[Dependency]) -> dict[str, Metadata]:
+    """Return the metadata of packages in the user's index, by `metadata_key`; unknown ones are left out.
+
+    Only wheels are read: the metadata of a source distribution are made by its code.
+    """
+    asked: dict[str, list[str]] = {"python": [], "npm": []}
+    for one in dependencies:
+        if one.spec != "git":
+            sign = "==" if one.ecosystem == "python" else "@"
+            asked[one.ecosystem].append(f"{one.name}{sign}{one.version}" if one.version else one.name)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = _ask_pip(asked["python"])
+        alone = [] if found else [[name] for name in asked["python"]]  # one unknown name fails the whole call
+        return reduce(or_, chain(pool.map(_ask_pip, alone), pool.map(_ask_npm, asked["npm"])), found)
+
+
+def _ask_pip(names: Sequence[str]) -> dict[str, Metadata]:
+    pip = [sys.executable, "-m", "pip"] if find_spec("pip") else [shutil.which("pip") or "pip"]
+    data = _run([*pip, *_PIP.split(), "--report", "-", *names]) if names else None
+    found = [one["metadata"] for one in (data or {}).get("install", ())]
+    made = [
+        _from_python(one["name"], one["version"], one.get("project_url", ()), one.get("home_page")) for one in found
+    ]
+    return {one.name: one for one in made}
+
+
+def _ask_npm(name: str) -> dict[str, Metadata]:
+    data = _run([shutil.which("npm") or "npm", "view", name, "name", "version", "homepage", "repository", "--json"])
+    return _from_npm(data[-1] if isinstance(data, list) and data else data)
+
+
+def _run(command: Sequence[str]) -> Any:
+    """Return the JSON that a command prints; None if it fails."""
+    with suppress(OSError, ValueError, subprocess.SubprocessError):
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=True)
+        return json.loads(done.stdout)
+    return None
+
+
+def _from_python(
+    name: str, version: str, links: Iterable[str], homepage: str | None, imports: Iterable[str] = ()
+) -> Metadata:
+    name = canonicalize_name(name)
+    urls = {label: url.strip() for label, _, url in (link.partition(",") for link in links)}
+    imported = sorted({one for one in imports if one.isidentifier() and not one.startswith("_")} - _NOT_IMPORTED)
+    return Metadata(name, version, {"Home-page": homepage or "", **urls}, tuple(imported or [name.replace("-", "_")]))
+
+
+def _from_npm(data: Any) -> dict[str, Metadata]:
+    """Return the metadata in a package.json by their key."""
+    if not isinstance(data, dict):
+        return {}
+    name, repository = str(data.get("name", "")), data.get("repository") or ""
+    url = str(repository.get("url", "") if isinstance(repository, dict) else repository)
+    urls = {
+        "homepage": str(data.get("homepage") or ""),
+        "repository": re.sub(r"^(?:github:)?(?=[\w-]+/[\w.-]+$)", "https://github.com/", url),
+    }
+    return {f"npm:{name}": Metadata(name, str(data.get("version", "")), urls)}
+
+
+def find_addresses(metadata: Metadata, settings: DepsSettings) -> tuple[list[Address], str]:
+    """Return the addresses that may be those of a package's documentation, the best first, and why there is none.
+
+    A package that names only a repository has guesses as well as a reason. Nothing is fetched.
+    """
+    if site := settings.sites.get(metadata.name):
+        return [Address(site, "settings", True)], ""
+    if not metadata.version:
+        return [], "metadata unknown: install the package, or name its site in [tool.roaming.deps]"
+    found: dict[str, Source] = {}
+    for source, url in _sort_urls(metadata):
+        if source != "repository" and (site := _find_site(url)):
+            found.setdefault(site, source)
+    if found:
+        return [Address(site, source, True) for site, source in found.items()], ""
+    repository = _find_repository(metadata)
+    if not repository:
+        return [], "no documentation: the package names no address"
+    host, owner, project = repository.split("/")
+    names = dict.fromkeys(re.sub(r"[\W_]+", "-", name.lower()) for name in (project, metadata.name) if metadata.imports)
+    guesses = [f"https://{name}.readthedocs.io/" for name in names]
+    guesses += [f"https://{owner}.github.io/{project}/"] if host == "github.com" else []
+    why = f"no documentation: the package names only a repository (https://{repository})"
+    return [Address(guess, "guess", False) for guess in guesses], why
+
+
+def names_package(page: ParsedPage, inventory: str, metadata: Metadata) -> bool:
+    """Return whether a site is that of a package.
+
+    Its Sphinx inventory has the name of the package, or its page has it in the title, and links to the repository.
+
+    Args:
+        page: Home page of the site.
+        inventory: Text of its `objects.inv`; empty without one.
+        metadata: The package.
+    """
+    names = {_squeeze(name) for name in (metadata.name, *metadata.imports)}
+    project = re.search(r"^# Project: (.{1,200})$", inventory[:1_000], re.MULTILINE)
+    if project and metadata.imports and _squeeze(project[1]) in names:
+        return True
+    title = _squeeze(f"{page.site_name} {page.title} {page.heading}")
+    links = {_to_repository(link) for link in (*page.links, *page.nav_links)}
+    return (_find_repository(metadata) or None) in links and any(name in title for name in names)
+
+
+def _sort_urls(metadata: Metadata) -> list[tuple[Source, str]]:
+    """Return the URLs with known labels, the best first."""
+    labelled = [(_squeeze(label), url) for label, url in metadata.urls.items() if url]
+    return [(source, url) for source, labels in _LABELS.items() for label, url in labelled if label in labels]
+
+
+def _find_site(url: str) -> str:
+    """Return the URL of a site; empty for a page of a code host or of a package index."""
+    with suppress(ValueError):
+        parts = urlsplit(url)
+        site = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path or '/'}"
+        if known := _READTHEDOCS.search(site):
+            return f"https://{known[1] or known[2]}.readthedocs.io/"
+        if parts.scheme in ("http", "https") and parts.hostname and not _NO_SITE.search(site):
+            return site
+    return ""
+
+
+def _find_repository(metadata: Metadata) -> str:
+    """Return the repository that a package names: host, owner and project; empty if it names none."""
+    return next(filter(None, (_to_repository(url) for _, url in reversed(_sort_urls(metadata)))), "")
+
+
+def _to_repository(url: str) -> str:
+    found = _REPOSITORY.search(url)
+    return "/".join(found.groups()).lower().removeprefix("www.") if found else ""
+
+
+def _squeeze(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.lower())

@@ -1,0 +1,122 @@
+"""Metadata of packages that are not installed, read with pip and npm from a local index."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from wheels import write_wheel
+
+from roaming_fleet.deps.addresses import read_index
+from roaming_fleet.deps.project import Dependency
+
+needs_pip = pytest.mark.skipif(not (find_spec("pip") or shutil.which("pip")), reason="pip is not installed")
+needs_npm = pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")
+
+
+@pytest.fixture
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    write_wheel(folder, "kite", "3.1.4", None, urls={"Documentation": "https://kite.example/3.1/"})
+    write_wheel(folder, "kite", "3.2", None, urls={"Documentation": "https://kite.example/3.2/"})
+    write_wheel(folder, "Ebb-Client", "4.2.0", None, urls={"Homepage": "https://ebb.example/"})
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+def python(name: str, version: str, spec: str = "") -> Dependency:
+    return Dependency(name, "python", version, True, spec)
+
+
+@needs_pip
+def test_metadata_of_the_wanted_version_are_read_from_the_index(wheels: Path) -> None:
+    found = read_index([python("kite", "3.1.4"), python("ebb-client", "")])
+    assert found["kite"].version == "3.1.4"
+    assert found["kite"].urls["Documentation"] == "https://kite.example/3.1/"
+    assert found["ebb-client"].version == "4.2.0"
+    assert found["ebb-client"].imports == ("ebb_client",)
+
+
+@needs_pip
+def test_unknown_package_does_not_hide_the_others(wheels: Path) -> None:
+    found = read_index([python("swirl", "1.0"), python("kite", "3.2"), python("ebb-client", "9")])
+    assert set(found) == {"kite"}
+
+
+@needs_pip
+def test_source_distribution_is_not_built(wheels: Path, tmp_path: Path) -> None:
+    source = tmp_path / "swirl-1.0"
+    source.mkdir()
+    marker = tmp_path / "executed"
+    (source / "setup.py").write_text(f"open({str(marker)!r}, 'w')\n")
+    (source / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: swirl\nVersion: 1.0\n")
+    shutil.make_archive(str(wheels / "swirl-1.0"), "gztar", tmp_path, "swirl-1.0")
+    assert read_index([python("swirl", "1.0")]) == {}
+    assert not marker.exists()
+
+
+def test_packages_from_git_are_not_asked_for() -> None:
+    assert read_index([python("kite", "3.1.4", "git")]) == {}
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Requests to an npm registry with one package."""
+    requests: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            requests.append(path := unquote(self.path.partition("?")[0]).strip("/"))
+            versions = {
+                version: {
+                    "name": path,
+                    "version": version,
+                    "homepage": f"https://table.example/{version}/",
+                    "repository": {"type": "git", "url": "git+https://github.com/wind/table.git"},
+                    "dist": {"tarball": "http://127.0.0.1/none.tgz"},
+                }
+                for version in ("12.0.1", "13.0.0")
+            }
+            is_known = path == "@tide/table"
+            body = (
+                {"name": path, "dist-tags": {"latest": "13.0.0"}, "versions": versions} if is_known else {"error": ""}
+            )
+            self.send_response(200 if is_known else 404)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    monkeypatch.setenv("npm_config_registry", f"http://127.0.0.1:{server.server_port}/")
+    monkeypatch.setenv("npm_config_cache", str(tmp_path / "cache"))
+    monkeypatch.setenv("npm_config_fetch_retries", "0")
+    yield requests
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@needs_npm
+def test_metadata_of_npm_packages_are_read_from_the_registry(registry: list[str]) -> None:
+    found = read_index([Dependency("@tide/table", "npm", "12.0.1", True), Dependency("unknown", "npm", "1.0.0", True)])
+    assert set(found) == {"npm:@tide/table"}
+    table = found["npm:@tide/table"]
+    assert table.version == "12.0.1"
+    assert table.urls == {
+        "homepage": "https://table.example/12.0.1/", "repository": "git+https://github.com/wind/table.git",
+    }  # fmt: skip
+    assert set(registry) == {"@tide/table", "unknown"}

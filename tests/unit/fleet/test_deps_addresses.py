@@ -1,0 +1,104 @@
+"""Addresses of packages' documentation: those in metadata, guesses, and their verification."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from wheels import write_wheel
+
+from roaming_crawler.parser import ParsedPage
+from roaming_fleet.deps.addresses import Metadata, find_addresses, metadata_key, names_package, read_environment
+from roaming_fleet.deps.project import Dependency, DepsSettings
+
+CASES = tomllib.loads((Path(__file__).parents[2] / "golden/deps-addresses.toml").read_text())["case"]
+KITE = Metadata("kite", "3.1", {"Source": "https://github.com/Wind/kite"}, ("kite", "kite_line"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_addresses_of_metadata_are_sorted_and_labelled(case: Mapping[str, Any]) -> None:
+    metadata = Metadata("kite", case.get("version", "3.1"), case["urls"], tuple(case.get("imports", ["kite"])))
+    addresses, why = find_addresses(metadata, DepsSettings(sites=case.get("sites", {})))
+    assert [f"{one.source} {one.url}" for one in addresses] == case.get("addresses", [])
+    assert [one.verified for one in addresses] == [one.source != "guess" for one in addresses]
+    assert why == case.get("why", "")
+
+
+@pytest.mark.parametrize(
+    ("page", "inventory", "is_right"),
+    [
+        (ParsedPage(), "# Sphinx inventory version 2\n# Project: Kite\n# Version: 3.1\n", True),
+        (ParsedPage(), "# Sphinx inventory version 2\n# Project: kite-line\n# Version: 3.1\n", True),
+        (ParsedPage(), "# Sphinx inventory version 2\n# Project: Kitesurf\n# Version: 3.1\n", False),
+        (ParsedPage(title="Kite documentation", nav_links=("https://github.com/wind/Kite/issues",)), "", True),
+        (ParsedPage(site_name="kite_line", links=("https://github.com/wind/kite",)), "# Project: Docs", True),
+        (ParsedPage(title="Kite documentation", nav_links=("https://github.com/other/kite",)), "", False),
+        (ParsedPage(title="Wind tools", nav_links=("https://github.com/wind/kite",)), "", False),
+        (ParsedPage(title="Domain for sale: kite"), "", False),
+    ],
+)
+def test_site_is_verified_by_inventory_or_title_and_repository(
+    page: ParsedPage, inventory: str, is_right: bool
+) -> None:
+    assert names_package(page, inventory, KITE) is is_right
+
+
+def test_site_of_a_python_project_does_not_document_the_npm_package_of_its_name() -> None:
+    npm = Metadata("kite", "3.1", {"repository": "https://github.com/waves/kite"})
+    assert not names_package(ParsedPage(title="Kite", links=("https://github.com/wind/kite",)), "# Project: Kite", npm)
+    assert names_package(ParsedPage(title="Kite", links=("https://github.com/waves/kite",)), "", npm)
+    assert metadata_key(Dependency("kite", "npm", "1", True)) != metadata_key(Dependency("kite", "python", "1", True))
+
+
+def test_title_alone_does_not_verify_a_package_without_repository() -> None:
+    assert not names_package(ParsedPage(title="Kite", links=("https://kite.example/",)), "", Metadata("kite", "3.1"))
+
+
+def test_installed_packages_are_read_from_the_environment_of_the_project(tmp_path: Path) -> None:
+    root, docs = tmp_path / "project", tmp_path / "docs"
+    packages = root / ".venv/lib/python3.11/site-packages"
+    (docs / "roaming").mkdir(parents=True)
+    (docs / "roaming/manifest.json").write_text("{}")
+    wheels = [
+        write_wheel(tmp_path, "Ebb-Client", "4.2.0", docs, urls={"Documentation": "https://ebb.example/, too"}),
+        write_wheel(tmp_path, "kite", "3.1", None),
+    ]
+    for wheel in wheels:
+        with ZipFile(wheel) as archive:
+            archive.extractall(packages)
+    info = packages / "kite-3.1.dist-info"
+    (info / "RECORD").write_text(
+        "kite/__init__.py,,\n_kite.cpython-311.so,,\nkite_line.cpython-311-x86_64.so,,\nsix.py,,\ntests/a.py,,\n"
+        "../../bin/kite,,\nkite-3.1.dist-info/METADATA,,\n"
+    )
+    (packages / "damaged-1.0.dist-info").mkdir()
+    for name, text in {
+        "gauge": json.dumps({"name": "gauge", "version": "1.0.0", "homepage": "https://gauge.example/"}),
+        "@tide/table": json.dumps({"name": "@tide/table", "version": "12.0.1", "repository": "wind/table"}),
+        "damaged": "[",
+        "list": "[]",
+    }.items():
+        folder = root / "node_modules" / name
+        folder.mkdir(parents=True)
+        (folder / "package.json").write_text(text)
+
+    found = read_environment(root, {"VIRTUAL_ENV": str(tmp_path / "none")})
+    assert set(found) == {"ebb-client", "kite", "npm:gauge", "npm:@tide/table"}
+    ebb = found["ebb-client"]
+    assert (ebb.version, ebb.urls["Documentation"]) == ("4.2.0", "https://ebb.example/, too")
+    assert (ebb.imports, ebb.bundle) == (("Ebb_Client",), str(packages / "Ebb_Client/_docs"))
+    assert (found["kite"].imports, found["kite"].bundle) == (("kite", "kite_line", "six"), "")
+    assert found["npm:@tide/table"].urls["repository"] == "https://github.com/wind/table"
+
+
+def test_active_environment_is_read_without_one_in_the_project(tmp_path: Path) -> None:
+    packages = tmp_path / "env/lib/python3.12/site-packages"
+    with ZipFile(write_wheel(tmp_path, "kite", "3.1", None)) as archive:
+        archive.extractall(packages)
+    assert set(read_environment(tmp_path, {"VIRTUAL_ENV": str(tmp_path / "env")})) == {"kite"}
+    assert "pytest" in read_environment(tmp_path, {})
