@@ -52,8 +52,8 @@ class Edition(NamedTuple):
     page: str
 
 
-class _Listed(NamedTuple):
-    """An edition in a list of a site, with a page of it."""
+class ListedEdition(NamedTuple):
+    """An edition in a list of a site, with its names and a page of it."""
 
     names: tuple[str, ...]
     url: str
@@ -100,12 +100,22 @@ async def follow_redirects(session: Session, start: str) -> str:
     return end
 
 
+def locate_edition(page: str) -> tuple[ListedEdition, str]:
+    """Return the edition of a page by its URL, and the URL of the folder that contains the editions of its site."""
+    top = url_origin(page) + "/" if page.startswith("http") else scope_from_url(page).url
+    for folder in reversed(find_editions(page, top)):
+        if folder.option == "version":
+            return ListedEdition((folder.name,), folder.url, page), folder.parent
+    url = scope_from_url(page).url
+    return ListedEdition((), url, page), url
+
+
 @dataclass(slots=True)
 class _Search:
     session: Session
     version: str
     asked: set[str] = field(default_factory=set)
-    listed: list[_Listed] = field(default_factory=list)
+    listed: list[ListedEdition] = field(default_factory=list)
     source: Literal["", "manifest", "inventory", "page"] = ""
     """Where the start page's edition names its version."""
     unavailable: str = ""
@@ -114,7 +124,7 @@ class _Search:
     async def run(self, start: str, placeholder: str, rest: str) -> Edition:
         target = await follow_redirects(self.session, start)
         response = await self.session.get(target, ACCEPT_HTML)
-        own, base = _locate(target)
+        own, base = locate_edition(target)
         latest = await self._check(own if response.ok else own._replace(page=own.url))
         pattern = f"{start}{placeholder}{rest}" if placeholder else ""
         if not placeholder and not (latest and latest.exact):
@@ -131,7 +141,7 @@ class _Search:
             raise FetchError(f"{target}: {response.problem}")
         return latest
 
-    def _select(self, found: Edition | None) -> list[_Listed]:
+    def _select(self, found: Edition | None) -> list[ListedEdition]:
         """Return the listed editions that match better than one that was found, best first."""
         least = self._rate(found.documented) if found else 0
         ranks = {one: self._rank(one) for one in self.listed}
@@ -151,7 +161,7 @@ class _Search:
     def _rate(self, name: str) -> int:
         return match_version(name, self.version)
 
-    def _rank(self, one: _Listed) -> tuple[int, int]:
+    def _rank(self, one: ListedEdition) -> tuple[int, int]:
         name = max(one.names, key=self._rate)
         return self._rate(name), len(re.findall(r"\d+", name))
 
@@ -171,7 +181,7 @@ class _Search:
             self.unavailable = f"{url}: {response.problem}"
         return response if response.ok else None
 
-    async def _check(self, one: _Listed, pattern: str = "") -> Edition | None:
+    async def _check(self, one: ListedEdition, pattern: str = "") -> Edition | None:
         """Return an edition unless its pages are missing or document another version than it is named after.
 
         Args:
@@ -212,7 +222,7 @@ class _Search:
                         and other.language in (None, site.language)
                         and url_origin(home) == url_origin(url)
                     ):
-                        self.listed.append(_Listed((other.version,), home, home))
+                        self.listed.append(ListedEdition((other.version,), home, home))
                 return _clean(site.version or ""), "manifest"
         if self.source in ("", "inventory"):
             inventory = await self._get(url + "objects.inv")
@@ -224,7 +234,7 @@ class _Search:
         match = _OWN_VERSION.search(_read_html(response)[:_MAX_HEAD_CHARS])
         return _clean(match[match.lastindex or 0]) if match else "", "edition"
 
-    async def _read_lists(self, response: Response, base: str) -> list[_Listed]:
+    async def _read_lists(self, response: Response, base: str) -> list[ListedEdition]:
         """Return the editions next to that of the start page."""
         page = parse_page(response.body, response.charset, response.url, base)
         switcher = _SWITCHER.search(_read_html(response))
@@ -238,16 +248,6 @@ class _Search:
         return [*found, *_find_siblings(links, base, self.version)]
 
 
-def _locate(page: str) -> tuple[_Listed, str]:
-    """Return the edition of a page, and the URL of the folder that contains the editions of its site."""
-    top = url_origin(page) + "/" if page.startswith("http") else scope_from_url(page).url
-    for folder in reversed(find_editions(page, top)):
-        if folder.option == "version":
-            return _Listed((folder.name,), folder.url, page), folder.parent
-    url = scope_from_url(page).url
-    return _Listed((), url, page), url
-
-
 def _read_html(response: Response) -> str:
     return decode_text(response.body, response.charset) if response.ok and sniff_kind(response) == "html" else ""
 
@@ -258,7 +258,7 @@ def _clean(name: str) -> str:
     return match[0].replace("_", ".") if match else ""
 
 
-def _parse_list(response: Response | None, base: str) -> Iterator[_Listed]:
+def _parse_list(response: Response | None, base: str) -> Iterator[ListedEdition]:
     """Yield the editions in a JSON file."""
     try:
         entries = msgspec.json.decode(response.body, type=list[_Entry]) if response else []
@@ -268,20 +268,20 @@ def _parse_list(response: Response | None, base: str) -> Iterator[_Listed]:
         names = tuple(filter(None, (entry.version, entry.title, entry.name, *entry.aliases)))
         url = canonical_url(entry.url or f"{entry.version}/", base)
         if names and url and url_origin(url) == url_origin(base):
-            yield _Listed(names, scope_from_url(url).url, url)
+            yield ListedEdition(names, scope_from_url(url).url, url)
 
 
-def _find_siblings(links: Iterable[str], base: str, version: str) -> list[_Listed]:
+def _find_siblings(links: Iterable[str], base: str, version: str) -> list[ListedEdition]:
     """Return the folders in links that are named after a version, directly in `base` or in its usual subfolders."""
-    found: dict[str, _Listed] = {}
+    found: dict[str, ListedEdition] = {}
     for link in sorted(links, key=lambda link: (link.count("/"), link)):
         match = _SIBLING.match(link[len(base) :]) if link.startswith(base) else None
         if match and (_USUAL_NAME.match(match[1]) or match_version(match[1], version)):
-            found.setdefault(base + match[0], _Listed((match[1],), base + match[0], link))
+            found.setdefault(base + match[0], ListedEdition((match[1],), base + match[0], link))
     return list(found.values())
 
 
-def _guess(pattern: str, version: str) -> Iterator[_Listed]:
+def _guess(pattern: str, version: str) -> Iterator[ListedEdition]:
     """Yield editions at the usual names of a version."""
     release = _clean(version).partition("+")[0]
     major, *minor = release.split(".")
@@ -289,7 +289,7 @@ def _guess(pattern: str, version: str) -> Iterator[_Listed]:
     names = [release, f"v{release}", series, f"v{series}", f"{series}.x", f"{major}.x"] if release else [version]
     for name in dict.fromkeys(names):
         url = pattern.replace(PLACEHOLDER, name)
-        yield _Listed((name,), url, url)
+        yield ListedEdition((name,), url, url)
 
 
 _SAME = 3

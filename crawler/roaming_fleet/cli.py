@@ -64,9 +64,9 @@ def crawl_sites(
     # No reader of a store uses files of single sections, nine in ten of all files, and a second file of a page.
     config = replace(config, options=msgspec.structs.replace(config.options, section_files=False), page_copies=False)
     listed = run.read_sites_file(file)
-    older_than = _parse_age(refresh_older_than)
+    older_than = parse_age(refresh_older_than)
     run_engine = engines.make_engine(engine, at_once, config)
-    with _signals_as_interrupts():
+    with signals_as_interrupts():
         report = run.crawl_many(
             listed,
             store,
@@ -74,7 +74,7 @@ def crawl_sites(
             run_engine,
             scratch=scratch,
             older_than=older_than,
-            on_event=print_event_as_json if as_json else _print_event,
+            on_event=print_event_as_json if as_json else print_event,
         )
     if not as_json:
         _print_report(report, store)
@@ -85,7 +85,7 @@ def crawl_sites(
 
 
 @contextmanager
-def _signals_as_interrupts() -> Iterator[None]:
+def signals_as_interrupts() -> Iterator[None]:
     """Treat SIGTERM and SIGHUP like Ctrl-C, so that the run stops in order."""
     signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.getsignal(number) for number in signals}
@@ -99,7 +99,12 @@ def _signals_as_interrupts() -> Iterator[None]:
             signal.signal(number, before[number])
 
 
-def _parse_age(text: str | None) -> float | None:
+def parse_age(text: str | None) -> float | None:
+    """Return the seconds of an age such as `7d`, None without one.
+
+    Raises:
+        UsageError: It is none.
+    """
     if text is None:
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip())
@@ -108,7 +113,8 @@ def _parse_age(text: str | None) -> float | None:
     return float(match[1]) * {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}[match[2]]
 
 
-def _print_event(name: str, data: dict[str, Any]) -> None:
+def print_event(name: str, data: dict[str, Any]) -> None:
+    """Print an event of a run as a line of standard error."""
     if name == "start":
         waiting = f", {data['waiting']} wait for their next try" if data["waiting"] else ""
         click.echo(f"{data['due']} of {data['sites']} sites to crawl; {data['fresh']} are done{waiting}", err=True)

@@ -1,0 +1,175 @@
+"""`roaming deps`: the documentation of the packages that a project uses, in the versions that it uses."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from mkdocs_roaming.cli.common import (
+    AS_JSON,
+    FAULTS_FOUND,
+    FOLDER,
+    format_age,
+    given_settings,
+    one_line,
+    print_json,
+    progress,
+    setting_options,
+)
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.targets import format_day
+from mkdocs_roaming.text.markdown import pluralize
+from roaming_crawler.config import MEGABYTE, CrawlConfig, EventHandler, Politeness
+from roaming_fleet.cli import parse_age, print_event, signals_as_interrupts
+from roaming_fleet.deps.lockfiles import count_changes
+from roaming_fleet.deps.project import PackageDocs, data_folder, find_root, load_project
+
+_PROJECT = click.argument("folder", type=FOLDER, default=".")
+
+
+@click.group()
+def deps() -> None:
+    """Documentation of the packages that a project uses, in the versions that it uses."""
+
+
+@deps.command("sync", context_settings={"show_default": True})
+@_PROJECT
+@click.option("--all", "include_all", is_flag=True, help="Include packages that only other packages need.")
+@click.option("--refresh", is_flag=True, help="Crawl all sites again.")
+@click.option(
+    "--refresh-older-than",
+    "age",
+    metavar="AGE",
+    default="7d",
+    help="Crawl sites without a fixed version after this time.",
+)
+@click.option("--at-once", type=click.IntRange(1, 256), default=4, help="Number of concurrent hosts.")
+@setting_options(CrawlConfig, "allow_private")
+@setting_options(Politeness, "delay", "contact")
+@AS_JSON
+def sync_project(
+    folder: Path, include_all: bool, refresh: bool, age: str, at_once: int, as_json: bool, **options: Any
+) -> None:
+    """Find the documentation of a project's packages, and crawl what is missing.
+
+    FOLDER is the project, by default the working directory. Its lock files name the packages. Repeating the command
+    resumes an interrupted one.
+    """
+    if find_spec("packaging") is None or find_spec("protego") is None:
+        raise UsageError("roaming deps needs the packages packaging and protego; pip install 'mkdocs-roaming[deps]'")
+    from roaming_fleet.deps.sync import sync  # imports the crawler, which `roaming deps list` does without
+
+    with signals_as_interrupts(), progress("Crawling") as start:
+        report = sync(
+            find_root(folder),
+            include_all=include_all,
+            refresh=refresh,
+            older_than=parse_age(age) or 0.0,
+            allow_private=bool(options["allow_private"]),
+            at_once=at_once,
+            politeness=Politeness(**given_settings(Politeness, options)),
+            on_event=_make_handler(start),
+        )
+    if as_json:
+        print_json(msgspec.to_builtins(report))
+    else:
+        _print_packages(report.packages)
+        click.echo(
+            f"{pluralize(report.crawled, 'site')} crawled, {report.bytes / MEGABYTE:.1f} MB downloaded", err=True
+        )
+    if report.stopped:
+        raise UsageError(report.stopped)
+
+
+def _make_handler(start: Callable[[int], Callable[[], None]]) -> EventHandler:
+    """Return the handler that shows events: as a bar on a terminal, otherwise as lines."""
+    advance = [lambda: None]
+
+    def on_event(name: str, data: dict[str, Any]) -> None:
+        if name == "locked":
+            click.echo("another sync is running; waiting for it", err=True)
+        elif not sys.stderr.isatty():
+            print_event(name, data)
+        elif name == "start":
+            advance[:] = [start(data["due"])]
+        elif name == "site":
+            advance[0]()
+
+    return on_event
+
+
+@deps.command("list")
+@_PROJECT
+@click.option("--strict", is_flag=True, help="Exit with 4 also if a package has no documentation.")
+@AS_JSON
+def list_packages(folder: Path, strict: bool, as_json: bool) -> None:
+    """List the packages of a project with their documentation.
+
+    The exit code is 4 if the lock file has changed since the last sync, or if documentation could not be updated or is
+    that of another version.
+    """
+    root = find_root(folder)
+    project = load_project(data_folder(os.environ), root)
+    if project is None:
+        raise UsageError(f"{root}: not synced yet; run roaming deps sync")
+    changes = count_changes(project)
+    if as_json:
+        print_json({**msgspec.to_builtins(project), "changes": changes})
+    else:
+        _print_packages(project.packages)
+        if changes:
+            day = format_day(project.synced)
+            click.echo(f"{pluralize(changes, 'package')} changed since {day}; run roaming deps sync")
+    if changes or any(_is_faulty(docs, strict=strict) for docs in project.packages):
+        sys.exit(FAULTS_FOUND)
+
+
+def _is_faulty(docs: PackageDocs, *, strict: bool) -> bool:
+    return bool(docs.why or docs.info.origin == "latest") if docs.place else strict
+
+
+def _print_packages(packages: Sequence[PackageDocs]) -> None:
+    widths = [max((len(text) for text in texts), default=0) for texts in zip(*map(_describe, packages), strict=True)]
+    for docs in packages:
+        name, version, origin = (text.ljust(width) for text, width in zip(_describe(docs), widths, strict=True))
+        size = f"{docs.bytes / MEGABYTE:6.1f} MB" if docs.place else ""
+        flags = f"{docs.flags} flagged" if docs.flags else ""
+        click.echo("  ".join(filter(None, (name, version, origin, size, flags, one_line(docs.why)))).rstrip())
+
+
+def _describe(docs: PackageDocs) -> tuple[str, str, str]:
+    """Return name, version in use, and origin of the documentation."""
+    info = docs.info
+    named = {"bundle": "in the package", "latest": f"latest {info.documented}".rstrip()}
+    origin = named.get(
+        info.origin, info.origin if info.documented in ("", info.used) else f"{info.origin} {info.documented}"
+    )
+    age = f", {format_age(docs.crawled)}" if docs.crawled else ""
+    return one_line(info.name), one_line(info.used) or "-", one_line(origin) + age if docs.place else "-"
+
+
+@deps.command()
+@click.option(
+    "--max-size", "megabytes", type=click.IntRange(0), default=0, metavar="MB", help="Size of the store to reach."
+)
+@click.option(
+    "--older-than", "age", metavar="AGE", help="Remove only sites that were crawled before this time (7d, 12h)."
+)
+@click.option("--dry-run", is_flag=True, help="Remove nothing.")
+def gc(megabytes: int, age: str | None, dry_run: bool) -> None:
+    """Remove the sites that no project uses, oldest first."""
+    from roaming_fleet.deps.sync import collect_garbage
+
+    data = data_folder(os.environ)
+    removed = collect_garbage(data, max_bytes=megabytes * MEGABYTE, older_than=parse_age(age) or 0.0, dry_run=dry_run)
+    for key, size in removed:
+        click.echo(f"{key}  {size / MEGABYTE:.1f} MB")
+    total = sum(size for _, size in removed) / MEGABYTE
+    click.echo(f"{pluralize(len(removed), 'site')}, {total:.1f} MB {'would be ' * dry_run}removed", err=True)

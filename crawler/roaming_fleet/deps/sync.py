@@ -1,0 +1,500 @@
+"""Synchronization of a project: find the documentation of its packages, crawl what is missing, and write its view.
+
+The sites of all projects are in one store, with a key for each documented version. So a site is crawled once, and no
+project reads the documentation of another version than its view names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import msgspec
+from filelock import FileLock, Timeout
+from msgspec import structs
+
+from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.library.targets import PackageInfo
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.publish.options import parse_options
+from mkdocs_roaming.text.tokenizer import extract_terms
+from roaming_crawler.config import MEGABYTE, CrawlConfig, CrawlLimits, EventHandler, Politeness
+from roaming_crawler.editions import match_version
+from roaming_crawler.fetch import Clock, FetchError, RefusedError, UnavailableError, WebFetcher
+from roaming_crawler.parser import parse_page
+from roaming_crawler.session import ACCEPT_HTML, Session, product_token
+from roaming_crawler.state import CrawlRecord, CrawlState
+from roaming_crawler.versions import Edition, find_edition, locate_edition
+from roaming_fleet.catalog import update_catalog
+from roaming_fleet.cli import drop_sites
+from roaming_fleet.deps.addresses import Address, Metadata, find_addresses, names_package, read_environment, read_index
+from roaming_fleet.deps.lockfiles import read_dependencies
+from roaming_fleet.deps.project import (
+    PROJECT_FILE,
+    Dependency,
+    DepsSettings,
+    PackageDocs,
+    Project,
+    data_folder,
+    load_deps_settings,
+    load_project,
+    project_folder,
+    save_project,
+)
+from roaming_fleet.engines import thread_engine
+from roaming_fleet.job import RunPlan, SiteSpec
+from roaming_fleet.objects import open_bucket
+from roaming_fleet.records import (
+    RECORDS_DIR,
+    SiteRecord,
+    format_next_try,
+    make_catalog_entry,
+    read_record,
+    shorten,
+    write_record,
+)
+from roaming_fleet.run import config_digest, crawl_many, group_by_host, prepare_store, site_status
+
+DEFAULT_AGE = 7 * 86_400.0
+"""Age in seconds after which documentation that may change is crawled again."""
+
+
+class SyncReport(msgspec.Struct):
+    """Result of a sync: the packages, the number of crawled sites and downloaded bytes, and why it was stopped."""
+
+    packages: list[PackageDocs]
+    crawled: int = 0
+    bytes: int = 0
+    stopped: str = ""
+
+
+@dataclass(slots=True)
+class _Package:
+    """A package during a sync.
+
+    Attributes:
+        key: Key of its edition in the store.
+        is_stored: The site documents another version by now, and the store has a copy of the wanted one.
+    """
+
+    dependency: Dependency
+    metadata: Metadata
+    addresses: Sequence[Address] = ()
+    edition: Edition | None = None
+    key: str = ""
+    is_stored: bool = False
+    why: str = ""
+
+
+def sync(
+    root: Path,
+    *,
+    include_all: bool = False,
+    refresh: bool = False,
+    older_than: float = DEFAULT_AGE,
+    allow_private: bool = False,
+    at_once: int = 4,
+    politeness: Politeness | None = None,
+    on_event: EventHandler = lambda name, data: None,
+) -> SyncReport:
+    """Synchronize the documentation of a project's packages.
+
+    Args:
+        root: Folder of the project.
+        include_all: Include packages that only other packages need.
+        refresh: Crawl all sites again.
+        older_than: Age in seconds after which documentation that may change is crawled again.
+        allow_private: Allow private addresses for the sites' own hosts and ports.
+        at_once: Number of concurrent hosts.
+        politeness: How hosts are treated.
+        on_event: Progress callback.
+
+    Raises:
+        UsageError: A lock file or the settings cannot be read, or the data folder cannot be written.
+        BucketError: The store cannot be used.
+    """
+    config = replace(_CONFIG, refresh=refresh, allow_private=allow_private, politeness=politeness or Politeness())
+    data, root = data_folder(os.environ), root.resolve()
+    with _hold_lock(data, lambda: on_event("locked", {})):
+        one = _Sync(data, root, config, load_deps_settings(root), at_once, older_than, on_event)
+        return one.run(include_all=include_all)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sync:
+    data: Path
+    root: Path
+    config: CrawlConfig
+    settings: DepsSettings
+    at_once: int
+    older_than: float
+    on_event: EventHandler
+
+    @property
+    def store(self) -> Path:
+        return self.data / "store"
+
+    def run(self, *, include_all: bool) -> SyncReport:
+        found = read_environment(self.root, os.environ)
+        dependencies, locks = read_dependencies(self.root, installed={name: one.version for name, one in found.items()})
+        chosen = [one for one in dependencies if self._is_chosen(one, include_all=include_all)]
+        found |= read_index([one for one in chosen if one.name not in found])
+        packages = [self._find_addresses(one, found.get(one.name) or Metadata(one.name)) for one in chosen]
+        report = SyncReport([])
+        self._find_editions(packages)
+        crawled = self._crawl(packages, report)
+        moving = [one for one in packages if one.key in crawled and one.edition and _is_moving(one.edition)]
+        self._find_editions([] if report.stopped else moving, crawled)
+        if moved := crawled - {one.key for one in packages}:  # their pages may be of two releases
+            drop_sites(str(self.store), moved)
+            self._crawl(moving, report)
+        last = load_project(self.data, self.root)
+        report.packages = _assign_keys([self._describe(one, report, last.packages if last else ()) for one in packages])
+        _write_view(project_folder(self.data, self.root), self.store, report.packages)
+        save_project(self.data, Project(str(self.root), locks, tuple(report.packages), time.time()))
+        return report
+
+    def _is_chosen(self, one: Dependency, *, include_all: bool) -> bool:
+        is_wanted = include_all or one.direct or one.name in self.settings.add
+        return is_wanted and not any(fnmatchcase(one.name, pattern) for pattern in self.settings.exclude)
+
+    def _find_addresses(self, one: Dependency, metadata: Metadata) -> _Package:
+        if metadata.bundle and metadata.version == one.version:
+            return _Package(one, metadata)
+        addresses, why = find_addresses(metadata, self.settings)
+        return _Package(one, structs.replace(metadata, bundle=""), addresses, why=why)
+
+    def _find_editions(self, packages: Sequence[_Package], crawled: Container[str] = ()) -> None:
+        """Set the edition of each package with an address, or why there is none; several hosts at once.
+
+        Args:
+            packages: The packages.
+            crawled: Keys that this sync has crawled.
+        """
+        by_key = {str(number): one for number, one in enumerate(packages) if one.addresses}
+        groups = group_by_host([SiteSpec(one.addresses[0].url, key) for key, one in by_key.items()])
+
+        def find(group: Sequence[SiteSpec]) -> None:
+            for package in (by_key[spec.key] for spec in group):
+                self.on_event("probe", {"package": package.dependency.name})
+                anyio.run(self._find_edition, package, crawled)
+
+        pool = ThreadPoolExecutor(self.at_once, "probe")
+        try:
+            list(pool.map(find, groups))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    async def _find_edition(self, package: _Package, crawled: Container[str]) -> None:
+        package.edition, package.key, problems = None, "", list[str]()
+        for address in package.addresses:
+            try:
+                edition = await self._probe(address, package)
+            except RoamingError as error:
+                problem = f"private address, refused: {error}" if isinstance(error, RefusedError) else str(error)
+                problems.append(shorten(problem, _MAX_WHY_CHARS))
+                if isinstance(error, UnavailableError) and _NO_HOST not in problem:
+                    break  # other addresses are worse ones
+            else:
+                self._set_edition(package, edition, crawled)
+                break
+        package.why = "" if package.edition else problems[0]
+
+    def _set_edition(self, package: _Package, edition: Edition, crawled: Container[str]) -> None:
+        """Set the edition of a package, or the copy in the store if it documents the version and the site does not."""
+        package.edition, package.key = edition, _make_key(edition.url, edition.documented)
+        used = package.dependency.version
+        if used and not edition.exact:
+            key = _make_key(edition.url, used)
+            copy = read_record(open_bucket(self.store), key)
+            if copy and copy.entry and key not in crawled:
+                package.edition, package.key, package.is_stored = (
+                    Edition(copy.url, used, "edition", True, ""),
+                    key,
+                    True,
+                )
+
+    async def _probe(self, address: Address, package: _Package) -> Edition:
+        """Return the edition at an address.
+
+        Raises:
+            RoamingError: There is none, or it is not that of the package.
+        """
+        state, politeness = CrawlState(self.data / "probe" / _digest(address.url)), self.config.politeness
+        state.path.mkdir(parents=True, exist_ok=True)
+        state.start(CrawlRecord(address.url), resume=False)
+        async with WebFetcher(politeness, private_urls=[address.url] if self.config.allow_private else []) as web:
+            agent = product_token(politeness.user_agent_header)
+            session = Session(state, web, self.config.limits, Clock(), web.set_crawl_delay, agent)
+            edition = await find_edition(session, address.url, package.dependency.version)
+            is_other = address.source != "settings" and _domain(edition.url) != _domain(address.url)
+            if not address.verified or is_other:
+                await _verify(session, edition, package.metadata)
+        state.finish(CrawlRecord(address.url))
+        return edition
+
+    def _crawl(self, packages: Iterable[_Package], report: SyncReport) -> set[str]:
+        """Crawl the sites that are due, and return the keys of those that were crawled."""
+        bucket, crawled = open_bucket(self.store), set[str]()
+        plan = RunPlan(bucket.where, self.config, "", config_digest(self.config), "")
+        due: dict[str, SiteSpec] = {}
+        for package, edition in ((one, one.edition) for one in packages if one.edition and not one.is_stored):
+            record = read_record(bucket, package.key)
+            age = self.older_than if _is_moving(edition) else None
+            if record and record.url != edition.url:  # that URL may show another version by now
+                if record.entry:
+                    continue
+                drop_sites(str(self.store), [package.key])
+                record = None
+            if site_status(record, plan, age) == "due":
+                due[package.key] = SiteSpec(edition.url, package.key)
+
+        def on_event(name: str, data: dict[str, Any]) -> None:
+            if name == "site" and data["result"] != "failed":
+                crawled.add(data["key"])
+            self.on_event(name, data)
+
+        report.stopped = self._check_size({one.key for one in packages}) if due else ""
+        if due and not report.stopped:
+            sites, engine = tuple(due.values()), thread_engine(self.at_once)
+            result = crawl_many(
+                sites,
+                bucket.where,
+                self.config,
+                engine,
+                older_than=self.older_than,
+                unique_urls=False,
+                on_event=on_event,
+            )
+            report.crawled, report.bytes = report.crawled + len(crawled), report.bytes + result.bytes
+            report.stopped = result.stopped
+        return crawled
+
+    def _check_size(self, keys: set[str]) -> str:
+        """Remove unused sites from a store that is too large; return why nothing can be crawled."""
+        limit = _max_bytes()
+        if _count_bytes(self.store) > limit:
+            _remove_unused(self.data, max_bytes=limit, keep=keys)
+        size = _count_bytes(self.store)
+        if size <= limit:
+            return ""
+        hint = "run roaming deps gc, or raise ROAMING_DEPS_MAX_BYTES"
+        return f"the store has {size / MEGABYTE:.1f} MB, its limit is {limit / MEGABYTE:.1f} MB; {hint}"
+
+    def _describe(self, package: _Package, report: SyncReport, last: Iterable[PackageDocs]) -> PackageDocs:
+        """Return the documentation of a package: its bundle, its copy in the store, or that of the last sync."""
+        one, edition, metadata = package.dependency, package.edition, package.metadata
+        docs = PackageDocs(PackageInfo(one.name, one.version), "", one.ecosystem, one.direct, imports=metadata.imports)
+        if metadata.bundle:
+            info = structs.replace(docs.info, documented=one.version, origin="bundle")
+            return _measure(structs.replace(docs, info=info, place=metadata.bundle), Path(metadata.bundle))
+        record, why = read_record(open_bucket(self.store), package.key) if edition else None, package.why
+        if record and record.state == "failed":
+            why = f"{record.error}; {format_next_try(record.next_try)}"
+        elif edition and not record:
+            why = report.stopped or "not crawled yet; run roaming deps sync"
+        if edition and record and record.entry:
+            info = structs.replace(docs.info, documented=edition.documented, origin=edition.kind)
+            docs = structs.replace(docs, info=info, place=package.key, url=record.url, crawled=record.entry.crawled)
+            return _measure(structs.replace(docs, why=why and f"not updated: {why}"), self.store / package.key)
+        for old in last:
+            is_same = (old.info.name, old.info.used, old.ecosystem) == (one.name, one.version, one.ecosystem)
+            if is_same and old.crawled and (self.store / old.place / MANIFEST_PATH).exists():
+                return structs.replace(old, direct=one.direct, imports=metadata.imports, why=f"not updated: {why}")
+        return structs.replace(docs, why=why)
+
+
+async def _verify(session: Session, edition: Edition, metadata: Metadata) -> None:
+    """Raise FetchError if a site does not name the package."""
+    response = await session.get(edition.page, ACCEPT_HTML)
+    page = parse_page(response.body, response.charset, response.url, edition.url)
+    inventory = await session.get(edition.url + "objects.inv", probe=True)
+    if not names_package(page, inventory.body.decode("utf-8", "replace") if inventory.ok else "", metadata):
+        name, url = metadata.name, edition.url
+        hint = f'if it is right: sites = {{ {name} = "{url}" }}'
+        raise FetchError(f"leads to {url}, which does not name {name}; {hint}")
+
+
+def _is_moving(edition: Edition) -> bool:
+    """Return whether a site may document another version later: its URL does not name the whole version."""
+    return all(match_version(name, edition.documented) < _SAME for name in locate_edition(edition.url)[0].names)
+
+
+def _make_key(url: str, documented: str) -> str:
+    """Return the key of a version of a site."""
+    base = locate_edition(url)[1].partition("://")[2].lower()
+    slug, version = (re.sub(r"[^a-z0-9.]+", "-", text).strip("-.") for text in (base, documented.lower()))
+    return f"{slug[:50] or 'site'}-{_digest(base)[:6]}-{version[:30] or 'latest'}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _domain(url: str) -> list[str]:
+    return (urlsplit(url).hostname or "").split(".")[-2:]
+
+
+def _measure(docs: PackageDocs, folder: Path) -> PackageDocs:
+    """Return a package with the numbers of its pages, flagged sections and bytes."""
+    manifest = load_manifest((folder / MANIFEST_PATH).read_bytes())
+    flags = sum(bool(section.flags) for section in manifest.sections())
+    return structs.replace(docs, pages=len(manifest.pages), flags=flags, bytes=_count_bytes(folder))
+
+
+def _count_bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _assign_keys(packages: Sequence[PackageDocs]) -> list[PackageDocs]:
+    """Return the packages with keys; those of one version that one site documents share the key of the first."""
+    keys: dict[object, str] = {}
+    sharing: dict[str, list[str]] = {}
+    taken: set[str] = set()
+
+    def rank(docs: PackageDocs) -> tuple[bool, bool, str]:
+        return docs.info.name.lower() not in docs.url.lower(), not docs.direct, docs.info.name
+
+    for docs in sorted(packages, key=rank):
+        shared = (docs.place, docs.info.used) if docs.place else id(docs)
+        name = re.sub(r"[^a-z0-9]+", "-", docs.info.name.lower()).strip("-")[:_MAX_NAME_CHARS]
+        key = keys.setdefault(shared, f"{docs.ecosystem}-{name}" if name in taken or not name else name)
+        keys[id(docs)] = key
+        taken.add(key)
+        sharing.setdefault(key, []).append(docs.info.name)
+    named = [(docs, keys[id(docs)]) for docs in packages]
+    return [
+        structs.replace(docs, key=key, aliases=tuple(sharing[key][1:]) if sharing[key][0] == docs.info.name else ())
+        for docs, key in named
+    ]
+
+
+def _write_view(folder: Path, store: Path, packages: Iterable[PackageDocs]) -> None:
+    """Write the records and the catalog of a project's packages; `home` of a record is the folder."""
+    bucket, run = open_bucket(folder), secrets.token_hex(6)
+    prepare_store(bucket)
+    first = {docs.key: docs for docs in sorted(packages, key=lambda docs: bool(docs.aliases))}
+    for key, docs in first.items():
+        entry, place = None, store / docs.place
+        if docs.place:
+            entry = make_catalog_entry(key, load_manifest((place / MANIFEST_PATH).read_bytes()), docs.crawled)
+            names = extract_terms(" ".join((docs.info.name, *docs.imports, *docs.aliases)), "en")
+            entry = structs.replace(entry, names=tuple(dict.fromkeys(names)), package=docs.info)
+        state = "done" if entry else "failed"
+        home = str(place) if entry else ""
+        record = SiteRecord(
+            key, docs.url, state, "", run, time.time(), published=run, home=home, error=docs.why, entry=entry
+        )
+        write_record(bucket, record)
+    bucket.delete([blob.path for blob in bucket.list(RECORDS_DIR) if Path(blob.path).stem not in first])
+    update_catalog(bucket)
+
+
+def collect_garbage(
+    data: Path, *, max_bytes: int = 0, older_than: float = 0.0, dry_run: bool = False
+) -> list[tuple[str, int]]:
+    """Remove sites that no project uses, oldest first; return their keys and sizes in bytes.
+
+    Args:
+        data: Data folder.
+        max_bytes: Size of the store that is not reduced further.
+        older_than: Minimum age of a removed site in seconds.
+        dry_run: Remove nothing.
+
+    Raises:
+        UsageError: A sync is running.
+    """
+    with _hold_lock(data):
+        return _remove_unused(data, max_bytes=max_bytes, older_than=older_than, dry_run=dry_run)
+
+
+def _remove_unused(
+    data: Path, *, max_bytes: int, older_than: float = 0.0, dry_run: bool = False, keep: Iterable[str] = ()
+) -> list[tuple[str, int]]:
+    used, now, bucket = set(keep), time.time(), open_bucket(data / "store")
+    for file in data.glob(f"projects/*/{PROJECT_FILE}"):
+        try:
+            project = msgspec.json.decode(file.read_bytes(), type=Project)
+        except msgspec.MsgspecError:  # the next sync writes it again
+            continue
+        if Path(project.root).is_dir() and now - project.synced < _MAX_AGE:
+            used |= {docs.place for docs in project.packages}
+        elif not dry_run:
+            shutil.rmtree(file.parent)
+    paths = (Path(blob.path) for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json"))
+    records = [record for path in paths if path.stem not in used and (record := read_record(bucket, path.stem))]
+    size, removed = _count_bytes(data / "store"), list[tuple[str, int]]()
+    for record in sorted(records, key=lambda record: record.at):
+        if size > max_bytes and now - record.at >= older_than:
+            removed.append((record.key, _count_bytes(data / "store" / record.key)))
+            size -= removed[-1][1]
+    if removed and not dry_run:
+        drop_sites(bucket.where, [key for key, _ in removed])
+        shutil.rmtree(data / "probe", ignore_errors=True)
+    return removed
+
+
+@contextmanager
+def _hold_lock(data: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold the lock of the data folder: one process probes and crawls, so that hosts keep their pace.
+
+    Raises:
+        UsageError: Another process holds it and `on_wait` is missing, or the folder cannot be written.
+    """
+    try:
+        data.mkdir(0o700, parents=True, exist_ok=True)
+        lock = FileLock(data / "lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            if on_wait is None:
+                raise UsageError(f"{data}: a sync is running; try again when it has finished") from None
+            on_wait()
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+    except OSError as error:
+        if error.filename is None:  # standard output is closed or full
+            raise
+        where = error.filename2 or error.filename or data
+        raise UsageError(
+            f"{where}: cannot be written to ({error.strerror}); fix that and repeat the command, or name another "
+            "folder in ROAMING_DATA_DIR"
+        ) from None
+
+
+def _max_bytes() -> int:
+    setting = os.environ.get("ROAMING_DEPS_MAX_BYTES") or "2000000000"
+    if not setting.isdecimal():
+        raise UsageError(f"ROAMING_DEPS_MAX_BYTES={setting}: give a number of bytes")
+    return int(setting)
+
+
+_CONFIG = CrawlConfig(
+    limits=CrawlLimits(pages=3_000),
+    options=structs.replace(parse_options({"similar_pages": False}), section_files=False),
+    page_copies=False,
+    workers=0,
+)
+"""Configuration of all crawls: options of a project would make two projects crawl one site in turn."""
+_MAX_AGE = 180 * 86_400.0
+"""Age in seconds of its last sync after which a project counts no more."""
+_MAX_WHY_CHARS = 300
+_MAX_NAME_CHARS = 80
+_SAME = 3
+_NO_HOST = "no such host"

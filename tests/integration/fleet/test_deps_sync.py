@@ -1,0 +1,214 @@
+"""`roaming deps`: documentation of a project's packages in the versions that it uses."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mkdocs_roaming.library.targets import PackageInfo
+from roaming_fleet.buckets import FolderBucket
+from roaming_fleet.catalog import read_records
+from roaming_fleet.deps.project import project_folder
+
+
+@pytest.fixture
+def kite(web: Any) -> Any:
+    """Provide the site of kite, as on Read the Docs: 3.2 is stable, 3.1.4 is old."""
+    web.put("1.1", "/", "->/en/latest/")
+    for name, version in (("latest", "3.3.0.dev0"), ("stable", "3.2"), ("3.2", "3.2"), ("3.1.4", "3.1.4")):
+        web.put_edition("1.1", "kite", f"/en/{name}/", version=version)
+    web.put_sitemap("1.1", *(f"/en/{name}/" for name in ("latest", "stable", "3.2", "3.1.4")))
+    return web
+
+
+@pytest.fixture
+def project(make_project: Any, kite: Any) -> Any:
+    """Provide a project that uses kite 3.1.4."""
+    return make_project().use(kite="3.1.4").place(kite=kite.url("1.1"))
+
+
+@pytest.mark.parametrize(
+    ("version", "documented", "origin", "place"),
+    [
+        ("3.1.4", "3.1.4", "edition", "en/3.1.4/"),
+        ("3.2", "3.2", "edition", "en/3.2/"),
+        ("3.2.1", "3.2", "edition", "en/3.2/"),
+        ("2.0", "3.2", "latest", "en/stable/"),
+    ],
+)
+def test_sync_takes_edition_of_the_lock_file(
+    version: str, documented: str, origin: str, place: str, project: Any, kite: Any
+) -> None:
+    docs = project.use(kite=version).sync()["kite"]
+    assert docs["info"] == {"name": "kite", "used": version, "documented": documented, "origin": origin}
+    assert (docs["url"], docs["pages"], docs["why"]) == (kite.url("1.1", f"/{place}"), 3, "")
+    text = project.read(docs)
+    assert f"kite {documented} has the function" in text
+    assert "3.3.0.dev0" not in text
+
+
+def test_list_shows_package_version_origin_age_and_size(project: Any, make_project: Any, web: Any) -> None:
+    web.put_edition("1.2", "swirl", version="3.2")
+    project.use(kite="3.1.4", swirl="3.1", grain="0.9").place(kite=web.url("1.1"), swirl=web.url("1.2"))
+    project.run("sync")
+    lines = project.run("list", code=4).stdout.splitlines()
+    assert [line.split() for line in lines] == [
+        ["kite", "3.1.4", "edition,", "just", "now", "0.1", "MB"],
+        ["swirl", "3.1", "latest", "3.2,", "just", "now", "0.1", "MB"],
+        ["grain", "0.9", "-", "no", "documentation:", "the", "package", "names", "no", "address"],
+    ]
+
+
+def test_list_exit_code(project: Any, web: Any) -> None:
+    assert "not synced yet; run roaming deps sync" in project.run("list", code=1).stderr
+    project.run("sync")
+    project.run("list")
+    project.use(kite="3.1.4", grain="0.9").run("sync")
+    project.run("list")
+    project.run("list", "--strict", code=4)
+    project.use(kite="3.2", grain="0.9")
+    assert "changed since" in project.run("list", code=4).stdout
+    project.use(kite="2.0").run("sync")
+    project.run("list", code=4)
+
+
+def test_view_has_a_record_for_each_package(project: Any, web: Any) -> None:
+    project.use(kite="3.1.4", grain="0.9").run("sync")
+    folder = project_folder(project.data, project.root)
+    grain, kite = read_records(FolderBucket(folder))
+    assert (grain.key, grain.entry) == ("grain", None)
+    assert grain.error == "no documentation: the package names no address"
+    assert kite.entry
+    assert kite.entry.package == PackageInfo("kite", "3.1.4", "3.1.4", "edition")
+    assert Path(kite.home, "roaming/manifest.json").exists()
+    project.use(kite="3.1.4").run("sync")
+    assert [record.key for record in read_records(FolderBucket(folder))] == ["kite"]
+    assert not list(project.root.glob(".*"))
+
+
+def test_second_sync_crawls_nothing(project: Any, kite: Any) -> None:
+    first = project.sync()
+    kite.requests.clear()
+    result = json.loads(project.run("sync", "--json").stdout)
+    assert (result["crawled"], result["packages"]) == (0, list(first.values()))
+    assert not {path: count for path, count in kite.pages("1.1").items() if path.startswith("/en/3.1.4/p")}
+    assert len(list((project.data / "store/.fleet/runs").iterdir())) == 1
+
+
+def test_projects_share_the_crawl_of_a_version(project: Any, make_project: Any, kite: Any) -> None:
+    first = project.sync()
+    other = make_project("other").use(kite="3.1.4").place(kite=kite.url("1.1"))
+    kite.requests.clear()
+    assert other.sync() == first
+    assert not [path for path in kite.pages("1.1") if "/p" in path]
+    third = make_project("third").use(kite="3.2").place(kite=kite.url("1.1"))
+    assert third.sync()["kite"]["place"] != first["kite"]["place"]
+    assert project.read(project.list()["kite"]) == project.read(first["kite"])
+
+
+def test_sync_refreshes_moving_edition_alone(project: Any, make_project: Any, kite: Any) -> None:
+    kite.put("1.2", "/", "->/stable/")
+    kite.put_edition("1.2", "swirl", "/stable/", version="1.0")
+    project.use(kite="3.1.4", swirl="1.0").place(kite=kite.url("1.1"), swirl=kite.url("1.2")).sync()
+    kite.requests.clear()
+    project.sync("--refresh-older-than", "0s")
+    assert kite.pages("1.2")["/stable/p1/"]
+    assert not kite.pages("1.1")["/en/3.1.4/p1/"]
+    project.sync("--refresh")
+    assert kite.pages("1.1")["/en/3.1.4/p1/"]
+
+
+def test_stable_that_moves_gets_a_new_copy_and_the_old_one_stays(make_project: Any, web: Any) -> None:
+    web.put("1.2", "/", "->/stable/")
+    web.put_edition("1.2", "swirl", "/stable/", version="1.0")
+    old = make_project("old").use(swirl="1.0").place(swirl=web.url("1.2"))
+    before = old.sync()["swirl"]
+    web.put_edition("1.2", "swirl", "/stable/", version="2.0")
+    new = make_project("new").use(swirl="2.0").place(swirl=web.url("1.2"))
+    after = new.sync()["swirl"]
+    assert (before["info"]["documented"], after["info"]["documented"]) == ("1.0", "2.0")
+    assert "swirl 2.0 has" in new.read(after)
+    again = old.sync("--refresh-older-than", "0s")["swirl"]
+    assert again == before
+    assert "swirl 1.0 has" in old.read(again)
+    assert "swirl 2.0 has" not in old.read(again)
+
+
+def test_edition_that_moves_during_its_crawl_is_crawled_again(make_project: Any, web: Any) -> None:
+    web.put("1.2", "/", "->/stable/")
+    web.put_edition("1.2", "swirl", "/stable/", version="1.0")
+    release = web.responses.copy()
+    web.put_edition("1.2", "swirl", "/stable/", version="2.0")
+    release, web.responses = web.responses, release
+    web.when["127.0.1.2/stable/p1/"] = lambda: web.responses.update(release)
+    project = make_project().use(swirl="1.0").place(swirl=web.url("1.2"))
+    docs = project.sync()["swirl"]
+    assert docs["info"] == {"name": "swirl", "used": "1.0", "documented": "2.0", "origin": "latest"}
+    assert "swirl 1.0 has" not in project.read(docs)
+    assert [docs["place"]] == [folder.name for folder in (project.data / "store").iterdir() if folder.name[0] != "."]
+
+
+def test_changed_version_does_not_take_the_old_documentation(project: Any, kite: Any) -> None:
+    project.sync()
+    kite.down.add("1.1")
+    docs = project.use(kite="3.2").sync()["kite"]
+    assert (docs["place"], docs["info"]["documented"]) == ("", "")
+    assert "127.0.1.1" in docs["why"]
+
+
+def test_packages_of_one_site_and_version_share_a_key(project: Any, kite: Any) -> None:
+    project.use(kite_types="3.1.4", kite="3.1.4", swirl="3.2").place(
+        **dict.fromkeys(("kite_types", "kite", "swirl"), kite.url("1.1"))
+    )
+    docs = project.sync()
+    assert {name: (one["key"], one["aliases"]) for name, one in docs.items()} == {
+        "kite_types": ("kite", []),
+        "kite": ("kite", ["kite_types"]),
+        "swirl": ("swirl", []),
+    }
+
+
+def test_settings_choose_packages(project: Any) -> None:
+    with (project.root / "pyproject.toml").open("a") as file:
+        file.write('[tool.roaming.deps]\nexclude = ["types-*"]\n')
+    assert [*project.use(**{"kite": "3.1.4", "types-kite": "3.1.4"}).sync()] == ["kite"]
+
+
+def test_gc_removes_what_no_project_uses(project: Any, make_project: Any, kite: Any) -> None:
+    first = project.sync()["kite"]
+    second = project.use(kite="3.2").sync()["kite"]
+    dry = project.run("gc", "--dry-run")
+    assert dry.stdout.split()[0] == first["place"]
+    assert "1 site, 0.1 MB would be removed" in dry.stderr
+    assert "0 sites, 0.0 MB removed" in project.run("gc", "--older-than", "1d").stderr
+    assert "0 sites, 0.0 MB removed" in project.run("gc", "--max-size", "10").stderr
+    assert project.run("gc").stdout.split()[0] == first["place"]
+    assert [record.key for record in read_records(FolderBucket(project.data / "store"))] == [second["place"]]
+    (project.root / "requirements.txt").unlink()
+    (project.root / "pyproject.toml").unlink()
+    project.root.rmdir()
+    assert project.run("gc").stdout.split()[0] == second["place"]
+    assert not list((project.data / "projects").iterdir())
+
+
+def test_sync_of_store_at_its_limit_removes_garbage_first(project: Any, kite: Any) -> None:
+    first = project.sync()["kite"]
+    project.environ["ROAMING_DEPS_MAX_BYTES"] = str(first["bytes"])
+    result = project.use(kite="3.2").run("sync", code=1)
+    assert "its limit is 0.1 MB; run roaming deps gc, or raise ROAMING_DEPS_MAX_BYTES" in result.stderr
+    docs = project.list()["kite"]
+    assert (docs["place"], "ROAMING_DEPS_MAX_BYTES" in docs["why"]) == ("", True)
+    project.run("sync")
+    assert not (project.data / "store" / first["place"]).exists()
+    assert "kite 3.2 has" in project.read(project.list()["kite"])
+
+
+def test_sync_is_fast_if_nothing_changed(project: Any) -> None:
+    project.run("sync")
+    began = time.perf_counter()
+    project.run("list")
+    assert time.perf_counter() - began < 1
