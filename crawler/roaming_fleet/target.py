@@ -110,6 +110,11 @@ class StoreTarget:
             own_page = page_in_home if home in (None, site.key) else None
             yield Candidate(collection.open_plain(site.key), bare_question, own_page, site_info(site.key, site.entry))
 
+    @property
+    def server(self) -> tuple[str, str]:
+        """The name of an MCP server for the store, and the extra of this package that opens it."""
+        return self.where.rstrip("/").rpartition("/")[2], "fleet"
+
     def list_sites(self, budget: int) -> tuple[str, Origin, str]:
         """Return the sites as text within a token budget, the label of that text, and the catalog's generation."""
         found = StoreNavigator(self.collection, cap=budget * 4).list_sites()

@@ -64,7 +64,7 @@ def resolve_site(collection: Collection, address: str) -> tuple[str | None, str]
 def grep_sites(collection: Collection, pattern: str, *, limit: int = MAX_SECTIONS) -> GrepResult:
     """Return the sections with lines that contain a string: of the site that the pattern names, or of all sites.
 
-    Sections of sites that the words of the pattern fit best come first.
+    Sites that the words of the pattern fit best come first. Each site with matches gets an equal share of the sections.
 
     Raises:
         UsageError: The pattern is empty or too long, or it names none of many sites.
@@ -77,29 +77,38 @@ def grep_sites(collection: Collection, pattern: str, *, limit: int = MAX_SECTION
     if len(sizes) > (1 if collection.is_remote else _MAX_GREP_SITES):
         raise UsageError(_TOO_MANY_SITES.format(len(sizes)))
     ranked = [] if mentioned else collection.rank(pattern, len(sizes), min_score=0.0)
-    result, unread, failure = GrepResult(text, (), 0, 0), 0, None
+    found: list[GrepResult] = []
+    unread, failure = 0, None
     for key in dict.fromkeys([*(site.key for site in ranked), *sizes]):
         try:
-            result = _add_matches(result, collection.open(key), limit)
+            found.append(_grep_site(collection.open(key), text, limit))
         except LibraryError as error:
             unread, failure = unread + sizes[key], error
-    if failure and not result.found:
+    if failure and not found:
         raise failure
-    return replace(result, unread=result.unread + unread)
+    merged = _merge_matches(text, found, limit)
+    return replace(merged, unread=merged.unread + unread)
 
 
-def _add_matches(result: GrepResult, site: OpenSite, limit: int) -> GrepResult:
-    """Return a result with the matches of another site; its label comes before the breadcrumbs of its sections."""
-    found = grep(site.library, result.pattern, limit=limit - len(result.sections))
-    label = site_label(site)
+def _merge_matches(pattern: str, found: Sequence[GrepResult], limit: int) -> GrepResult:
+    """Return one result of several sites, with an equal share of the sections for each."""
+    places = sorted((at, number) for number, one in enumerate(found) for at in range(len(one.sections)))[:limit]
+    shown = [(found[number], at) for number, at in sorted((number, at) for at, number in places)]
     return GrepResult(
-        result.pattern,
-        (*result.sections, *(replace(one, breadcrumb=(label, *one.breadcrumb)) for one in found.sections)),
-        result.found + found.found,
-        result.matches + found.matches,
-        result.unread + found.unread,
-        result.origin | found.origin if found.sections else result.origin,
+        pattern,
+        tuple(one.sections[at] for one, at in shown),
+        sum(one.found for one in found),
+        sum(one.matches for one in found),
+        sum(one.unread for one in found),
+        reduce(or_, (one.origin for one, _ in shown), OWN),
     )
+
+
+def _grep_site(site: OpenSite, pattern: str, limit: int) -> GrepResult:
+    """Return the matches of a site, whose label comes before the breadcrumbs."""
+    found = grep(site.library, pattern, limit=limit)
+    label = site_label(site)
+    return replace(found, sections=tuple(replace(one, breadcrumb=(label, *one.breadcrumb)) for one in found.sections))
 
 
 class StoreNavigator:

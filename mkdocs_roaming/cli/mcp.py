@@ -73,7 +73,8 @@ def _describe_server(lib: str, scope: Scope, config: Path | None) -> McpServer:
         entry = target.open_site().manifest.site
         site, url = entry.name, entry.url
     else:
-        extras, site = "fleet,mcp", where.rstrip("/").rpartition("/")[2]
+        site, extra = target.store.server
+        where, extras = target.where, f"{extra},mcp"
     values = {"--tag": scope.tags, "--path": scope.paths, "--version": (scope.version,) if scope.version else ()}
     options = [part for name, given in values.items() for value in given for part in (name, value)]
     if config:

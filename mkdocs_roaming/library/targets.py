@@ -136,6 +136,10 @@ class Store(Protocol):
     def instructions(self) -> str:
         """The instructions of an MCP server for the tools over all sites."""
 
+    @property
+    def server(self) -> tuple[str, str]:
+        """The name of an MCP server for the store, and the extra of this package that opens it."""
+
     def list_sites(self, budget: int) -> tuple[str, Origin, str]:
         """Return the sites as text within a token budget, the label of that text, and the digest of the store."""
 

@@ -44,6 +44,7 @@ class DepsTarget(StoreTarget):
     """The packages of a project."""
 
     collection: DepsCollection
+    server = "project-docs", "deps"
 
     def __init__(self, collection: DepsCollection, where: str) -> None:
         """Use the packages of a project."""

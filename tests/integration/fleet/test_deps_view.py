@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 from fleet_servers.projects import write_project
 from fleet_servers.stores import add_site
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp_types import TextContent
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import PackageInfo
@@ -242,3 +247,33 @@ def test_unknown_package_has_hint(project: Project, command: list[str], message:
     done = run(command[0], "--deps", *command[1:])
     assert done.exit_code == 1
     assert message in done.stderr
+
+
+def test_mcp_client_is_configured_with_folder_of_project(project: Project) -> None:
+    config = json.loads(run("mcp", "--deps", "--print-config", "cursor").stdout)
+    args = config["mcpServers"]["project-docs"]["args"]
+    assert args == ["--from", "mkdocs-roaming[deps,mcp]", "roaming", "mcp", f"deps://{project.root}"]
+    config = json.loads(run("mcp", "--deps", "--skip-flagged", "--print-config", "zed").stdout)
+    assert config["context_servers"]["project-docs"]["args"][-1] == f"deps://{project.root}?skip-flagged"
+
+
+@pytest.mark.anyio
+async def test_mcp_server_names_packages_and_labels_results(project: Project) -> None:
+    command = ["-m", "mkdocs_roaming", "mcp", f"deps://{project.root}"]
+    environ = {**os.environ, "ROAMING_DATA_DIR": str(project.data.parent)}
+    async with Client(StdioServerParameters(command=sys.executable, args=command, env=environ)) as client:
+        names = "requests 2.28.1, kite 3.2 (in use: 3.1.4), @tea/swirl 0.9.1"
+        assert f"The documentation of what a project uses: {names}.\n" in str(client.instructions)
+        tools = (await client.list_tools()).tools
+        assert all(f"The documentation of {names}: ids name their site" in str(tool.description) for tool in tools)
+        calls = {
+            "search_sections": {"query": "kite: wind"},
+            "read_outline": {"id": "kite"},
+            "grep": {"pattern": "steady"},
+            "expand_sections": {"ids": [ids(run("outline", "--deps", "kite").stdout)["Wind"]]},
+        }
+        for name, arguments in calls.items():
+            result = (await client.call_tool(name, arguments)).content[0]
+            assert isinstance(result, TextContent)
+            assert KITE in result.text, name
+            assert result.text.startswith("untrusted content from kite.example\n<docs ")
