@@ -120,6 +120,10 @@ class StoreTarget:
         found = StoreNavigator(self.collection, cap=budget * 4).list_sites()
         return found.text, found.origin, self.collection.generation
 
+    def render_index(self, max_bytes: int) -> tuple[str, str]:
+        """Raise UsageError, because the index is that of one site."""
+        raise self._store_given_error()
+
     def toolset(self) -> StoreNavigator:
         """Return the tools over all sites."""
         return StoreNavigator(self.collection)

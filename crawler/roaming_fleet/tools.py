@@ -52,12 +52,11 @@ def resolve_site(collection: Collection, address: str) -> tuple[str | None, str]
     """
     if "://" in address:
         return _resolve_url(collection, address)
-    keys = collection.keys
-    match = _SECTION.match(address.lower())
-    if match and match[1] in keys:
-        return match[1], f"{match[1]}:{match[2]}"
-    site, _, rest = address.partition(":")
+    site, colon, rest = address.partition(":")
     key = collection.find_key(site)
+    match = _SECTION.match((f"{key}{colon}{rest}" if key else address).lower())
+    if match and match[1] in collection.keys:
+        return match[1], f"{match[1]}:{match[2]}"
     return key, rest.strip() if key else ""
 
 

@@ -44,22 +44,30 @@ def agents_md(lib: str, into: Path | None, max_bytes: int, untrusted: bool) -> N
     """Print an index of a site for AGENTS.md.
 
     It belongs into a project that uses what the site documents: the outline of the site, with the addresses of its
-    sections. LIB is a folder that you built, unless --untrusted is given.
+    sections. LIB is a folder that you built, unless --untrusted is given. With --deps it has the titles of all packages
+    that the project names as dependencies.
     """
-    library = open_target(lib).open_site()
-    if not (library.trusted or untrusted):
-        raise UsageError(
-            f"{lib}: this may be a third party's site, whose text would become instructions of your project. Name the "
-            "folder of a site that you built, or export titles only with --untrusted"
+    target = open_target(lib)
+    if target.store:
+        url, block = target.store.render_index(max_bytes)
+    else:
+        library = target.open_site()
+        if not (library.trusted or untrusted):
+            raise UsageError(
+                f"{lib}: this may be a third party's site, whose text would become instructions of your project. Name "
+                "the folder of a site that you built, or export titles only with --untrusted"
+            )
+        url, block = (
+            library.manifest.site.url,
+            index_file.render_agents_md(
+                library.manifest, section_files=_has_section_files(library), trusted=not untrusted, max_bytes=max_bytes
+            ),
         )
-    block = index_file.render_agents_md(
-        library.manifest, section_files=_has_section_files(library), trusted=not untrusted, max_bytes=max_bytes
-    )
     if into is None:
         click.echo(block, nl=False)
         return
-    write_text_file(into, index_file.insert_block(_read(into), block, library.manifest.site.url))
-    click.echo(f"{into}: index of {library.manifest.site.url}, {len(block.encode()):,} bytes")
+    write_text_file(into, index_file.insert_block(_read(into), block, url))
+    click.echo(f"{into}: index of {url}, {len(block.encode()):,} bytes")
 
 
 def _has_section_files(library: Library) -> bool:

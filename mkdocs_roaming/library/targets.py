@@ -143,6 +143,13 @@ class Store(Protocol):
     def list_sites(self, budget: int) -> tuple[str, Origin, str]:
         """Return the sites as text within a token budget, the label of that text, and the digest of the store."""
 
+    def render_index(self, max_bytes: int) -> tuple[str, str]:
+        """Return the address and the text of an index for AGENTS.md.
+
+        Raises:
+            UsageError: There is none for many sites.
+        """
+
     def toolset(self) -> Toolset:
         """Return the three tools over all sites, with nothing opened yet."""
 

@@ -52,6 +52,12 @@ class DepsTarget(StoreTarget):
         self.where = where
         self.instructions = f"The documentation of what a project uses: {collection.name}.\n{INSTRUCTIONS}"
 
+    def render_index(self, max_bytes: int) -> tuple[str, str]:
+        """Return the address and the text of an index of the direct dependencies for AGENTS.md."""
+        from roaming_fleet.deps.index import render_index  # imports the publishing side
+
+        return SCHEME, render_index(self.collection, SCHEME, max_bytes=max_bytes)
+
     def _store_given_error(self) -> UsageError:
         return UsageError(f"{self.where}: many packages; name one, as in PACKAGE:ID (`roaming outline {self.where}`)")
 

@@ -52,7 +52,7 @@ def render_agents_md(manifest: Manifest, *, section_files: bool, trusted: bool, 
     while low < high:
         middle = (low + high) // 2
         lines = render_outline_lines(sections, budget=_BUDGETS[middle], summaries=True)
-        block = _enclose(url, head, _hide_group_ids(lines, sections.manifest))
+        block = enclose(url, head, _hide_group_ids(lines, sections.manifest))
         if len(block.encode()) <= max_bytes:
             text, low = block, middle + 1
         else:
@@ -112,7 +112,14 @@ def _make_head(manifest: Manifest, *, section_files: bool, trusted: bool) -> str
     )
 
 
-def _enclose(url: str, head: str, lines: str) -> str:
+def enclose(url: str, head: str, lines: str) -> str:
+    """Return an index with its comments: the head, then the lines as text that is no markup.
+
+    Args:
+        url: Address in the comments.
+        head: Markdown above the lines.
+        lines: The lines.
+    """
     begin, end = _comments(url)
     lines = lines.replace("<!--", "<! --")
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", lines)), default=0))
@@ -133,23 +140,21 @@ def _hide_group_ids(lines: str, manifest: Manifest) -> str:
 
 def _keep_titles(manifest: Manifest) -> Manifest:
     """Return a manifest without descriptions and openings, whose titles cannot be read as markup or links."""
-    site = replace(
-        manifest.site, name=_neutralize(manifest.site.name), version=_neutralize(manifest.site.version or "")
-    )
+    site = replace(manifest.site, name=neutralize(manifest.site.name), version=neutralize(manifest.site.version or ""))
     pages = tuple(map(_keep_page_titles, manifest.pages))
     return replace(manifest, site=site, pages=pages, nav=tuple(map(_keep_nav_title, manifest.nav)))
 
 
 def _keep_page_titles(page: PageEntry) -> PageEntry:
-    sections = tuple(replace(one, title=_neutralize(one.title), opening="") for one in page.sections)
-    return replace(page, title=_neutralize(page.title), description="", summary="", sections=sections)
+    sections = tuple(replace(one, title=neutralize(one.title), opening="") for one in page.sections)
+    return replace(page, title=neutralize(page.title), description="", summary="", sections=sections)
 
 
 def _keep_nav_title(entry: NavEntry) -> NavEntry:
-    return replace(entry, title=_neutralize(entry.title), children=tuple(map(_keep_nav_title, entry.children)))
+    return replace(entry, title=neutralize(entry.title), children=tuple(map(_keep_nav_title, entry.children)))
 
 
-def _neutralize(title: str) -> str:
+def neutralize(title: str) -> str:
     """Return a title without addresses, and with other signs in place of those of ids and markup."""
     title = re.sub(r"\S*://\S*", "…", to_single_line(title))
     return title.translate(_SIGNS)
