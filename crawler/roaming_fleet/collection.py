@@ -329,6 +329,11 @@ class Collection(SiteRegistry):
         self._opening: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 
     @property
+    def notice(self) -> str:
+        """A line above results, such as one that says what is outdated."""
+        return ""
+
+    @property
     def name(self) -> str:
         """The number of sites, in words."""
         return pluralize(self.crawled, "site")

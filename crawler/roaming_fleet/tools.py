@@ -165,9 +165,12 @@ class StoreNavigator:
     def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:
         """Return the list of sites, the outline of one, or a closed branch of it; `<id>+` continues a list."""
         try:
-            return self.outline(id)
+            found = self.outline(id)
         except RoamingError as error:
             return self._to_tool_error(error)
+        if not self.collection.notice or isinstance(found, ToolError):
+            return found
+        return replace(found, text=f"{self.collection.notice}\n{found.text}")
 
     def outline(self, id: str | None = None) -> OutlineResult | ToolError:
         """Return the same as `read_outline`.
@@ -207,8 +210,10 @@ class StoreNavigator:
         except RoamingError as error:
             return self._to_tool_error(error)
         origin = reduce(or_, (hit.library.origin([hit.hit.section.id]) for hit in found), OWN)
-        results = limit_results(query, map(_to_result, found), self.cap - len(origin.render()))
-        return replace(results, origin=origin)
+        lines = dict.fromkeys([self.collection.notice, *(hit.library.elsewhere(query) for hit in found)])
+        note = "\n".join(filter(None, lines))
+        results = limit_results(query, map(_to_result, found), self.cap - len(origin.render()) - len(note))
+        return replace(results, origin=origin, note=note)
 
     def grep(self, pattern: str) -> GrepResult | ToolError:
         """Find lines of the site that the pattern names (`ruff: F401`), else of all sites of a small store."""

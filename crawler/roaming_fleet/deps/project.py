@@ -158,6 +158,15 @@ def save_project(data: Path, project: Project) -> None:
     write_atomically(project_folder(data, Path(project.root)) / PROJECT_FILE, msgspec.json.encode(project))
 
 
+def locks_changed(project: Project) -> bool:
+    """Return whether a lock file is not what it was at the last sync. Nothing is parsed."""
+    try:
+        data = {name: (Path(project.root) / name).read_bytes() for name in project.locks}
+    except OSError:
+        return True
+    return any(hashlib.sha256(data[name]).hexdigest() != digest for name, digest in project.locks.items())
+
+
 def load_deps_settings(root: Path) -> DepsSettings:
     """Return the settings in `pyproject.toml`, else those under `"roaming": {"deps": …}` in `package.json`.
 

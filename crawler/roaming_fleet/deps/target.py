@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,8 @@ from roaming_fleet.deps.project import data_folder, find_root
 from roaming_fleet.deps.view import DepsCollection
 from roaming_fleet.target import StoreTarget
 from roaming_fleet.tools import INSTRUCTIONS
+
+_log = logging.getLogger(__name__)
 
 SCHEME = "deps://"
 SKIP_FLAGGED = "?skip-flagged"
@@ -37,6 +40,8 @@ def open_deps_target(
     skip_flagged = where.endswith(SKIP_FLAGGED)
     options = {"search": search, "open_sites": open_sites, "refresh_seconds": refresh_seconds}
     collection = DepsCollection(root, data_folder(os.environ), skip_flagged=skip_flagged, **options)
+    if collection.notice:
+        _log.warning("%s", collection.notice)
     return DepsTarget(collection, f"{SCHEME}{root}{SKIP_FLAGGED if skip_flagged else ''}")
 
 

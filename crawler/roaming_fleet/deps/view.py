@@ -10,13 +10,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mkdocs_roaming.errors import LibraryError
+from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library, extract_host
-from mkdocs_roaming.library.targets import PackageInfo, open_library
+from mkdocs_roaming.library.targets import PackageInfo, format_day, open_library
 from mkdocs_roaming.manifest.lookup import keep_pages
 from mkdocs_roaming.manifest.models import Manifest, SectionEntry
+from mkdocs_roaming.text.markdown import pluralize
 from roaming_fleet.collection import Collection, RankedSite
-from roaming_fleet.deps.project import PackageDocs, Project, load_project, project_folder
+from roaming_fleet.deps.project import PackageDocs, Project, load_project, locks_changed, project_folder
 
 Names = dict[str, dict[str, str]]
 """Keys of packages, and the ecosystem of each, by a normalized name."""
@@ -51,7 +52,7 @@ class DepsCollection(Collection):
         if not any(docs.place for docs in project.packages):
             raise LibraryError(f"{root}: no package has documentation; `roaming deps list` says why")
         super().__init__(project_folder(data, root), **options)
-        self._project, self._read_at = project, self._clock()
+        self._project, self._notice, self._read_at = project, "", float("-inf")
 
     @property
     def project(self) -> Project:
@@ -59,7 +60,13 @@ class DepsCollection(Collection):
         if self._clock() - self._read_at >= self.refresh_seconds:
             self._read_at = self._clock()
             self._project = load_project(self._data, self.root) or self._project
+            self._notice = _describe_changes(self._project)
         return self._project
+
+    @property
+    def notice(self) -> str:
+        """Says that packages have changed since the last sync, as the lock files are now; empty if none has."""
+        return self._notice if self.project else ""
 
     @property
     def name(self) -> str:
@@ -104,6 +111,20 @@ class DepsCollection(Collection):
         if docs.place:
             return super()._get_site(key)
         raise LibraryError(f"{docs.info.name} {docs.info.used}: {docs.why or 'no documentation'}")
+
+
+def _describe_changes(project: Project) -> str:
+    if not locks_changed(project):
+        return ""
+    from roaming_fleet.deps.lockfiles import count_changes  # imports parsers of lock files
+
+    try:
+        count = count_changes(project)
+    except UsageError as error:
+        return str(error)
+    day = format_day(project.synced)
+    changed = f"{pluralize(count, 'package')} changed since the documentation was synced on {day}"
+    return f"{changed}; run `roaming deps sync`" if count else ""
 
 
 def find_packages(question: str, packages: Iterable[PackageDocs]) -> list[str]:

@@ -20,8 +20,11 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import PackageInfo
+from mkdocs_roaming.library.tools import render
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from roaming_fleet.deps.project import PackageDocs
+from roaming_fleet.deps.view import DepsCollection
+from roaming_fleet.tools import StoreNavigator
 
 CRAWLED = 1_763_640_000.0
 """Unix time on 2025-11-20."""
@@ -45,7 +48,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A project whose packages have a bundle, the latest edition, that of the version in use, and no documentation."""
     root, data, bundles = tmp_path / "project", tmp_path / "data" / "deps", tmp_path / "site-packages"
     root.mkdir()
-    (root / "requirements.txt").write_text("kite==3.1.4\n")
+    (root / "requirements.txt").write_text("kite==3.1.4\nrequests==2.28.1\ngull==1.0\n")
+    npm = {"": {"dependencies": {"@tea/swirl": "^0.9"}}, "node_modules/@tea/swirl": {"version": "0.9.1"}}
+    (root / "package-lock.json").write_text(json.dumps({"lockfileVersion": 3, "packages": npm}))
     line = "# Line\n\nThe line of a kite is 50 m long.\n\n## Knots\n\nTie two knots. kite.tie() ties them.\n\n### Loop\n\nA loop.\n\n## Wind\n\nA steady wind.\n"
     add_site(data / "store", "kite-3.2", line, "Kite", "https://kite.example/")
     add_site(
@@ -331,3 +336,48 @@ def test_index_shares_its_room_among_packages(project: Project, max_bytes: int) 
 def test_index_of_ordinary_store_is_refused(project: Project) -> None:
     done = run("export", "agents-md", project.data / "store")
     assert (done.exit_code, "contains many sites" in done.stderr) == (1, True)
+
+
+LOCK = "kite==3.2\nrequests==2.28.1\nheron==1.0\n"
+NOTICE = "3 packages changed since the documentation was synced on 2025-11-20; run `roaming deps sync`"
+"""One has another version, one is new, and one is gone."""
+
+
+def change_lock(project: Project) -> None:
+    write_project(project.root, project.data, project.packages, synced=CRAWLED)
+    (project.root / "requirements.txt").write_text(LOCK)
+
+
+@pytest.mark.parametrize(
+    "command", [["search", "session"], ["outline"], ["outline", "kite"], ["grep", "session"], ["ask", "kite: wind?"]]
+)
+def test_changed_lock_file_is_noticed_by_commands(
+    project: Project, caplog: pytest.LogCaptureFixture, command: list[str]
+) -> None:
+    before = run(command[0], "--deps", *command[1:])
+    change_lock(project)
+    after = run(command[0], "--deps", *command[1:])
+    assert (after.exit_code, after.stdout) == (0, before.stdout)
+    assert caplog.messages == [NOTICE]
+
+
+def test_changed_lock_file_is_noticed_by_tools(project: Project) -> None:
+    write_project(project.root, project.data, project.packages, synced=CRAWLED)
+    tools = StoreNavigator(DepsCollection(project.root, project.data, refresh_seconds=0.0))
+    assert "changed" not in render(tools.search_sections("session"))
+    (project.root / "requirements.txt").write_text(LOCK)
+    for result in (tools.search_sections("session"), tools.read_outline(), tools.read_outline("kite")):
+        assert f"\n{NOTICE}\n" in render(result)
+
+
+def test_touched_lock_file_is_no_change(project: Project, caplog: pytest.LogCaptureFixture) -> None:
+    (project.root / "requirements.txt").write_text("# The same.\nkite==3.1.4\nrequests==2.28.1\ngull==1.0\n")
+    assert run("outline", "--deps").exit_code == 0
+    assert not caplog.messages
+
+
+def test_missing_lock_file_is_noticed(project: Project, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("requirements.txt", "package-lock.json"):
+        (project.root / name).unlink()
+    done = run("outline", f"deps://{project.root}")
+    assert (done.exit_code, "no lock file" in caplog.text) == (0, True)
