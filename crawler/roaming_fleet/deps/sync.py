@@ -40,7 +40,15 @@ from roaming_crawler.state import CrawlRecord, CrawlState
 from roaming_crawler.versions import Edition, find_edition, locate_edition
 from roaming_fleet.catalog import update_catalog
 from roaming_fleet.cli import drop_sites
-from roaming_fleet.deps.addresses import Address, Metadata, find_addresses, names_package, read_environment, read_index
+from roaming_fleet.deps.addresses import (
+    Address,
+    Metadata,
+    find_addresses,
+    metadata_key,
+    names_package,
+    read_environment,
+    read_index,
+)
 from roaming_fleet.deps.lockfiles import read_dependencies
 from roaming_fleet.deps.project import (
     PROJECT_FILE,
@@ -151,8 +159,8 @@ class _Sync:
         found = read_environment(self.root, os.environ)
         dependencies, locks = read_dependencies(self.root, installed={name: one.version for name, one in found.items()})
         chosen = [one for one in dependencies if self._is_chosen(one, include_all=include_all)]
-        found |= read_index([one for one in chosen if one.name not in found])
-        packages = [self._find_addresses(one, found.get(one.name) or Metadata(one.name)) for one in chosen]
+        found |= read_index([one for one in chosen if metadata_key(one) not in found])
+        packages = [self._find_addresses(one, found.get(metadata_key(one)) or Metadata(one.name)) for one in chosen]
         report = SyncReport([])
         self._find_editions(packages)
         crawled = self._crawl(packages, report)
