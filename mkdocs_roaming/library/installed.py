@@ -54,8 +54,8 @@ def open_installed(where: str) -> Library:
         LibraryError: No installed package contains documentation, or one of the named packages does not.
     """
     bundles = find_bundles()
-    if wanted := [_normalize(name) for name in where.removeprefix(INSTALLED_SCHEME).split(",") if name.strip()]:
-        by_name = {_normalize(bundle.package): bundle for bundle in bundles}
+    if wanted := [normalize_name(name) for name in where.removeprefix(INSTALLED_SCHEME).split(",") if name.strip()]:
+        by_name = {normalize_name(bundle.package): bundle for bundle in bundles}
         if missing := [name for name in wanted if name not in by_name]:
             raise LibraryError(
                 f"{where}: {missing[0]} is not installed here, or contains no documentation; packages that do: "
@@ -85,7 +85,7 @@ def find_bundles(path: Sequence[str] | None = None) -> list[Bundle]:
         distribution = entry_point.dist if entry_point.group == GROUP else None
         folder = _find_folder(entry_point.value, distribution, is_here=path is None) if distribution else None
         if distribution and folder:
-            found[_normalize(distribution.name)] = Bundle(distribution.name, distribution.version, folder)
+            found[normalize_name(distribution.name)] = Bundle(distribution.name, distribution.version, folder)
     return [found[name] for name in sorted(found)]
 
 
@@ -105,7 +105,7 @@ def _find_folder(module: str, distribution: Distribution, *, is_here: bool) -> P
     return next((folder for folder in folders if (folder / MANIFEST_PATH).is_file()), None)
 
 
-def _normalize(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return the name of a distribution as packaging tools compare it (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()
 

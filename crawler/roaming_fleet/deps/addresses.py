@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import reduce
 from importlib.metadata import distributions
 from importlib.util import find_spec
-from itertools import chain
+from itertools import chain, product
 from operator import or_
 from pathlib import Path
 from typing import Any, Literal
@@ -25,9 +25,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
-from packaging.utils import canonicalize_name
 
-from mkdocs_roaming.library.installed import find_bundles
+from mkdocs_roaming.library.installed import find_bundles, normalize_name
 from roaming_crawler.parser import ParsedPage
 from roaming_fleet.deps.project import Dependency, DepsSettings
 
@@ -36,13 +35,13 @@ Source = Literal["settings", "documentation", "homepage", "repository", "guess"]
 _SECONDS = 60
 _AT_ONCE = 4
 _PIP = "install --dry-run --ignore-installed --ignore-requires-python --no-deps --only-binary :all: --no-input --quiet"
-_LABELS: dict[Source, frozenset[str]] = {
-    "documentation": frozenset(("documentation", "docs", "doc", "manual", "userguide")),
-    "homepage": frozenset(("homepage", "home", "website")),
-    "repository": frozenset(("repository", "source", "sourcecode", "sources", "code", "github", "upstream")),
-}
+_SOURCES: tuple[Source, ...] = ("documentation", "homepage", "repository")
+_LABEL = re.compile(
+    r"(documentation|docs?|manual|userguide)|(home|homepage|website)|(repository|source(?:code)?s?|code|github|upstream)"
+)
 _CODE_HOST = r"(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)"
 _REPOSITORY = re.compile(rf"(?:^|//|@)({_CODE_HOST})[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?(?:[/#?]|$)")
+_SHORT_URL = re.compile(r"^(?:github:)?(?=[\w-]+/[\w.-]+$)")
 _NO_SITE = re.compile(rf"//{_CODE_HOST}(?:/|$)|/(?:tree|blob|wiki)/|/(?:project|package)/[^/]+/?$")
 _READTHEDOCS = re.compile(
     r"//(?:([\w-]+)\.(?:rtfd\.\w+|readthedocs\.org)|(?:www\.)?readthedocs\.org/projects/([\w-]+))(?:/|$)"
@@ -88,9 +87,9 @@ def read_environment(root: Path, environ: Mapping[str, str]) -> dict[str, Metada
         environ: Environment variables.
     """
     environments = (root / ".venv", Path(environ.get("VIRTUAL_ENV") or root / ".venv"))
-    patterns = ("lib/python*/site-packages", "Lib/site-packages")
-    path = [str(found) for each in environments for pattern in patterns for found in each.glob(pattern)][:1] or None
-    bundles = {str(canonicalize_name(one.package)): str(one.folder) for one in find_bundles(path)}
+    patterns = product(environments, ("lib/python*/site-packages", "Lib/site-packages"))
+    path = [str(folder) for one, pattern in patterns for folder in one.glob(pattern)][:1] or None
+    bundles = {normalize_name(one.package): str(one.folder) for one in find_bundles(path)}
     found: dict[str, Metadata] = {}
     for one in distributions(path=path or sys.path):
         if one.metadata["Name"]:
@@ -98,10 +97,10 @@ def read_environment(root: Path, environ: Mapping[str, str]) -> dict[str, Metada
             links = one.metadata.get_all("Project-URL") or ()
             metadata = _from_python(one.metadata["Name"], one.version, links, one.metadata["Home-page"], imports)
             found.setdefault(metadata.name, replace(metadata, bundle=bundles.get(metadata.name, "")))
-    for pattern in ("[!.@]*/package.json", "@*/*/package.json"):
-        for file in (root / "node_modules").glob(pattern):
-            with suppress(OSError, ValueError):
-                found |= _from_npm(json.loads(file.read_bytes()))
+    modules = root / "node_modules"
+    for file in chain(modules.glob("[!.@]*/package.json"), modules.glob("@*/*/package.json")):
+        with suppress(OSError, ValueError):
+            found |= _from_npm(json.loads(file.read_bytes()))
     return found
 
 
@@ -110,15 +109,13 @@ def read_index(dependencies: Iterable[Dependency]) -> dict[str, Metadata]:
 
     Only wheels are read: the metadata of a source distribution are made by its code.
     """
-    asked: dict[str, list[str]] = {"python": [], "npm": []}
-    for one in dependencies:
-        if one.spec != "git":
-            sign = "==" if one.ecosystem == "python" else "@"
-            asked[one.ecosystem].append(f"{one.name}{sign}{one.version}" if one.version else one.name)
+    wanted = [one for one in dependencies if one.spec != "git"]
+    python = [f"{one.name}=={one.version}".removesuffix("==") for one in wanted if one.ecosystem == "python"]
+    npm = [f"{one.name}@{one.version}".removesuffix("@") for one in wanted if one.ecosystem == "npm"]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        found = _ask_pip(asked["python"])
-        alone = [] if found else [[name] for name in asked["python"]]  # one unknown name fails the whole call
-        return reduce(or_, chain(pool.map(_ask_pip, alone), pool.map(_ask_npm, asked["npm"])), found)
+        found = _ask_pip(python)
+        alone = [] if found else [[name] for name in python]  # one unknown name fails the whole call
+        return reduce(or_, chain(pool.map(_ask_pip, alone), pool.map(_ask_npm, npm)), found)
 
 
 def _ask_pip(names: Sequence[str]) -> dict[str, Metadata]:
@@ -147,7 +144,7 @@ def _run(command: Sequence[str]) -> Any:
 def _from_python(
     name: str, version: str, links: Iterable[str], homepage: str | None, imports: Iterable[str] = ()
 ) -> Metadata:
-    name = canonicalize_name(name)
+    name = normalize_name(name)
     urls = {label: url.strip() for label, _, url in (link.partition(",") for link in links)}
     imported = sorted({one for one in imports if one.isidentifier() and not one.startswith("_")} - _NOT_IMPORTED)
     return Metadata(name, version, {"Home-page": homepage or "", **urls}, tuple(imported or [name.replace("-", "_")]))
@@ -159,10 +156,8 @@ def _from_npm(data: Any) -> dict[str, Metadata]:
         return {}
     name, repository = str(data.get("name", "")), data.get("repository") or ""
     url = str(repository.get("url", "") if isinstance(repository, dict) else repository)
-    urls = {
-        "homepage": str(data.get("homepage") or ""),
-        "repository": re.sub(r"^(?:github:)?(?=[\w-]+/[\w.-]+$)", "https://github.com/", url),
-    }
+    url = _SHORT_URL.sub("https://github.com/", url)
+    urls = {"homepage": str(data.get("homepage") or ""), "repository": url}
     return {f"npm:{name}": Metadata(name, str(data.get("version", "")), urls)}
 
 
@@ -213,8 +208,9 @@ def names_package(page: ParsedPage, inventory: str, metadata: Metadata) -> bool:
 
 def _sort_urls(metadata: Metadata) -> list[tuple[Source, str]]:
     """Return the URLs with known labels, the best first."""
-    labelled = [(_squeeze(label), url) for label, url in metadata.urls.items() if url]
-    return [(source, url) for source, labels in _LABELS.items() for label, url in labelled if label in labels]
+    labels = [(_LABEL.fullmatch(_squeeze(label)), url) for label, url in metadata.urls.items()]
+    found = sorted((label.lastindex or 0, number, url) for number, (label, url) in enumerate(labels) if label)
+    return [(_SOURCES[rank - 1], url) for rank, _, url in found]
 
 
 def _find_site(url: str) -> str:

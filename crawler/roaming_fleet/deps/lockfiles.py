@@ -2,6 +2,8 @@
 
 The readers take what the tools write; nothing of the project is executed, and nothing is fetched. Of several versions
 of a package, the installed one counts, then the one that the project itself asks for, then the highest.
+
+Parsers are imported when a file is read: all commands look for changes, and seldom find one.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import reduce
@@ -18,45 +20,38 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import yaml
 from msgspec.structs import replace
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
-from packaging.version import VERSION_PATTERN, Version
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.text.markdown import truncate_at_word
+from mkdocs_roaming.library.installed import normalize_name
 from roaming_fleet.deps.project import LOCK_FILES, Dependency, Project, load_deps_settings
 
-_ERRORS = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, yaml.YAMLError)
 MAX_BYTES = 20_000_000
 """Maximum size of a lock file."""
 
 _NAME_AND_VERSION = re.compile(r"(?:@[\w~][\w.~-]*/)?[\w~][\w.~-]* [\w.!-]*", re.ASCII)
-_ORDERED = re.compile(VERSION_PATTERN, re.VERBOSE | re.IGNORECASE)
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)", re.ASCII)
 _INCLUDE = re.compile(r"(?:-r|--requirement)[\s=]*(\S+)")
 _BY_PROJECT = re.compile(r"-r\s|\((?:pyproject\.toml|setup\.(?:py|cfg))\)")
+_PRERELEASE = re.compile(r"[abc]|dev|-")
 _PNPM_KEY = re.compile(r"/?(?:(?!\d+\.\d)((?:@[^/@]+/)?[^/@]+)[@/])?(\d[^(_/]*)")
 _NPM_KINDS = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
+_LISTS = ("project.dependencies", "tool.poetry.dependencies", "tool.poetry.dev-dependencies")
+_GROUPS = ("project.optional-dependencies", "dependency-groups", "tool.pdm.dev-dependencies")
 
 
 class _Files:
     """The files that are read, with their digests."""
 
     def __init__(self, root: Path) -> None:
-        self.root, self.digests = root.resolve(), dict[str, str]()
-
-    def is_new(self, path: Path) -> bool:
-        """Return whether a file in the project is not read yet."""
-        return path.relative_to(self.root).as_posix() not in self.digests
+        self.root, self.digests = root.resolve(), dict[Path, str]()
 
     def text(self, path: Path) -> str:
-        """Return the text of a file in the project."""
+        """Return the text of a file."""
         if path.stat().st_size > MAX_BYTES:
             raise ValueError(f"larger than {MAX_BYTES // 1_000_000} MB")
         data = path.read_bytes()
-        self.digests[path.relative_to(self.root).as_posix()] = sha256(data).hexdigest()
+        self.digests[path] = sha256(data).hexdigest()
         return data.decode("utf-8-sig")
 
 
@@ -72,52 +67,51 @@ def read_dependencies(root: Path, *, installed: Mapping[str, str]) -> tuple[list
     """
     files, found = _Files(root), list[Dependency]()
     for patterns, versions in ((LOCK_FILES[:6], installed), (LOCK_FILES[6:], {})):
-        for pattern in patterns:
-            paths = sorted(path for path in files.root.glob(pattern) if path.is_file())
-            try:
-                found += _merge(chain.from_iterable(_READERS[pattern](files, path) for path in paths), versions)
-            except _ERRORS as error:
-                reason = truncate_at_word(" ".join(f"{error!r}".split()), 120)
-                hint = "write it again with its tool, or name another folder"
-                raise UsageError(f"{paths[0]}: cannot be read ({reason}); {hint}") from None
-            if paths:
-                break
+        matches = ((one, sorted(filter(Path.is_file, files.root.glob(one)))) for one in patterns)
+        pattern, paths = next((match for match in matches if match[1]), ("", []))
+        try:
+            found += _merge((one for path in paths for one in _READERS[pattern](files, path)), versions)
+        except Exception as error:  # of a parser, or because the file has another structure
+            reason = f"cannot be read ({error!r:.120}); write it again with its tool, or name another folder"
+            raise UsageError(f"{paths[0]}: {reason}") from None
     if not files.digests:
         raise UsageError(f"{root}: no lock file; looked for {', '.join(LOCK_FILES)}")
-    return found, files.digests
+    return found, {path.relative_to(files.root).as_posix(): digest for path, digest in files.digests.items()}
 
 
 def count_changes(project: Project) -> int:
     """Return the number of packages that were added, removed or changed since the last sync.
 
     Nothing is parsed while the files are the same.
+
+    Raises:
+        UsageError: The lock file is gone, or cannot be read.
     """
     root = Path(project.root)
     with suppress(OSError):
         if all(sha256((root / name).read_bytes()).hexdigest() == digest for name, digest in project.locks.items()):
             return 0
     found, exclude = read_dependencies(root, installed={})[0], load_deps_settings(root).exclude
-    used = {(one.ecosystem, canonicalize_name(one.info.name)): one.info.used for one in project.packages}
-    now = {(one.ecosystem, canonicalize_name(one.name)): one for one in found}
-    wanted = {
-        key for key, one in now.items() if one.direct and not any(fnmatchcase(one.name, each) for each in exclude)
-    }
-    changed = [key for key in now.keys() & used.keys() if now[key].version not in ("", used[key])]
-    return len(changed) + len(wanted - used.keys()) + len(used.keys() - now.keys())
+    used = {(one.ecosystem, one.info.name): one.info.used for one in project.packages}
+    now = {(one.ecosystem, one.name): one for one in found}
+    new = [one.name for key, one in now.items() if one.direct and key not in used]
+    new = [name for name in new if not any(fnmatchcase(name, pattern) for pattern in exclude)]
+    changed = [key for key in used if key not in now or now[key].version not in ("", used[key])]
+    return len(new) + len(changed)
 
 
 def _merge(packages: Iterator[Dependency], installed: Mapping[str, str]) -> list[Dependency]:
     """Return each package once."""
     found: dict[str, list[Dependency]] = {}
     for one in packages:
-        name = canonicalize_name(one.name) if one.ecosystem == "python" else one.name
+        name = normalize_name(one.name) if one.ecosystem == "python" else one.name
         version = (one.version or installed.get(name, "")).partition("+")[0]
         if _NAME_AND_VERSION.fullmatch(f"{name} {version}"):
             found.setdefault(name, []).append(replace(one, name=name, version=version))
 
-    def rank(one: Dependency) -> tuple[bool, bool, Version]:
-        is_installed = one.version == installed.get(one.name)
-        return is_installed, one.direct, Version(one.version if _ORDERED.fullmatch(one.version) else "0")
+    def rank(one: Dependency) -> tuple[bool, bool, bool, list[int]]:
+        numbers = list(map(int, re.findall(r"\d+", one.version)))
+        return one.version == installed.get(one.name), one.direct, not _PRERELEASE.search(one.version), numbers
 
     return [replace(max(ones, key=rank), direct=any(one.direct for one in ones)) for _, ones in sorted(found.items())]
 
@@ -128,17 +122,23 @@ def _merge(packages: Iterator[Dependency], installed: Mapping[str, str]) -> list
 def _read_toml(files: _Files, path: Path) -> Iterator[Dependency]:
     """Yield the packages of uv.lock, poetry.lock, pdm.lock or pylock.toml."""
     data = tomllib.loads(files.text(path))
-    packages = [(one, one.get("source") or {}) for one in data.get("package") or data.get("packages") or ()]
-    own = [one for one, source in packages if source.keys() & {"editable", "virtual"}]
-    groups = [one.get(kind, {}) for one in own for kind in ("optional-dependencies", "dev-dependencies")]
-    lists = [*(one.get("dependencies", ()) for one in own), *chain.from_iterable(group.values() for group in groups)]
-    asked = {canonicalize_name(one["name"]) for one in chain.from_iterable(lists)} if own else _read_project(files)
-    for one, source in packages:
+    packages = data.get("package") or data.get("packages") or ()
+    asked = set(map(normalize_name, _read_workspace(packages) or _read_project(files)))
+    for one in packages:
+        source = one.get("source") or {}
         marks = {*one, *source, source.get("type")}
         if not marks & {"directory", "path", "file", "editable", "virtual"}:
             spec = "git" if marks & {"git", "vcs"} else ""
-            is_direct = not asked or canonicalize_name(one["name"]) in asked
+            is_direct = not asked or normalize_name(one["name"]) in asked
             yield Dependency(one["name"], "python", str(one.get("version", "")), is_direct, spec)
+
+
+def _read_workspace(packages: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the names of the packages that the members of uv's workspace ask for."""
+    own = [one for one in packages if (one.get("source") or {}).keys() & {"editable", "virtual"}]
+    groups = [one.get(kind) or {} for one in own for kind in ("optional-dependencies", "dev-dependencies")]
+    lists = [*(one.get("dependencies") or () for one in own), *(names for group in groups for names in group.values())]
+    return {one["name"] for one in chain.from_iterable(lists)}
 
 
 def _read_project(files: _Files) -> set[str]:
@@ -149,21 +149,21 @@ def _read_project(files: _Files) -> set[str]:
     def table(keys: str) -> Any:
         return reduce(lambda found, key: found.get(key) or {}, keys.split("."), data)
 
-    lists = [table(f"{keys}dependencies") for keys in ("project.", "tool.poetry.", "tool.poetry.dev-")]
-    lists += [group.get("dependencies") or {} for group in table("tool.poetry.group").values()]
-    for keys in ("project.optional-dependencies", "dependency-groups", "tool.pdm.dev-dependencies"):
-        lists += table(keys).values()
+    lists = [*map(table, _LISTS), *(one for keys in _GROUPS for one in table(keys).values())]
+    lists += [group.get("dependencies") or () for group in table("tool.poetry.group").values()]
     found = [_REQUIREMENT.match(line) for line in chain.from_iterable(lists) if isinstance(line, str)]
-    return {str(canonicalize_name(one[1])) for one in found if one}
+    return {one[1] for one in found if one}
 
 
 def _read_requirements(files: _Files, path: Path) -> Iterator[Dependency]:
     """Yield the packages of a requirements file, and of those in the project that it includes."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
     text = re.sub(r"\\\r?\n", " ", files.text(path))
     for block in re.split(r"\n(?=[^\s#])", text):
         line, *comment = re.split(r"(?:^|\s)#|\s--", block, maxsplit=1)
         other = (path.parent / include[1]).resolve() if (include := _INCLUDE.match(line)) else None
-        if other and other.is_relative_to(files.root) and other.is_file() and files.is_new(other):
+        if other and other.is_relative_to(files.root) and other.is_file() and other not in files.digests:
             yield from _read_requirements(files, other)
         with suppress(InvalidRequirement):  # an option, a path or a URL
             one = Requirement(line.strip())
@@ -193,6 +193,8 @@ def _read_npm(files: _Files, path: Path) -> Iterator[Dependency]:
 
 
 def _read_pnpm(files: _Files, path: Path) -> Iterator[Dependency]:
+    import yaml
+
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is optional
     data = [one for one in yaml.load_all(files.text(path), loader) if one][-1]
     own = (data.get("importers") or {".": data}).values()
@@ -202,6 +204,5 @@ def _read_pnpm(files: _Files, path: Path) -> Iterator[Dependency]:
             yield Dependency(found[1] or name, "npm", found[2], bool(name))
 
 
-_Reader = Callable[[_Files, Path], Iterator[Dependency]]
-_READERS: dict[str, _Reader] = dict.fromkeys(LOCK_FILES[:5], _read_toml)
+_READERS: dict[str, Callable[[_Files, Path], Iterator[Dependency]]] = dict.fromkeys(LOCK_FILES[:5], _read_toml)
 _READERS |= {LOCK_FILES[5]: _read_requirements, LOCK_FILES[6]: _read_npm, LOCK_FILES[7]: _read_pnpm}
