@@ -6,12 +6,10 @@ documentation. It is small, so the least important pages of a large site are lef
 
 from __future__ import annotations
 
-import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from itertools import count
 from pathlib import Path
-from secrets import token_hex
+from tempfile import TemporaryDirectory
 
 import msgspec
 from msgspec.structs import replace
@@ -30,10 +28,11 @@ MAX_BYTES = 500_000
 """Default maximum size of a bundle in a wheel: of its compressed files with their entries in the archive."""
 
 _ENTRY_BYTES = 100  # of a file in a zip archive besides its data and, twice, its path
-_MAX_ATTEMPTS = 4
-_MAX_NAMED = 1_000  # of the pages that are left out
-_MAX_LISTED = 40  # of them in llms.txt
+_LOW = 0.95
+_MAX_NAMED, _MAX_LISTED = 1_000, 40  # of the pages that are left out, and of them in llms.txt
 _MAX_TITLES, _MAX_ALL_TITLES = 300, 60_000
+
+_Files = dict[str, bytes]
 
 
 class BundleReport(msgspec.Struct, frozen=True):
@@ -78,37 +77,30 @@ def write_bundle(
         texts = {licence.name: licence.read_bytes()}
     except OSError as error:
         raise UsageError(f"{licence}: the licence cannot be read ({error.strerror}); name its file") from None
-    data = {page.path: read_page(page) for page in manifest.pages}
-    files, kept = _choose_files(manifest, data, texts, max_bytes)
+    data = {page.markdown: read_page(page) for page in manifest.pages}
+    files = _choose_files(manifest, data, texts, max_bytes)
     _replace_folder(folder, files)
-    left_out = tuple(path for path in data if path not in kept)
-    return BundleReport(len(kept), sum(map(len, files.values())), _compressed_size(files), left_out)
+    left_out = tuple(page.path for page in manifest.pages if page.markdown not in files)
+    return BundleReport(len(data) - len(left_out), sum(map(len, files.values())), _compressed_size(files), left_out)
 
 
-def _choose_files(
-    manifest: Manifest, data: Mapping[str, bytes], texts: dict[str, bytes], max_bytes: int
-) -> tuple[dict[str, bytes], Set[str]]:
-    """Return the files of the bundle, and the paths of the pages that fit.
+def _choose_files(manifest: Manifest, data: _Files, texts: _Files, max_bytes: int) -> _Files:
+    """Return the files of the bundle, with the most important pages that fit.
 
-    The lists have a line or more for each section: their share of a page is estimated by its sections.
+    The lists have a line or more for each section: the share of a page is estimated by its sections. A low estimate
+    leaves no room unused: the pages that it lets in are reduced until the files fit.
     """
-    ranked = rank_pages(manifest)
-    lists = _compressed_size(_make_files(manifest, ranked, data.keys(), *texts))
-    share = lists / max(1, sum(len(page.sections) for page in ranked))
-    sizes = {
-        page.path: _compressed_size({page.markdown: data[page.path]}) + share * len(page.sections) for page in ranked
-    }
-    room = max_bytes
-    for attempt in count(1):
-        kept = frozenset(_fill(room, sizes))
-        if not kept:
-            break
-        files = texts | {page.markdown: data[page.path] for page in ranked if page.path in kept}
-        files |= _make_files(manifest, ranked, kept, *texts)
-        spare = max_bytes - _compressed_size(files)
-        if spare >= 0 and (len(kept) == len(ranked) or attempt >= _MAX_ATTEMPTS):
-            return files, kept
-        room += spare
+    ranked, sizes, room = rank_pages(manifest), dict[str, float](), float(max_bytes)
+    lists = _compressed_size(_make_files(manifest, ranked, data.keys(), texts))
+    share = _LOW * lists / max(1, sum(len(page.sections) for page in ranked))
+    for page in ranked:
+        sizes[page.markdown] = _compressed_size({page.markdown: data[page.markdown]}) + share * len(page.sections)
+    while kept := frozenset(_fill(room, sizes)):
+        files = _make_files(manifest, ranked, kept, texts) | {path: data[path] for path in kept}
+        excess = _compressed_size(files) - max_bytes
+        if excess <= 0:
+            return files
+        room -= excess
     raise UsageError(f"no page fits into a bundle of {max_bytes} bytes; allow more")
 
 
@@ -135,22 +127,22 @@ def rank_pages(manifest: Manifest) -> Sequence[PageEntry]:
     return sorted(manifest.pages, key=lambda page: (needs[page.path], page.path not in described, -incoming[page.path]))
 
 
-def _make_files(manifest: Manifest, ranked: Sequence[PageEntry], kept: Set[str], licence: str) -> dict[str, bytes]:
+def _make_files(manifest: Manifest, ranked: Sequence[PageEntry], kept: Set[str], texts: _Files) -> _Files:
     """Return the lists of the pages that are kept, and those of the others in their order of importance."""
-    site, others = manifest.site, [page for page in ranked if page.path not in kept]
+    site, others = manifest.site, [page for page in ranked if page.markdown not in kept]
     pages = tuple(replace(page, full=None) for page in manifest.pages)
     manifest = replace(
         manifest, site=replace(site, alternates=()), pages=pages, rules=(), vectors=None, llms_txt=None, digest=""
     )
-    manifest = keep_pages(manifest, kept)
+    manifest = keep_pages(manifest, {page.path for page in pages if page.markdown in kept})
     left_out = [_describe(page, site.url, _MAX_ALL_TITLES // len(others)) for page in others[:_MAX_NAMED]]
-    is_part = f"{len(kept)} of {len(ranked)} pages of {site.name}; the others are on {site.url or 'its site'}."
-    summary = f"{site.description} {is_part if others else ''}".strip()
+    is_part = f" {len(kept)} of {len(ranked)} pages of {site.name}; the others are on {site.url or 'its site'}."
+    summary = (site.description + (is_part if others else "")).strip()
     local = replace(manifest, site=replace(manifest.site, url="", description=summary))
     listing = build_llms_txt(local, section_files=False)
-    listing[LLMS_TXT] += _list_left_out(left_out, len(others), site.url) if others else ""
-    entry = {"url": site.url, "version": site.version, "licence": licence, "left_out": left_out}
-    return {
+    listing[LLMS_TXT] += _list_left_out(left_out, len(others), site.url) if others and site.url else ""
+    entry = {"url": site.url, "version": site.version, "licence": next(iter(texts)), "left_out": left_out}
+    return texts | {
         MANIFEST_PATH: dump_manifest(manifest).encode("utf-8", "surrogatepass"),
         OUTLINE_PATH: render_outline(SectionIndex(manifest)).encode("utf-8", "surrogatepass"),
         BUNDLE_PATH: msgspec.json.format(msgspec.json.encode(entry)) + b"\n",
@@ -165,23 +157,19 @@ def _describe(page: PageEntry, site_url: str, max_chars: int) -> LeftOutPage:
 
 def _list_left_out(pages: Sequence[LeftOutPage], total: int, site_url: str) -> str:
     """Return the part of llms.txt on the pages that are left out, in the form of the others."""
-    links = [f"- [{escape_link_text(to_single_line(page.title))}]({page.url})" for page in pages[:_MAX_LISTED]]
-    more = [f"- [and {total - len(links)} more]({site_url})"] if total > len(links) else []
-    return "\n".join(["", "## Not in this bundle", "", *links, *more, ""])
+    links = [(escape_link_text(to_single_line(page.title)), page.url) for page in pages[:_MAX_LISTED]]
+    links += [(f"and {total - len(links)} more", site_url)] if total > len(links) else []
+    return "\n## Not in this bundle\n\n" + "".join(f"- [{title}]({url})\n" for title, url in links)
 
 
-def _replace_folder(folder: Path, files: dict[str, bytes]) -> None:
+def _replace_folder(folder: Path, files: _Files) -> None:
     """Write files into a new folder, which then takes the place of the old one."""
     folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    new, old = (folder.parent / f".roaming-{token_hex(6)}" for _ in range(2))
-    try:
+    with TemporaryDirectory(dir=folder.parent, prefix=".roaming-", ignore_cleanup_errors=True) as temporary:
+        new = Path(temporary, "new")
         for path, data in files.items():
             write_site_file(new, path, data)
         if folder.exists():
-            folder.rename(old)
+            folder.rename(Path(temporary, "old"))
         new.rename(folder)
-        shutil.rmtree(old, ignore_errors=True)
-    except BaseException:
-        shutil.rmtree(new, ignore_errors=True)
-        raise
