@@ -22,7 +22,8 @@ KITE = Metadata("kite", "3.1", {"Source": "https://github.com/Wind/kite"}, ("kit
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_addresses_of_metadata_are_sorted_and_labelled(case: Mapping[str, Any]) -> None:
-    metadata = Metadata("kite", case.get("version", "3.1"), case["urls"], tuple(case.get("imports", ["kite"])))
+    name, version, imports = case.get("package", "kite"), case.get("version", "3.1"), case.get("imports", ["kite"])
+    metadata = Metadata(name, version, case["urls"], tuple(imports))
     addresses, why = find_addresses(metadata, DepsSettings(sites=case.get("sites", {})))
     assert [f"{one.source} {one.url}" for one in addresses] == case.get("addresses", [])
     assert [one.verified for one in addresses] == [one.source != "guess" for one in addresses]
