@@ -42,7 +42,7 @@ _LABEL = re.compile(
 _CODE_HOST = r"(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)"
 _REPOSITORY = re.compile(rf"(?:^|//|@)({_CODE_HOST})[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?(?:[/#?]|$)")
 _SHORT_URL = re.compile(r"^(?:github:)?(?=[\w-]+/[\w.-]+$)")
-_NO_SITE = re.compile(rf"//{_CODE_HOST}(?:/|$)|/(?:tree|blob|wiki)/|/(?:project|package)/[^/]+/?$")
+_NO_SITE = re.compile(rf"//{_CODE_HOST}(?:/|$)|/(?:tree|blob)/|/(?:project|package)/[^/]+/?$")
 _READTHEDOCS = re.compile(
     r"//(?:([\w-]+)\.(?:rtfd\.\w+|readthedocs\.org)|(?:www\.)?readthedocs\.org/projects/([\w-]+))(?:/|$)"
 )
@@ -119,7 +119,7 @@ def read_index(dependencies: Iterable[Dependency]) -> dict[str, Metadata]:
 
 
 def _ask_pip(names: Sequence[str]) -> dict[str, Metadata]:
-    pip = [sys.executable, "-m", "pip"] if find_spec("pip") else [shutil.which("pip") or "pip"]
+    pip = [sys.executable, "-P", "-m", "pip"] if find_spec("pip") else [shutil.which("pip") or "pip"]
     data = _run([*pip, *_PIP.split(), "--report", "-", *names]) if names else None
     found = [one["metadata"] for one in (data or {}).get("install", ())]
     made = [
@@ -134,9 +134,14 @@ def _ask_npm(name: str) -> dict[str, Metadata]:
 
 
 def _run(command: Sequence[str]) -> Any:
-    """Return the JSON that a command prints; None if it fails."""
-    with suppress(OSError, ValueError, subprocess.SubprocessError):
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=True)
+    """Return the JSON that a command prints; None if it fails.
+
+    It runs in the home folder: pip and npm load code and settings of the current one, and the project is not trusted.
+    """
+    with suppress(OSError, ValueError, RuntimeError, subprocess.SubprocessError):
+        done = subprocess.run(
+            command, cwd=Path.home(), stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=True
+        )
         return json.loads(done.stdout)
     return None
 

@@ -29,7 +29,12 @@ from roaming_fleet.deps.project import LOCK_FILES, Dependency, Project, load_dep
 MAX_BYTES = 20_000_000
 """Maximum size of a lock file."""
 
-_NAME_AND_VERSION = re.compile(r"(?:@[\w~][\w.~-]*/)?[\w~][\w.~-]* [\w.!-]*", re.ASCII)
+# Names and versions become arguments of pip and npm, which read some of them as options and paths.
+_NAMES = {
+    "python": re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"),
+    "npm": re.compile(r"(?:@\w[\w.~-]*/)?\w[\w.~-]*", re.ASCII),
+}
+_VERSION = re.compile(r"(?:\w[\w.!-]*)?", re.ASCII)
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)", re.ASCII)
 _INCLUDE = re.compile(r"(?:-r|--requirement)[\s=]*(\S+)")
 _BY_PROJECT = re.compile(r"-r\s|\((?:pyproject\.toml|setup\.(?:py|cfg))\)")
@@ -106,7 +111,7 @@ def _merge(packages: Iterator[Dependency], installed: Mapping[str, str]) -> list
     for one in packages:
         name = normalize_name(one.name) if one.ecosystem == "python" else one.name
         version = (one.version or installed.get(name, "")).partition("+")[0]
-        if _NAME_AND_VERSION.fullmatch(f"{name} {version}"):
+        if _NAMES[one.ecosystem].fullmatch(name) and _VERSION.fullmatch(version):
             found.setdefault(name, []).append(replace(one, name=name, version=version))
 
     def rank(one: Dependency) -> tuple[bool, bool, bool, list[int]]:

@@ -64,6 +64,17 @@ def test_source_distribution_is_not_built(wheels: Path, tmp_path: Path) -> None:
     assert not marker.exists()
 
 
+@needs_pip
+def test_pip_loads_no_module_of_the_project(wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project, marker = tmp_path / "project", tmp_path / "executed"
+    project.mkdir()
+    for module in ("pip", "json", "usercustomize"):
+        (project / f"{module}.py").write_text(f"open({str(marker)!r}, 'w')\n")
+    monkeypatch.chdir(project)
+    assert set(read_index([python("kite", "3.2")])) == {"kite"}
+    assert not marker.exists()
+
+
 def test_packages_from_git_are_not_asked_for() -> None:
     assert read_index([python("kite", "3.1.4", "git")]) == {}
 
