@@ -204,8 +204,9 @@ def _read_pnpm(files: _Files, path: Path) -> Iterator[Dependency]:
     data = [one for one in yaml.load_all(files.text(path), loader) if one][-1]
     own = (data.get("importers") or {".": data}).values()
     asked = [pair for one in own for kind in _NPM_KINDS for pair in (one.get(kind) or {}).items()]
-    for name, place in chain(asked, (("", key) for key in data.get("packages") or ())):
-        if found := _PNPM_KEY.match(str(place["version"] if isinstance(place, dict) else place)):
+    for name, entry in chain(asked, (("", key) for key in data.get("packages") or ())):
+        place = entry["version"] if isinstance(entry, dict) else entry
+        if isinstance(place, str) and (found := _PNPM_KEY.match(place)):  # aliases of YAML can nest without end
             yield Dependency(found[1] or name, "npm", found[2], bool(name))
 
 

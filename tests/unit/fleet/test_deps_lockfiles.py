@@ -96,3 +96,10 @@ def test_lock_file_that_is_gone_counts_as_a_change(tmp_path: Path) -> None:
     (root / "package-lock.json").unlink()
     with pytest.raises(UsageError, match="no lock file"):
         count_changes(project)
+
+
+def test_nested_aliases_of_yaml_take_no_time(tmp_path: Path) -> None:
+    bomb = "".join(f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 9)}]\n" for at in range(1, 40))
+    text = f"a0: &a0 [x]\n{bomb}dependencies:\n  kite: {{version: *a39}}\n  pump: {{version: 1.0.0}}\n"
+    (tmp_path / "pnpm-lock.yaml").write_text(text)
+    assert [one.name for one in read_dependencies(tmp_path, installed={})[0]] == ["pump"]
