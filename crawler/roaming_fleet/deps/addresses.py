@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from importlib.util import find_spec
 from itertools import chain, product
 from operator import or_
 from pathlib import Path
+from subprocess import DEVNULL, SubprocessError, check_output
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -32,8 +32,7 @@ from roaming_fleet.deps.project import Dependency, DepsSettings
 
 Source = Literal["settings", "documentation", "homepage", "repository", "guess"]
 
-_SECONDS = 60
-_AT_ONCE = 4
+_SECONDS, _AT_ONCE = 60, 4
 _PIP = "install --dry-run --ignore-installed --ignore-requires-python --no-deps --only-binary :all: --no-input --quiet"
 _SOURCES: tuple[Source, ...] = ("documentation", "homepage", "repository")
 _LABEL = re.compile(
@@ -92,10 +91,9 @@ def read_environment(root: Path, environ: Mapping[str, str]) -> dict[str, Metada
     bundles = {normalize_name(one.package): str(one.folder) for one in find_bundles(path)}
     found: dict[str, Metadata] = {}
     for one in distributions(path=path or sys.path):
-        if one.metadata["Name"]:
+        with suppress(OSError, ValueError, LookupError):  # a damaged package
             imports = (one.read_text("top_level.txt") or "").split() or _IMPORTED.findall(one.read_text("RECORD") or "")
-            links = one.metadata.get_all("Project-URL") or ()
-            metadata = _from_python(one.metadata["Name"], one.version, links, one.metadata["Home-page"], imports)
+            metadata = _from_python(one.metadata.json, imports)
             found.setdefault(metadata.name, replace(metadata, bundle=bundles.get(metadata.name, "")))
     modules = root / "node_modules"
     for file in chain(modules.glob("[!.@]*/package.json"), modules.glob("@*/*/package.json")):
@@ -121,11 +119,8 @@ def read_index(dependencies: Iterable[Dependency]) -> dict[str, Metadata]:
 def _ask_pip(names: Sequence[str]) -> dict[str, Metadata]:
     pip = [sys.executable, "-P", "-m", "pip"] if find_spec("pip") else [shutil.which("pip") or "pip"]
     data = _run([*pip, *_PIP.split(), "--report", "-", *names]) if names else None
-    found = [one["metadata"] for one in (data or {}).get("install", ())]
-    made = [
-        _from_python(one["name"], one["version"], one.get("project_url", ()), one.get("home_page")) for one in found
-    ]
-    return {one.name: one for one in made}
+    found = [_from_python(one["metadata"]) for one in (data or {}).get("install", ())]
+    return {one.name: one for one in found}
 
 
 def _ask_npm(name: str) -> dict[str, Metadata]:
@@ -138,21 +133,19 @@ def _run(command: Sequence[str]) -> Any:
 
     It runs in the home folder: pip and npm load code and settings of the current one, and the project is not trusted.
     """
-    with suppress(OSError, ValueError, RuntimeError, subprocess.SubprocessError):
-        done = subprocess.run(
-            command, cwd=Path.home(), stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=True
-        )
-        return json.loads(done.stdout)
+    with suppress(OSError, ValueError, RuntimeError, SubprocessError):
+        options: Any = {"cwd": Path.home(), "stdin": DEVNULL, "stderr": DEVNULL, "timeout": _SECONDS}
+        return json.loads(check_output(command, **options))
     return None
 
 
-def _from_python(
-    name: str, version: str, links: Iterable[str], homepage: str | None, imports: Iterable[str] = ()
-) -> Metadata:
-    name = normalize_name(name)
-    urls = {label: url.strip() for label, _, url in (link.partition(",") for link in links)}
+def _from_python(data: Mapping[str, Any], imports: Iterable[str] = ()) -> Metadata:
+    """Return the metadata in the JSON form of core metadata."""
+    name = normalize_name(data["name"])
+    urls = {label: url.strip() for label, _, url in (link.partition(",") for link in data.get("project_url", ()))}
     imported = sorted({one for one in imports if one.isidentifier() and not one.startswith("_")} - _NOT_IMPORTED)
-    return Metadata(name, version, {"Home-page": homepage or "", **urls}, tuple(imported or [name.replace("-", "_")]))
+    urls = {"Home-page": data.get("home_page", ""), **urls}
+    return Metadata(name, data["version"], urls, tuple(imported or [name.replace("-", "_")]))
 
 
 def _from_npm(data: Any) -> dict[str, Metadata]:
