@@ -69,24 +69,22 @@ def grep_sites(collection: Collection, pattern: str, *, limit: int = MAX_SECTION
         UsageError: The pattern is empty or too long, or it names none of many sites.
         LibraryError: No site can be read.
     """
-    mentioned, text = collection.find_mentioned(pattern), collection.strip_site(pattern)
+    text = collection.strip_site(pattern)
     sizes = {record.key: record.entry.sections for record in collection.records() if record.entry}
-    if mentioned:
-        sizes = {key: sizes.get(key, 0) for key in mentioned}
-    if len(sizes) > (1 if collection.is_remote else _MAX_GREP_SITES):
-        raise UsageError(_TOO_MANY_SITES.format(len(sizes)))
-    ranked = [] if mentioned else collection.rank(pattern, len(sizes), min_score=0.0)
+    keys = [site.key for site in collection.rank(pattern, len(sizes), min_score=0.0)]
+    if not collection.find_mentioned(pattern):
+        keys = list(dict.fromkeys([*keys, *sizes]))
+    if len(keys) > (1 if collection.is_remote else _MAX_GREP_SITES):
+        raise UsageError(_TOO_MANY_SITES.format(len(keys)))
     found: list[GrepResult] = []
-    unread, failure = 0, None
-    for key in dict.fromkeys([*(site.key for site in ranked), *sizes]):
+    for key in keys:
         try:
             found.append(_grep_site(collection.open(key), text, limit))
-        except LibraryError as error:
-            unread, failure = unread + sizes[key], error
-    if failure and not found:
-        raise failure
-    merged = _merge_matches(text, found, limit)
-    return replace(merged, unread=merged.unread + unread)
+        except LibraryError:
+            if len(keys) == 1:
+                raise
+            found.append(GrepResult(text, (), 0, 0, sizes[key]))
+    return _merge_matches(text, found, limit)
 
 
 def _merge_matches(pattern: str, found: Sequence[GrepResult], limit: int) -> GrepResult:

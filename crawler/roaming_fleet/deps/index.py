@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, zip_longest
+from itertools import accumulate, chain, zip_longest
 
 from mkdocs_roaming.manifest.models import Manifest
 from mkdocs_roaming.publish.agents.agents_md import MAX_BYTES, enclose, neutralize
@@ -38,20 +38,20 @@ def render_index(collection: DepsCollection, address: str, *, max_bytes: int = M
     """
     packages = [docs for docs in collection.project.packages if docs.direct and docs.place]
     heads = [f"[{docs.key}] {neutralize(docs.info.label(docs.crawled))}\n" for docs in packages]
-    count, room = len(heads), max_bytes - len(enclose(address, _HEAD, _MORE).encode())
-    while sum(len(head.encode()) for head in heads[:count]) > room:
-        count -= 1
-    room -= sum(len(head.encode()) for head in heads[:count])
-    blocks = [[head] for head in heads[:count]]
-    for row in zip_longest(*(_list_titles(collection.open_plain(docs.key).manifest) for docs in packages[:count])):
+    room = max_bytes - len(enclose(address, _HEAD, _MORE).encode())
+    sizes = accumulate(len(head.encode()) for head in heads)
+    blocks = [[head] for head, size in zip(heads, sizes, strict=True) if size <= room]
+    room -= len("".join(chain(*blocks)).encode())
+    sites = (collection.open_plain(docs.key) for docs in packages[: len(blocks)])
+    for row in zip_longest(*(_list_titles(site.manifest) for site in sites)):
         for block, line in zip(blocks, row, strict=True):
             if line and len(line.encode()) <= room:
                 block.append(line)
                 room -= len(line.encode())
         if room < _MIN_LINE_BYTES:
             break
-    more = _MORE.format(len(heads) - count) if count < len(heads) else ""
-    return enclose(address, _HEAD, "".join(chain.from_iterable(blocks)) + more)
+    more = [_MORE.format(len(heads) - len(blocks))] if len(blocks) < len(heads) else []
+    return enclose(address, _HEAD, "".join(chain(*blocks, more)))
 
 
 def _list_titles(manifest: Manifest) -> Iterator[str]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import LibraryTarget
 from roaming_fleet.deps.project import data_folder, find_root
 from roaming_fleet.deps.view import DepsCollection
@@ -22,27 +20,19 @@ SCHEME = "deps://"
 SKIP_FLAGGED = "?skip-flagged"
 
 
-def open_deps_target(
-    where: str,
-    *,
-    search: Callable[[Library], Search] = Search,
-    trust_rules: bool = False,
-    open_sites: int = 5,
-    refresh_seconds: float = 60.0,
-) -> LibraryTarget | None:
+def open_deps_target(where: str, *, trust_rules: bool = False, **options: Any) -> LibraryTarget | None:
     """Return the packages of a project; None for other addresses (entry point `roaming.libraries`).
 
-    `deps://` is the project of the current folder. Behind `?skip-flagged` no section is read that a crawl has flagged.
+    `deps://` is the project of the current folder. With `?skip-flagged` behind it, flagged sections are left out. The
+    rules of sites are never applied.
     """
     if not where.startswith(SCHEME):
         return None
-    root = find_root(Path(where.removeprefix(SCHEME).removesuffix(SKIP_FLAGGED)))
-    skip_flagged = where.endswith(SKIP_FLAGGED)
-    options = {"search": search, "open_sites": open_sites, "refresh_seconds": refresh_seconds}
-    collection = DepsCollection(root, data_folder(os.environ), skip_flagged=skip_flagged, **options)
+    root, suffix = find_root(Path(where.removeprefix(SCHEME).removesuffix(SKIP_FLAGGED))), where.endswith(SKIP_FLAGGED)
+    collection = DepsCollection(root, data_folder(os.environ), skip_flagged=suffix, **options)
     if collection.notice:
         _log.warning("%s", collection.notice)
-    return DepsTarget(collection, f"{SCHEME}{root}{SKIP_FLAGGED if skip_flagged else ''}")
+    return DepsTarget(collection, f"{SCHEME}{root}{SKIP_FLAGGED * suffix}")
 
 
 class DepsTarget(StoreTarget):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library, extract_host
-from mkdocs_roaming.library.targets import PackageInfo, format_day, open_library
+from mkdocs_roaming.library.targets import format_day, open_library
 from mkdocs_roaming.manifest.lookup import keep_pages
 from mkdocs_roaming.manifest.models import Manifest, SectionEntry
 from mkdocs_roaming.text.markdown import pluralize
@@ -71,7 +71,8 @@ class DepsCollection(Collection):
     @property
     def name(self) -> str:
         """The packages with documentation, and the versions that it describes."""
-        names = [_name_version(docs.info) for docs in self.project.packages if docs.place]
+        infos = [docs.info for docs in self.project.packages if docs.place]
+        names = [f"{one.name} {one.documented or 'latest' if one.origin == 'latest' else one.used}" for one in infos]
         more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
         return ", ".join(names[:MAX_NAMED]) + more
 
@@ -84,8 +85,7 @@ class DepsCollection(Collection):
         if named := self.named_site(question):
             return [named]
         found = find_packages(question, self.project.packages)
-        documented = {docs.key for docs in self.project.packages if docs.place}
-        return [key for key in found if key in documented] or found[:1]
+        return [key for key in found if self._find_docs(key).place] or found[:1]
 
     def open_plain(self, key: str) -> Library:
         """Return the documentation of a package with its own ids.
@@ -134,26 +134,16 @@ def find_packages(question: str, packages: Iterable[PackageDocs]) -> list[str]:
     most frequent first. Other words decide nothing: the names of many packages are words of English.
     """
     names = _index_names(packages)
-    frames: list[str] = []
-    others: Counter[str] = Counter()
-    for match in _EVIDENCE.finditer(question[:_MAX_QUESTION_CHARS]):
-        kind = str(match.lastgroup)
-        for text in match[kind].split(","):
-            found = _find_by_prefix(text.split()[0], names, _ECOSYSTEMS.get(kind, "")) if text.strip() else []
-            if kind in ("frame", "module"):
-                frames += found
-            elif kind != "dotted" or not text.endswith(_FILE_SUFFIXES):
-                others.update(found)
-    return list(dict.fromkeys((*reversed(frames), *(key for key, _ in others.most_common()))))[:_MAX_PACKAGES]
-
-
-def _find_by_prefix(path: str, names: Names, ecosystem: str) -> list[str]:
-    """Return the keys of the packages with the longest name that a dotted path begins with."""
-    parts = _normalize(path).split(".")
-    for count in range(min(len(parts), _MAX_NAME_PARTS), 0, -1):
-        if found := names.get(".".join(parts[:count])):
-            return [key for key, of in found.items() if ecosystem in ("", of)]
-    return []
+    weights: Counter[str] = Counter()
+    for place, match in enumerate(_EVIDENCE.finditer(question[:_MAX_QUESTION_CHARS])):
+        kind, _, ecosystem = str(match.lastgroup).partition("_")
+        for name in match[match.lastgroup or 0].split(","):
+            parts = _normalize(name).partition(" ")[0].split(".")[:_MAX_NAME_PARTS]
+            prefixes = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
+            for key, of in next((names[prefix] for prefix in prefixes if prefix in names), {}).items():
+                if ecosystem in ("", of):
+                    weights[key] = _FRAME_WEIGHT * (place + 1) if kind == "frame" else weights[key] + 1
+    return [key for key, _ in weights.most_common(_MAX_PACKAGES)]
 
 
 def _index_names(packages: Iterable[PackageDocs]) -> Names:
@@ -169,21 +159,15 @@ def _normalize(name: str) -> str:
     return name.strip().casefold().replace("_", "-").replace("\\", "/")
 
 
-def _name_version(info: PackageInfo) -> str:
-    if info.origin == "latest":
-        return f"{info.name} {info.documented or 'latest'} (in use: {info.used or 'unknown'})"
-    return f"{info.name} {info.used}"
-
-
 def _prepare(manifest: Manifest, name: str, skip_flagged: bool) -> Manifest:
     """Return a manifest whose text is labelled with a package where it names no host, perhaps without flagged parts."""
-    if not (manifest.crawled_from or extract_host(manifest.site.url)):
-        manifest = replace(manifest, crawled_from=name)
-    if not skip_flagged:
-        return manifest
-    pages = [replace(page, sections=tuple(_skip_flagged(page.sections))) for page in manifest.pages]
-    kept = {page.path for page, old in zip(pages, manifest.pages, strict=True) if page.sections[:1] == old.sections[:1]}
-    return keep_pages(replace(manifest, pages=tuple(pages)), kept)
+    if not extract_host(manifest.site.url):
+        manifest = replace(manifest, crawled_from=manifest.crawled_from or name)
+    if skip_flagged:
+        pages = tuple(replace(page, sections=tuple(_skip_flagged(page.sections))) for page in manifest.pages)
+        paths = {page.path for page in pages if page.sections and page.sections[0].id == page.id}
+        manifest = keep_pages(replace(manifest, pages=pages), paths)
+    return manifest
 
 
 def _skip_flagged(sections: Iterable[SectionEntry]) -> Iterator[SectionEntry]:
@@ -197,19 +181,16 @@ def _skip_flagged(sections: Iterable[SectionEntry]) -> Iterator[SectionEntry]:
 
 
 _EVIDENCE = re.compile(
-    r"(?:site|dist)-packages[\\/](?P<frame>[\w.-]+)"
-    r"|node_modules[\\/](?P<module>(?:@[\w.-]+[\\/])?[\w.-]+)"
-    r"|\bfrom[ \t]+(?P<source>[\w.]+)[ \t]+import\b"
-    r"|(?:^|`|>>>|;)[ \t]*import[ \t]+(?![^\n]{0,200}\bfrom[ \t]*['\"])(?P<imports>\w[^\n;`'\"]{0,200})"
-    r"|\b(?:from|import|require)[ \t]*\(?['\"](?P<specifier>(?:@[\w.-]+/)?\w[\w.-]*)"
+    r"(?:site|dist)-packages[\\/](?P<frame_python>[\w.-]+)"
+    r"|node_modules[\\/](?P<frame_npm>(?:@[\w.-]+[\\/])?[\w.-]+)"
+    r"|\bfrom[ \t]+(?P<from_python>[\w.]+)[ \t]+import\b"
+    r"|(?:^|`|>>>|;)[ \t]*import[ \t]+(?![^\n]{0,200}\bfrom[ \t]*['\"])(?P<import_python>\w[^\n;`'\"]{0,200})"
+    r"|\b(?:from|import|require)[ \t]*\(?['\"](?P<import_npm>(?:@[\w.-]+/)?\w[\w.-]*)"
     r"|`(?P<quoted>@?\w[\w./-]*)"
-    r"|(?<![\w./\\-])(?<!\w@)(?P<dotted>[^\W\d]\w*(?:\.[^\W\d]\w*)+)",
+    r"|(?<![\w./\\-])(?<!\w@)(?P<dotted>[^\W\d]\w*(?:\."
+    r"(?!(?:cfg|html|ini|js|lock|md|mjs|py|rst|toml|ts|txt|ya?ml)\b)[^\W\d]\w*)+)",
     re.MULTILINE,
 )
-"""Quoted code: each group is a kind of evidence."""
-_ECOSYSTEMS = {"frame": "python", "module": "npm", "source": "python", "imports": "python", "specifier": "npm"}
-_FILE_SUFFIXES = (".cfg", ".html", ".js", ".lock", ".md", ".mjs", ".py", ".rst", ".toml", ".ts", ".txt", ".yml")
-_MAX_QUESTION_CHARS = 20_000
-_MAX_PACKAGES = 3
-_MAX_NAME_PARTS = 4
-_MAX_LEVEL = 100
+"""Quoted code. A group is named by the kind of evidence and, if it shows that, by the ecosystem."""
+_FRAME_WEIGHT = _MAX_QUESTION_CHARS = 20_000
+_MAX_PACKAGES, _MAX_NAME_PARTS, _MAX_LEVEL = 3, 4, 100
