@@ -20,13 +20,14 @@ def write_project(root: Path, data: Path, packages: Iterable[PackageDocs], *, sy
     """Write the view of a project on documentation that is in the store already, and on bundles."""
     view = FolderBucket(project_folder(data, root))
     packages = tuple(packages)
-    for docs in packages:
+    for docs in reversed(packages):  # the first of those with one key counts
         record = SiteRecord(docs.key, docs.url, "failed", "", "", 0.0, error=docs.why)
         if docs.place:
-            manifest = load_manifest((data / "store" / docs.place / MANIFEST_PATH).read_bytes())
+            home = data / "store" / docs.place
+            manifest = load_manifest((home / MANIFEST_PATH).read_bytes())
             entry = make_catalog_entry(docs.key, manifest, docs.crawled)
             names = (*entry.names, docs.info.name, *docs.imports)
-            record = replace(record, state="done", entry=replace(entry, names=names, package=docs.info))
+            record = replace(record, state="done", home=str(home), entry=replace(entry, names=names, package=docs.info))
         write_record(view, record)
     update_catalog(view)
     locks = {

@@ -23,7 +23,6 @@ sections that fit a task before you rely on what you know: they describe the ver
 _MORE = "… and {} more: roaming deps list\n"
 _MAX_TITLE_CHARS = 60
 _MAX_LEVEL = 2
-_MIN_LINE_BYTES = 12
 
 
 def render_index(collection: DepsCollection, address: str, *, max_bytes: int = MAX_BYTES) -> str:
@@ -36,20 +35,19 @@ def render_index(collection: DepsCollection, address: str, *, max_bytes: int = M
         address: Address in the comments.
         max_bytes: Maximum size, in bytes of UTF-8.
     """
-    packages = [docs for docs in collection.project.packages if docs.direct and docs.place]
-    heads = [f"[{docs.key}] {neutralize(docs.info.label(docs.crawled))}\n" for docs in packages]
+    packages = {docs.key: docs for docs in reversed(collection.project.packages) if docs.direct and docs.place}
+    keys = sorted(packages)
+    heads = [f"[{key}] {neutralize(packages[key].info.label(packages[key].crawled))}\n" for key in keys]
     room = max_bytes - len(enclose(address, _HEAD, _MORE).encode())
     sizes = accumulate(len(head.encode()) for head in heads)
     blocks = [[head] for head, size in zip(heads, sizes, strict=True) if size <= room]
     room -= len("".join(chain(*blocks)).encode())
-    sites = (collection.open_plain(docs.key) for docs in packages[: len(blocks)])
+    sites = (collection.open_plain(key) for key in keys[: len(blocks)])
     for row in zip_longest(*(_list_titles(site.manifest) for site in sites)):
         for block, line in zip(blocks, row, strict=True):
             if line and len(line.encode()) <= room:
                 block.append(line)
                 room -= len(line.encode())
-        if room < _MIN_LINE_BYTES:
-            break
     more = [_MORE.format(len(heads) - len(blocks))] if len(blocks) < len(heads) else []
     return enclose(address, _HEAD, "".join(chain(*blocks, more)))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from mkdocs_roaming.manifest.models import Manifest, SectionEntry
 from mkdocs_roaming.text.markdown import pluralize
 from roaming_fleet.collection import Collection, RankedSite
 from roaming_fleet.deps.project import PackageDocs, Project, load_project, locks_changed, project_folder
+from roaming_fleet.records import SiteNotFoundError
 
 Names = dict[str, dict[str, str]]
 """Keys of packages, and the ecosystem of each, by a normalized name."""
@@ -93,13 +95,14 @@ class DepsCollection(Collection):
         Raises:
             LibraryError: It cannot be read, or is no longer that of the version in the label.
         """
-        docs = self._find_docs(key)
-        library = open_library(self._data / "store" / docs.place)  # the folder of a bundle is absolute
-        record = self.record(key)
-        digest = record.entry.digest if record and record.entry else ""
-        if docs.info.origin == "bundle" and library.manifest.digest != digest:
-            raise LibraryError(f"{docs.info.name}: the installed package has changed; run `roaming deps sync`")
-        library = library.rename_ids(lambda manifest: _prepare(manifest, docs.info.name, self._skip_flagged))
+        record = self.record(key)  # label and folder of one sync, also while another one runs
+        info = record.entry.package if record and record.entry else None
+        if record is None or record.entry is None or info is None:
+            raise SiteNotFoundError(self.where, key)
+        library = open_library(record.home)
+        if info.origin == "bundle" and library.manifest.digest != record.entry.digest:
+            raise LibraryError(f"{info.name}: the installed package has changed; run `roaming deps sync`")
+        library = library.rename_ids(partial(_prepare, name=info.name, skip_flagged=self._skip_flagged))
         library.trusted = False
         return library
 

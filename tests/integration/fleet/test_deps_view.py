@@ -22,7 +22,7 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import PackageInfo
 from mkdocs_roaming.library.tools import render
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from roaming_fleet.deps.project import PackageDocs
+from roaming_fleet.deps.project import PROJECT_FILE, PackageDocs, project_folder
 from roaming_fleet.deps.view import DepsCollection
 from roaming_fleet.tools import StoreNavigator
 
@@ -381,3 +381,29 @@ def test_missing_lock_file_is_noticed(project: Project, caplog: pytest.LogCaptur
         (project.root / name).unlink()
     done = run("outline", f"deps://{project.root}")
     assert (done.exit_code, "no lock file" in caplog.text) == (0, True)
+
+
+def test_interrupted_sync_never_mixes_label_and_text(project: Project) -> None:
+    add_site(
+        project.data / "store",
+        "kite-3.1",
+        "# Line\n\nThe line of a kite was 40 m long.\n",
+        "Kite",
+        "https://kite.example/3.1/",
+    )
+    file = project_folder(project.data, project.root) / PROJECT_FILE
+    before = file.read_bytes()
+    kite = replace(project.packages[1], info=PackageInfo("kite", "3.1.4", "3.1", "edition"), place="kite-3.1")
+    write_project(project.root, project.data, (kite,))
+    file.write_bytes(before)
+    found = run("search", "--deps", "kite: line").stdout
+    assert ("40 m" in found, "kite 3.1.4 (crawled 3.1 on 2025-11-20)" in found) == (True, True)
+
+
+def test_packages_of_one_site_share_its_key(project: Project) -> None:
+    tail = replace(
+        project.packages[1], info=PackageInfo("kite-tail", "3.1.4", "3.2", "latest"), imports=("tail",), aliases=()
+    )
+    write_project(project.root, project.data, (*project.packages[:2], tail))
+    assert KITE in run("search", "--deps", "`tail.wag()` in the wind").stdout
+    assert run("export", "agents-md", "--deps").stdout.count("[kite] kite (") == 1
