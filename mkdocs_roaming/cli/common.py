@@ -83,15 +83,19 @@ class LibraryCommand(click.Command):
         ]
         self.params[1:1] = [*options, _SKIP_FLAGGED]
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments with the library of an option before the others."""
+    def insert_library(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Return the arguments with the library of an option before the others."""
         given = self.make_parser(ctx).parse_args(list(args))[0]
         libs = [lib for name, (lib, _) in _LIBRARIES.items() if given.get(name)]
         if given.get("skip_flagged"):
             if libs != ["deps://"]:
                 raise click.UsageError("--skip-flagged needs --deps")
             libs = ["deps://?skip-flagged"]
-        return super().parse_args(ctx, [*libs, *args])
+        return [*libs, *args]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments."""
+        return super().parse_args(ctx, self.insert_library(ctx, args))
 
 
 class ErrorReportingGroup(click.Group):

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from reference import PAGES, load_commands
 
 from mkdocs_roaming.cli import main
+from mkdocs_roaming.cli.common import LibraryCommand
 from mkdocs_roaming.config import TABLES, load_settings
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
@@ -85,7 +86,8 @@ def find_misuse(command: str, *, complete: bool) -> str:
         called = called.commands[words[0]]
     context = click.Context(called, help_option_names=["-h", "--help"])  # click keeps those that come first
     try:
-        given, left, _ = called.make_parser(context).parse_args(words[1:])
+        args = called.insert_library(context, words[1:]) if isinstance(called, LibraryCommand) else words[1:]
+        given, left, _ = called.make_parser(context).parse_args(args)
         for parameter in called.params:
             value = given.get(parameter.name or "")
             if isinstance(value, str) and not isinstance(parameter.type, click.Path | click.File):
