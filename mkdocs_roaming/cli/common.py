@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
@@ -39,16 +40,11 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 LIBRARY = click.argument("lib", metavar="LIB")
 INSTALLED_DOCS = "installed:"  # library.readers.INSTALLED_SCHEME, whose import takes a while
-_LIBRARIES = {
-    "deps": ("deps://", "of the project's dependencies"),
-    "installed": (INSTALLED_DOCS, "in installed packages"),
+_LIBRARY_OPTIONS = {
+    "--deps": "Use the documentation of the project's dependencies as LIB.",
+    "--installed": "Use the documentation in installed packages as LIB.",
+    "--skip-flagged": "With --deps: leave out sections that the crawl flagged as suspicious.",
 }
-_SKIP_FLAGGED = click.Option(
-    ["--skip-flagged"],
-    is_flag=True,
-    expose_value=False,
-    help="With --deps: leave out sections that the crawl flagged as suspicious.",
-)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 TRUST_RULES = click.option("--trust-rules", is_flag=True, help="Apply the rules of a site that is not yours.")
 CONFIG = click.option(
@@ -77,21 +73,17 @@ class LibraryCommand(click.Command):
     def __init__(self, *arguments: Any, **attributes: Any) -> None:
         """Create the command and its options."""
         super().__init__(*arguments, **attributes)
-        options = [
-            click.Option([f"--{name}"], is_flag=True, expose_value=False, help=f"Use the documentation {text} as LIB.")
-            for name, (_, text) in _LIBRARIES.items()
-        ]
-        self.params[1:1] = [*options, _SKIP_FLAGGED]
+        make_option = partial(click.Option, is_flag=True, expose_value=False)
+        self.params[1:1] = [make_option([name], help=text) for name, text in _LIBRARY_OPTIONS.items()]
 
     def insert_library(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Return the arguments with the library of an option before the others."""
         given = self.make_parser(ctx).parse_args(list(args))[0]
-        libs = [lib for name, (lib, _) in _LIBRARIES.items() if given.get(name)]
-        if given.get("skip_flagged"):
-            if libs != ["deps://"]:
-                raise click.UsageError("--skip-flagged needs --deps")
-            libs = ["deps://?skip-flagged"]
-        return [*libs, *args]
+        skip_flagged = given.get("skip_flagged")
+        if skip_flagged and not given.get("deps"):
+            raise click.UsageError("--skip-flagged needs --deps")
+        deps = ["deps://?skip-flagged" if skip_flagged else "deps://"] if given.get("deps") else []
+        return [*deps, *([INSTALLED_DOCS] if given.get("installed") else []), *args]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments."""
