@@ -53,8 +53,13 @@ class DepsTarget(StoreTarget):
 
         return SCHEME, render_index(self.collection, SCHEME, max_bytes=max_bytes)
 
+    def create_app(self, config: Any) -> Any:
+        """Raise UsageError, because responses of the HTTP API have no versions of packages."""
+        raise UsageError(f"{self.where}: served to agents on this machine by `roaming mcp`, not over HTTP")
+
     def _store_given_error(self) -> UsageError:
-        return UsageError(f"{self.where}: many packages; name one, as in PACKAGE:ID (`roaming outline {self.where}`)")
+        hint = f"name a section as PACKAGE:ID; `roaming ask`, `search`, `grep` and `outline {self.where}` read all"
+        return UsageError(f"{self.where}: has many packages; {hint}")
 
     def _no_site_error(self, address: str) -> UsageError:
         return UsageError(f"{self.where}: no documentation of {address}; `roaming outline {self.where}` lists packages")

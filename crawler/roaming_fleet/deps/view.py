@@ -86,8 +86,9 @@ class DepsCollection(Collection):
         """Return the packages that a question names or quotes code of, first those with documentation."""
         if named := self.named_site(question):
             return [named]
-        found = find_packages(question, self.project.packages)
-        return [key for key in found if self._find_docs(key).place] or found[:1]
+        packages = self.project.packages
+        found, documented = find_packages(question, packages), {docs.key for docs in packages if docs.place}
+        return [key for key in found if key in documented] or found[:1]
 
     def open_plain(self, key: str) -> Library:
         """Return the documentation of a package with its own ids.
@@ -106,12 +107,9 @@ class DepsCollection(Collection):
         library.trusted = False
         return library
 
-    def _find_docs(self, key: str) -> PackageDocs:
-        return next(docs for docs in self.project.packages if docs.key == key)
-
     def _get_site(self, key: str) -> RankedSite:
-        docs = self._find_docs(key)
-        if docs.place:
+        docs = next((docs for docs in self.project.packages if docs.key == key), None)
+        if docs is None or docs.place:
             return super()._get_site(key)
         raise LibraryError(f"{docs.info.name} {docs.info.used}: {docs.why or 'no documentation'}")
 

@@ -243,7 +243,7 @@ def test_project_without_any_documentation_says_so(project: Project) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["expand", "07f3277d"], "many packages; name one, as in PACKAGE:ID"),
+        (["expand", "07f3277d"], "many packages; name a section as PACKAGE:ID"),
         (["expand", "osprey:07f3277d"], "no documentation of osprey:07f3277d; `roaming outline deps://"),
         (["outline", "osprey"], "no documentation of osprey; `roaming outline deps://"),
         (["expand", "kite"], "kite is a site; `roaming outline deps://"),
@@ -407,3 +407,30 @@ def test_packages_of_one_site_share_its_key(project: Project) -> None:
     write_project(project.root, project.data, (*project.packages[:2], tail))
     assert KITE in run("search", "--deps", "`tail.wag()` in the wind").stdout
     assert run("export", "agents-md", "--deps").stdout.count("[kite] kite (") == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [("chat", "has many packages"), ("lint", "has many packages"), ("serve", "`roaming mcp`, not over HTTP")],
+)
+def test_other_commands_refuse_packages(project: Project, command: str, message: str) -> None:
+    done = run(command, f"deps://{project.root}")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert message in done.stderr
+
+
+def test_running_server_notices_sync(project: Project) -> None:
+    tools = StoreNavigator(DepsCollection(project.root, project.data, refresh_seconds=0.0))
+    assert KITE in render(tools.search_sections("kite: line"))
+    file = project_folder(project.data, project.root) / PROJECT_FILE
+    complete = file.read_bytes()
+    write_project(project.root, project.data, project.packages[:1])
+    without = file.read_bytes()
+    write_project(project.root, project.data, project.packages)
+    file.write_bytes(without)  # as while a sync writes
+    assert "wind" in render(tools.search_sections("steady wind"))
+    file.write_bytes(complete)
+    newer = replace(project.packages[1], info=PackageInfo("kite", "3.2", "3.2", "edition"))
+    write_project(project.root, project.data, (newer, *project.packages[2:]))
+    assert "kite 3.2 (crawled 2025-11-20)" in render(tools.search_sections("kite: line"))
+    assert tools.name == "kite 3.2, @tea/swirl 0.9.1"
