@@ -171,6 +171,8 @@ class _Sync:
             self._crawl(moving, report)
         last = load_project(self.data, self.root)
         report.packages = _assign_keys([self._describe(one, report, last.packages if last else ()) for one in packages])
+        if last:
+            save_project(self.data, _without_changed(last, report.packages))
         _write_view(project_folder(self.data, self.root), self.store, report.packages)
         save_project(self.data, Project(str(self.root), locks, tuple(report.packages), time.time()))
         return report
@@ -390,6 +392,18 @@ def _assign_keys(packages: Sequence[PackageDocs]) -> list[PackageDocs]:
     ]
 
 
+def _without_changed(last: Project, packages: Iterable[PackageDocs]) -> Project:
+    """Return a project without the documentation that changes: no reader may label it with a record that is written."""
+    new = {docs.key: (docs.info, docs.place) for docs in packages}
+    return structs.replace(
+        last,
+        packages=tuple(
+            docs if new.get(docs.key) == (docs.info, docs.place) else structs.replace(docs, place="", why=_INTERRUPTED)
+            for docs in last.packages
+        ),
+    )
+
+
 def _write_view(folder: Path, store: Path, packages: Iterable[PackageDocs]) -> None:
     """Write the records and the catalog of a project's packages; `home` of a record is the folder."""
     bucket, run = open_bucket(folder), secrets.token_hex(6)
@@ -505,4 +519,5 @@ _MAX_AGE = 180 * 86_400.0
 _MAX_WHY_CHARS = 300
 _MAX_NAME_CHARS = 80
 _SAME = 3
+_INTERRUPTED = "the sync was interrupted; run roaming deps sync"
 _NO_HOST = "no such host"

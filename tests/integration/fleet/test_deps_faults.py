@@ -1,0 +1,210 @@
+"""Faults during `roaming deps sync`: a report per package, nothing lost, nothing half."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from roaming_fleet.deps.project import load_project, project_folder
+
+
+def _start(project: Any, *more: str) -> subprocess.Popen[str]:
+    """Start a sync in a process of its own."""
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs_roaming",
+        "deps",
+        "sync",
+        str(project.root),
+        "--allow-private",
+        "--delay",
+        "0",
+    ]
+    environ = {**os.environ, **project.environ}
+    return subprocess.Popen([*command, *more], env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _wait_for(web: Any, count: int, process: subprocess.Popen[str]) -> None:
+    """Wait until the web has received a number of requests for pages of kite."""
+    while sum(web.pages("1.1").values()) < count:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.005)
+
+
+def _read_store(project: Any) -> dict[str, bytes]:
+    """Return the published files of the store."""
+    store = project.data / "store"
+    return {
+        file.relative_to(store).as_posix(): file.read_bytes()
+        for file in sorted(store.rglob("*"))
+        if file.is_file() and not {".roaming", ".fleet"} & set(file.parts)
+    }
+
+
+@pytest.fixture
+def project(make_project: Any, web: Any) -> Any:
+    """Provide a project with two packages, whose sites are on two hosts."""
+    web.put_edition("1.1", "kite", version="3.1", pages=30)
+    web.put_edition("1.2", "swirl", version="1.0")
+    return make_project().use(kite="3.1", swirl="1.0").place(kite=web.url("1.1"), swirl=web.url("1.2"))
+
+
+def test_killed_sync_is_resumed_without_requesting_a_page_again(project: Any, make_project: Any, web: Any) -> None:
+    web.delay = 0.03
+    kills = (6, 20, 40)
+    for count in kills:
+        process = _start(project)
+        _wait_for(web, count, process)
+        process.kill()
+        process.communicate()
+        assert load_project(project.data, project.root) is None
+    web.delay = 0
+    docs = project.sync()
+    assert [(one["pages"], one["why"]) for one in docs.values()] == [(30, ""), (3, "")]
+    pages = [count for path, count in web.pages("1.1").items() if re.fullmatch(r"/p\d+/", path)]
+    assert len(pages) == 29
+    assert sum(pages) <= 2 * len(pages) + 2 * len(
+        kills
+    )  # HTML and Markdown once, and those under way when it was killed
+    environ = {**project.environ, "ROAMING_DATA_DIR": str(project.root.parent / "undisturbed")}
+    undisturbed = type(project)(project.root, environ)
+    undisturbed.sync()
+    assert {path: data for path, data in _read_store(project).items() if path.endswith(".md")} == {
+        path: data for path, data in _read_store(undisturbed).items() if path.endswith(".md")
+    }
+
+
+def test_interrupted_sync_reports_each_package(project: Any, web: Any) -> None:
+    web.delay = 0.05
+    process = _start(project)
+    _wait_for(web, 20, process)
+    process.send_signal(signal.SIGTERM)
+    output, errors = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "interrupted; to continue, give the same command" in errors
+    assert [line.split()[:2] for line in output.splitlines()] == [["kite", "3.1"], ["swirl", "1.0"]]
+    docs = project.list()
+    assert docs["kite"]["place"] == ""
+    assert "interrupted" in docs["kite"]["why"]
+
+
+def test_two_projects_at_once_crawl_a_site_once(project: Any, make_project: Any, web: Any) -> None:
+    web.delay = 0.05
+    other = make_project("other").use(kite="3.1").place(kite=web.url("1.1"))
+    first = _start(project)
+    _wait_for(web, 3, first)
+    second = _start(other)
+    results = [process.communicate(timeout=120) for process in (first, second)]
+    assert (first.returncode, second.returncode) == (0, 0), results
+    assert "another sync is running; waiting for it" in results[1][1]
+    assert max(count for path, count in web.pages("1.1").items() if path != "/") <= 2
+    assert project.list()["kite"] == other.list()["kite"]
+    assert "a sync is running" not in results[0][1]
+
+
+def test_gc_refuses_during_a_sync(project: Any, web: Any) -> None:
+    web.delay = 0.05
+    process = _start(project)
+    _wait_for(web, 3, process)
+    assert "a sync is running; try again when it has finished" in project.run("gc", code=1).stderr
+    assert process.communicate(timeout=120)
+    assert process.returncode == 0
+
+
+def test_host_that_is_down_keeps_the_documentation(project: Any, web: Any) -> None:
+    before = project.sync()
+    web.down.add("1.1")
+    after = project.sync("--refresh-older-than", "0s")
+    assert {**after["swirl"], "crawled": 0, "bytes": 0} == {**before["swirl"], "crawled": 0, "bytes": 0}
+    assert after["kite"]["place"] == before["kite"]["place"]
+    assert after["kite"]["info"] == before["kite"]["info"]
+    assert re.match(r"not updated: http://127.0.1.1:\d+/", after["kite"]["why"])
+    project.run("list", code=4)
+    web.down.clear()
+    assert project.sync()["kite"]["why"] == ""
+
+
+def test_host_that_goes_down_during_the_crawl_is_reported(project: Any, web: Any) -> None:
+    web.when["127.0.1.1/llms.txt"] = lambda: web.down.add("1.1")
+    docs = project.sync()
+    assert (docs["kite"]["place"], docs["swirl"]["why"]) == ("", "")
+    assert "tried again after" in docs["kite"]["why"]
+    web.when.clear()
+    web.down.clear()
+    assert "tried again after" in project.sync()["kite"]["why"]
+    assert project.sync("--refresh")["kite"]["pages"] == 30
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_redirect_to_private_address_is_refused(allowed: bool, project: Any, web: Any) -> None:
+    web.put("1.1", "/", f"->{web.url('9.9')}")
+    web.put_edition("9.9", "kite", version="3.1")
+    options = [] if allowed else ["--no-allow-private"]
+    docs = project.sync(*options)
+    assert docs["kite"]["place"] == ""
+    assert docs["kite"]["why"].startswith("private address, refused: 127.0.")
+    assert bool(docs["swirl"]["place"]) == allowed
+    assert not web.pages("9.9")
+
+
+def test_site_that_robots_txt_forbids_is_reported(project: Any, web: Any) -> None:
+    web.put("1.1", "/robots.txt", "User-agent: *\nDisallow: /\n")
+    docs = project.sync()
+    assert "robots.txt forbids it" in docs["kite"]["why"]
+    assert docs["swirl"]["place"]
+
+
+def test_full_disk_reports_what_is_missing_and_keeps_the_rest(project: Any, web: Any) -> None:
+    project.use(swirl="1.0").sync()
+    before = _read_store(project)
+    noise = random.Random(1)
+    words = " ".join(f"{noise.getrandbits(64):016x}" for _ in range(20_000))
+    web.put("1.1", "/p7/", f"<title>Noise</title><main><h1>Noise</h1><p>{words}</p></main>")
+    project.use(kite="3.1", swirl="1.0")
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    soft, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        result = project.run("sync", code=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "cannot be written to (File too large)" in result.stderr
+    docs = project.list()
+    assert docs["swirl"]["place"]
+    assert docs["kite"]["place"] == ""
+    assert "File too large" in docs["kite"]["why"]
+    assert {path: data for path, data in _read_store(project).items() if path in before} == before
+    assert project.sync()["kite"]["pages"] == 30
+
+
+def test_data_folder_that_cannot_be_written_is_reported(project: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    project.environ["ROAMING_DATA_DIR"] = str(tmp_path / "file")
+    error = project.run("sync", code=1).stderr
+    assert "cannot be written to (Not a directory); fix that and repeat the command, or name another folder in" in error
+
+
+def test_killed_writing_of_the_view_leaves_no_wrong_label(project: Any, web: Any) -> None:
+    project.sync()
+    web.put_edition("1.1", "kite", version="3.2", pages=30)
+    project.use(kite="3.2", swirl="1.0")
+    records = project_folder(project.data, project.root) / ".fleet/sites"
+    (records / "swirl.json").unlink()
+    (records / "swirl.json").mkdir()  # it cannot be written
+    project.run("sync", code=1)
+    docs = project.list()
+    assert (docs["kite"]["place"], docs["kite"]["why"]) == ("", "the sync was interrupted; run roaming deps sync")
+    assert docs["swirl"]["place"]
+    (records / "swirl.json").rmdir()
+    assert project.sync()["kite"]["info"]["documented"] == "3.2"
