@@ -94,6 +94,7 @@ class _Package:
     """A package during a sync.
 
     Attributes:
+        reason: Why its metadata name no documentation.
         key: Key of its edition in the store.
         is_stored: The site documents another version by now, and the store has a copy of the wanted one.
     """
@@ -101,6 +102,7 @@ class _Package:
     dependency: Dependency
     metadata: Metadata
     addresses: Sequence[Address] = ()
+    reason: str = ""
     edition: Edition | None = None
     key: str = ""
     is_stored: bool = False
@@ -159,7 +161,8 @@ class _Sync:
         found = read_environment(self.root, os.environ)
         dependencies, locks = read_dependencies(self.root, installed={name: one.version for name, one in found.items()})
         chosen = [one for one in dependencies if self._is_chosen(one, include_all=include_all)]
-        found |= read_index([one for one in chosen if metadata_key(one) not in found])
+        sites = self.settings.sites
+        found |= read_index([one for one in chosen if metadata_key(one) not in found and one.name not in sites])
         packages = [self._find_addresses(one, found.get(metadata_key(one)) or Metadata(one.name)) for one in chosen]
         report = SyncReport([])
         self._find_editions(packages)
@@ -182,10 +185,10 @@ class _Sync:
         return is_wanted and not any(fnmatchcase(one.name, pattern) for pattern in self.settings.exclude)
 
     def _find_addresses(self, one: Dependency, metadata: Metadata) -> _Package:
-        if metadata.bundle and metadata.version == one.version:
+        if metadata.bundle and metadata.version.partition("+")[0] == one.version:
             return _Package(one, metadata)
         addresses, why = find_addresses(metadata, self.settings)
-        return _Package(one, structs.replace(metadata, bundle=""), addresses, why=why)
+        return _Package(one, structs.replace(metadata, bundle=""), addresses, why, why=why)
 
     def _find_editions(self, packages: Sequence[_Package], crawled: Container[str] = ()) -> None:
         """Set the edition of each package with an address, or why there is none; several hosts at once.
@@ -221,7 +224,8 @@ class _Sync:
             else:
                 self._set_edition(package, edition, crawled)
                 break
-        package.why = "" if package.edition else problems[0]
+        misled = [problem for problem in problems if problem.startswith(_LEADS_TO)]
+        package.why = "" if package.edition else (misled or [package.reason or problems[0]])[0]
 
     def _set_edition(self, package: _Package, edition: Edition, crawled: Container[str]) -> None:
         """Set the edition of a package, or the copy in the store if it documents the version and the site does not."""
@@ -250,9 +254,11 @@ class _Sync:
             agent = product_token(politeness.user_agent_header)
             session = Session(state, web, self.config.limits, Clock(), web.set_crawl_delay, agent)
             edition = await find_edition(session, address.url, package.dependency.version)
-            is_other = address.source != "settings" and _domain(edition.url) != _domain(address.url)
+            is_other = address.source != "settings" and not is_same_owner(edition.url, address.url)
             if not address.verified or is_other:
-                await _verify(session, edition, package.metadata)
+                await verify_site(session, edition, package.metadata)
+            if session.first_failure:  # an answer of the last sync, which may name another version by now
+                raise UnavailableError(session.first_failure)
         state.finish(CrawlRecord(address.url))
         return edition
 
@@ -327,15 +333,15 @@ class _Sync:
         return structs.replace(docs, why=why)
 
 
-async def _verify(session: Session, edition: Edition, metadata: Metadata) -> None:
+async def verify_site(session: Session, edition: Edition, metadata: Metadata) -> None:
     """Raise FetchError if a site does not name the package."""
     response = await session.get(edition.page, ACCEPT_HTML)
     page = parse_page(response.body, response.charset, response.url, edition.url)
     inventory = await session.get(edition.url + "objects.inv", probe=True)
-    if not names_package(page, inventory.body.decode("utf-8", "replace") if inventory.ok else "", metadata):
+    if not names_package(page, inventory.body[:1_000].decode("utf-8", "replace") if inventory.ok else "", metadata):
         name, url = metadata.name, edition.url
         hint = f'if it is right: sites = {{ {name} = "{url}" }}'
-        raise FetchError(f"leads to {url}, which does not name {name}; {hint}")
+        raise FetchError(f"{_LEADS_TO}{url}, which does not name {name}; {hint}")
 
 
 def _is_moving(edition: Edition) -> bool:
@@ -354,8 +360,11 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def _domain(url: str) -> list[str]:
-    return (urlsplit(url).hostname or "").split(".")[-2:]
+def is_same_owner(url: str, other: str) -> bool:
+    """Return whether the hosts of two URLs are in one domain, and are not two subdomains that a service lends."""
+    hosts = [urlsplit(one).hostname or "" for one in (url, other)]
+    one, two = (host.split(".")[-3 if _SHARED_DOMAIN.search(host) else -2 :] for host in hosts)
+    return one == two
 
 
 def _measure(docs: PackageDocs, folder: Path) -> PackageDocs:
@@ -520,4 +529,9 @@ _MAX_WHY_CHARS = 300
 _MAX_NAME_CHARS = 80
 _SAME = 3
 _INTERRUPTED = "the sync was interrupted; run roaming deps sync"
+_LEADS_TO = "leads to "
+_SHARED_DOMAIN = re.compile(
+    r"\.(?:(?:github|gitlab|readthedocs|rtfd)\.io|(?:netlify|vercel|web)\.app|pages\.dev|(?:ac|co|com|gov|org)\.[a-z]{2})$"
+)
+"""Domains whose subdomains belong to different owners."""
 _NO_HOST = "no such host"

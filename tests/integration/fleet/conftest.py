@@ -317,6 +317,14 @@ class DepsProject:
         (self.root / "pyproject.toml").write_text(f"[tool.roaming.deps.sites]\n{lines}", "utf-8")
         return self
 
+    def install(self, name: str, version: str, **urls: str) -> DepsProject:
+        """Install a package without code, whose metadata name URLs, in the project's environment."""
+        folder = self.root / f".venv/lib/python3.11/site-packages/{name}-{version}.dist-info"
+        folder.mkdir(parents=True)
+        links = "".join(f"Project-URL: {label}, {url}\n" for label, url in urls.items())
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{links}", "utf-8")
+        return self
+
     def run(self, *arguments: object, code: int = 0) -> Result:
         """Run `roaming deps` in this process."""
         command, *more = map(str, arguments)

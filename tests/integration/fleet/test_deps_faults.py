@@ -13,9 +13,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
+from roaming_crawler.config import CrawlLimits, Politeness
+from roaming_crawler.fetch import Clock, FetchError, WebFetcher
+from roaming_crawler.session import Session
+from roaming_crawler.state import CrawlState
+from roaming_crawler.versions import Edition
+from roaming_fleet.deps.addresses import Metadata
 from roaming_fleet.deps.project import load_project, project_folder
+from roaming_fleet.deps.sync import is_same_owner, verify_site
 
 
 def _start(project: Any, *more: str) -> subprocess.Popen[str]:
@@ -136,14 +144,14 @@ def test_host_that_is_down_keeps_the_documentation(project: Any, web: Any) -> No
 
 
 def test_host_that_goes_down_during_the_crawl_is_reported(project: Any, web: Any) -> None:
-    web.when["127.0.1.1/llms.txt"] = lambda: web.down.add("1.1")
+    web.when["127.0.1.2/llms.txt"] = lambda: web.down.add("1.2")
     docs = project.sync()
-    assert (docs["kite"]["place"], docs["swirl"]["why"]) == ("", "")
-    assert "tried again after" in docs["kite"]["why"]
+    assert (docs["swirl"]["place"], docs["kite"]["why"]) == ("", "")
+    assert "tried again after" in docs["swirl"]["why"]
     web.when.clear()
     web.down.clear()
-    assert "tried again after" in project.sync()["kite"]["why"]
-    assert project.sync("--refresh")["kite"]["pages"] == 30
+    assert "tried again after" in project.sync()["swirl"]["why"]
+    assert project.sync("--refresh")["swirl"]["pages"] == 3
 
 
 @pytest.mark.parametrize("allowed", [True, False])
@@ -156,6 +164,56 @@ def test_redirect_to_private_address_is_refused(allowed: bool, project: Any, web
     assert docs["kite"]["why"].startswith("private address, refused: 127.0.")
     assert bool(docs["swirl"]["place"]) == allowed
     assert not web.pages("9.9")
+
+
+@pytest.mark.parametrize(("package", "accepted"), [("kite", True), ("Kite_", True), ("kites", False), ("swirl", False)])
+def test_site_must_name_the_package(package: str, accepted: bool, web: Any, tmp_path: Path) -> None:
+    web.put_edition("1.1", "kite", version="3.1")
+    url = web.url("1.1")
+
+    async def verify() -> None:
+        state = CrawlState(tmp_path)
+        state.path.mkdir()
+        async with WebFetcher(Politeness(delay=0), private_urls=[url]) as fetcher:
+            session = Session(state, fetcher, CrawlLimits(), Clock())
+            metadata = Metadata(package, "3.1", imports=(package.lower(),))
+            await verify_site(session, Edition(url, "3.1", "edition", True, url), metadata)
+
+    if accepted:
+        anyio.run(verify)
+    else:
+        with pytest.raises(FetchError) as error:
+            anyio.run(verify)
+        name = f'{package} = "{url}"'
+        expected = f"leads to {url}, which does not name {package}; if it is right: sites = {{ {name} }}"
+        assert str(error.value) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "other", "same"),
+    [
+        ("https://kite.example/", "https://docs.kite.example/en/", True),
+        ("https://www.kite.example/", "http://kite.example/", True),
+        ("https://kite.readthedocs.io/", "https://docs.kite.example/", False),
+        ("https://kite.readthedocs.io/", "https://kites.readthedocs.io/", False),
+        ("https://one.github.io/kite/", "https://two.github.io/kite/", False),
+        ("https://kite.co.uk/", "https://kites.co.uk/", False),
+        ("https://docs.kite.co.uk/", "https://kite.co.uk/", True),
+        ("http://127.0.1.1/", "http://127.0.2.1/", False),
+    ],
+)
+def test_is_same_owner(url: str, other: str, same: bool) -> None:
+    assert is_same_owner(url, other) is same
+
+
+def test_installed_package_that_names_an_address(make_project: Any, web: Any) -> None:
+    web.put_edition("1.1", "kite", version="3.1")
+    project = make_project().use(kite="3.1", swirl="1.0")
+    project.install("kite", "3.1", Documentation=web.url("1.1")).install(
+        "swirl", "1.0", Source="https://github.com/o/swirl"
+    )
+    (project.root / "pyproject.toml").write_text('[tool.roaming.deps]\nexclude = ["swirl"]\n')
+    assert project.sync()["kite"]["place"]
 
 
 def test_site_that_robots_txt_forbids_is_reported(project: Any, web: Any) -> None:

@@ -14,6 +14,8 @@ from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import read_records
 from roaming_fleet.deps.project import project_folder
 
+UNKNOWN = "metadata unknown: install the package, or name its site in [tool.roaming.deps]"
+
 
 @pytest.fixture
 def kite(web: Any) -> Any:
@@ -57,9 +59,9 @@ def test_list_shows_package_version_origin_age_and_size(project: Any, make_proje
     project.run("sync")
     lines = project.run("list", code=4).stdout.splitlines()
     assert [line.split() for line in lines] == [
+        ["grain", "0.9", "-", *UNKNOWN.split()],
         ["kite", "3.1.4", "edition,", "just", "now", "0.1", "MB"],
         ["swirl", "3.1", "latest", "3.2,", "just", "now", "0.1", "MB"],
-        ["grain", "0.9", "-", "no", "documentation:", "the", "package", "names", "no", "address"],
     ]
 
 
@@ -81,13 +83,13 @@ def test_view_has_a_record_for_each_package(project: Any, web: Any) -> None:
     folder = project_folder(project.data, project.root)
     grain, kite = read_records(FolderBucket(folder))
     assert (grain.key, grain.entry) == ("grain", None)
-    assert grain.error == "no documentation: the package names no address"
+    assert grain.error == UNKNOWN
     assert kite.entry
     assert kite.entry.package == PackageInfo("kite", "3.1.4", "3.1.4", "edition")
     assert Path(kite.home, "roaming/manifest.json").exists()
     project.use(kite="3.1.4").run("sync")
     assert [record.key for record in read_records(FolderBucket(folder))] == ["kite"]
-    assert not list(project.root.glob(".*"))
+    assert {file.name for file in project.root.iterdir()} == {"pyproject.toml", "requirements.txt"}
 
 
 def test_second_sync_crawls_nothing(project: Any, kite: Any) -> None:
@@ -161,13 +163,13 @@ def test_changed_version_does_not_take_the_old_documentation(project: Any, kite:
 
 
 def test_packages_of_one_site_and_version_share_a_key(project: Any, kite: Any) -> None:
-    project.use(kite_types="3.1.4", kite="3.1.4", swirl="3.2").place(
-        **dict.fromkeys(("kite_types", "kite", "swirl"), kite.url("1.1"))
-    )
+    names = ("kite-types", "kite", "swirl")
+    project.use(**dict(zip(names, ("3.1.4", "3.1.4", "3.2"), strict=True)))
+    project.place(**dict.fromkeys(names, kite.url("1.1")))
     docs = project.sync()
     assert {name: (one["key"], one["aliases"]) for name, one in docs.items()} == {
-        "kite_types": ("kite", []),
-        "kite": ("kite", ["kite_types"]),
+        "kite-types": ("kite", []),
+        "kite": ("kite", ["kite-types"]),
         "swirl": ("swirl", []),
     }
 
