@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import re
 import socket
 import ssl
 import time
@@ -40,6 +41,11 @@ class FetchError(RoamingError):
 
 class UnavailableError(FetchError):
     """A host does not answer, or is overloaded."""
+
+
+def is_temporary(reason: str) -> bool:
+    """Return whether a page was skipped because its host did not answer, or was overloaded."""
+    return _TEMPORARY.search(reason) is not None
 
 
 class RefusedError(FetchError):
@@ -446,6 +452,7 @@ def _describe_error(error: Exception, seconds: float) -> str:
     return " ".join(str(error).split())[:200] or f"connection error ({type(error).__name__})"
 
 
+_TEMPORARY = re.compile(r", \d{1,3} times$|try again later$|\bstatus (?:429|5\d\d)$")
 _RETRIED = (429, 500, 502, 503, 504)
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_COOKIES = 10

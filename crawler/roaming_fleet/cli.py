@@ -133,7 +133,7 @@ def _print_report(report: RunReport, store: str) -> None:
             click.echo(f"  {name:<8}{count:>6}")
     if report.failed:
         click.echo(f"  reasons and times of the next tries: roaming sites {store} --failed")
-    old = f", {report.pages_kept} kept from before" if report.pages_kept else ""
+    old = f", {report.pages_kept} not fetched" if report.pages_kept else ""
     click.echo(
         f"  {report.pages_new} pages new, {report.pages_changed} changed, {report.pages_gone} gone{old}; "
         f"{report.requests} requests, {report.bytes / 1e6:.1f} MB, {report.seconds:g} s"
@@ -229,7 +229,7 @@ def _print_record(record: SiteRecord) -> None:
 
 def _format_kept(count: int, error: str) -> str:
     reason = f" ({one_line(error)})" if error else ""
-    return f"{count} {'page' if count == 1 else 'pages'} kept from before{reason}"
+    return f"{count} {'page' if count == 1 else 'pages'} not fetched{reason}"
 
 
 def _record_as_json(record: SiteRecord) -> dict[str, Any]:

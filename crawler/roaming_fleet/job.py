@@ -17,6 +17,7 @@ from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.crawl import crawl, first_exception
+from roaming_crawler.fetch import is_temporary
 from roaming_crawler.files import parse_folder_site
 from roaming_crawler.publish import CrawlResult
 from roaming_crawler.scope import canonical_url
@@ -173,7 +174,9 @@ class _Job:
         result, home = self._crawl_when_free(folder)
         if not result.had and not result.gone:
             raise _NothingFetchedError(f"{site.url}: none of its pages could be fetched; {result.trouble}")
-        now, kept, stopped = time.time(), len(result.kept), result.stopped.partition(";")[0]
+        missed = [f"{url}: {reason}" for url, reason in result.skipped if is_temporary(reason)]
+        now, kept, stopped = time.time(), len(result.kept) + len(missed), result.stopped.partition(";")[0]
+        trouble = result.trouble or next(iter(missed), "")
         previous = last.entry if kept else None
         tries = last.tries + (not is_unfinished(stopped)) if kept else 0
         manifest = load_manifest((folder / MANIFEST_PATH).read_bytes())
@@ -196,7 +199,7 @@ class _Job:
             requests=result.requests,
             bytes=result.bytes,
             stopped=stopped,
-            error=shorten(result.trouble, _MAX_ERROR_CHARS) if kept and result.trouble != stopped else "",
+            error=shorten(trouble, _MAX_ERROR_CHARS) if kept and trouble != stopped else "",
             tries=tries,
             next_try=now + _pause(tries) if kept and not is_unfinished(stopped) else 0.0,
             entry=entry,

@@ -59,7 +59,7 @@ class SiteRecord(msgspec.Struct, frozen=True):
         result: `new`, `changed`, `same` or `failed`.
         published: Id of the run of the last good copy.
         home: URL to which `url` led then.
-        kept: Number of pages that could not be updated, because of `error` or a limit.
+        kept: Number of pages that could not be fetched, because of `error` or a limit; their last copies stay.
         tries: Number of successive crawls that failed in whole or in part.
         next_try: Unix time before which the site is not crawled again after a failure.
         entry: Catalog entry of the last good copy.

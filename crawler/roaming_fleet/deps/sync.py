@@ -30,6 +30,7 @@ from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.library.targets import PackageInfo
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.publish.options import parse_options
+from mkdocs_roaming.text.markdown import pluralize
 from mkdocs_roaming.text.tokenizer import extract_terms
 from roaming_crawler.config import MEGABYTE, CrawlConfig, CrawlLimits, EventHandler, Politeness
 from roaming_crawler.editions import match_version
@@ -212,7 +213,8 @@ class _Sync:
             pool.shutdown(cancel_futures=True)
 
     async def _find_edition(self, package: _Package, crawled: Container[str]) -> None:
-        package.edition, package.key, problems = None, "", list[str]()
+        before, problems = (package.edition, package.key), list[str]()
+        package.edition, package.key = None, ""
         for address in package.addresses:
             try:
                 edition = await self._probe(address, package)
@@ -224,6 +226,8 @@ class _Sync:
             else:
                 self._set_edition(package, edition, crawled)
                 break
+        if package.edition is None and before[1] in crawled:  # the host has gone down since
+            package.edition, package.key = before
         misled = [problem for problem in problems if problem.startswith(_LEADS_TO)]
         package.why = "" if package.edition else (misled or [package.reason or problems[0]])[0]
 
@@ -318,14 +322,16 @@ class _Sync:
             info = structs.replace(docs.info, documented=one.version, origin="bundle")
             return _measure(structs.replace(docs, info=info, place=metadata.bundle), Path(metadata.bundle))
         record, why = read_record(open_bucket(self.store), package.key) if edition else None, package.why
-        if record and record.state == "failed":
-            why = f"{record.error}; {format_next_try(record.next_try)}"
+        if record and (record.state == "failed" or record.kept):
+            problem = f"{pluralize(record.kept, 'page')} not fetched: " if record.kept else ""
+            why = f"{problem}{record.error}; {format_next_try(record.next_try)}"
         elif edition and not record:
             why = report.stopped or "not crawled yet; run roaming deps sync"
         if edition and record and record.entry:
             info = structs.replace(docs.info, documented=edition.documented, origin=edition.kind)
             docs = structs.replace(docs, info=info, place=package.key, url=record.url, crawled=record.entry.crawled)
-            return _measure(structs.replace(docs, why=why and f"not updated: {why}"), self.store / package.key)
+            why = f"not updated: {why}" if why and not record.kept else why
+            return _measure(structs.replace(docs, why=why), self.store / package.key)
         for old in last:
             is_same = (old.info.name, old.info.used, old.ecosystem) == (one.name, one.version, one.ecosystem)
             if is_same and old.crawled and (self.store / old.place / MANIFEST_PATH).exists():

@@ -165,9 +165,9 @@ def test_stale_pages_are_reported(
     run_crawl = record().entry.crawled
     _forbid_six_pages(seven_pages)
     result = crawl("--refresh")
-    reason = f"6 pages kept from before ({seven_pages.url}p0/: status 403)"
+    reason = f"6 pages not fetched ({seven_pages.url}p0/: status 403)"
     assert re.search(rf"same    demo: 7 pages, [\d.]+ s; {re.escape(reason)}\n", result.stderr)
-    assert "0 pages new, 0 changed, 0 gone, 6 kept from before; " in result.stdout
+    assert "0 pages new, 0 changed, 0 gone, 6 not fetched; " in result.stdout
     assert (record().state, record().kept) == ("done", 6)
     assert record().entry.crawled == run_crawl
     reports = [json.loads(file.read_text()) for file in (tmp_path / "store" / ".fleet" / "runs").iterdir()]

@@ -143,15 +143,26 @@ def test_host_that_is_down_keeps_the_documentation(project: Any, web: Any) -> No
     assert project.sync()["kite"]["why"] == ""
 
 
-def test_host_that_goes_down_during_the_crawl_is_reported(project: Any, web: Any) -> None:
-    web.when["127.0.1.2/llms.txt"] = lambda: web.down.add("1.2")
-    docs = project.sync()
-    assert (docs["swirl"]["place"], docs["kite"]["why"]) == ("", "")
-    assert "tried again after" in docs["swirl"]["why"]
+def test_site_that_is_incomplete_because_its_host_went_down_is_completed(project: Any, web: Any) -> None:
+    web.when["127.0.1.2/p1/"] = lambda: web.down.add("1.2")
+    swirl = project.sync()["swirl"]
+    assert swirl["pages"] < 3
+    assert re.match(r"\d pages? not fetched: http://127.0.1.2:\d+/p\d/: .*; tried again after ", swirl["why"])
+    project.run("list", code=4)
     web.when.clear()
     web.down.clear()
-    assert "tried again after" in project.sync()["swirl"]["why"]
-    assert project.sync("--refresh")["swirl"]["pages"] == 3
+    assert project.sync()["swirl"]["why"] == swirl["why"]
+    swirl = project.sync("--refresh")["swirl"]
+    assert (swirl["pages"], swirl["why"]) == (3, "")
+
+
+def test_host_that_is_down_before_the_first_crawl_is_reported(project: Any, web: Any) -> None:
+    web.down.add("1.2")
+    docs = project.sync()
+    assert (docs["swirl"]["place"], docs["kite"]["why"]) == ("", "")
+    assert re.match(r"http://127.0.1.2:\d+/: .*, 3 times", docs["swirl"]["why"])
+    web.down.clear()
+    assert project.sync()["swirl"]["pages"] == 3
 
 
 @pytest.mark.parametrize("allowed", [True, False])
