@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.text.tokenizer import extract_terms
 from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import update_catalog
 from roaming_fleet.deps.project import PackageDocs, Project, project_folder, save_project
@@ -26,7 +27,7 @@ def write_project(root: Path, data: Path, packages: Iterable[PackageDocs], *, sy
             home = data / "store" / docs.place
             manifest = load_manifest((home / MANIFEST_PATH).read_bytes())
             entry = make_catalog_entry(docs.key, manifest, docs.crawled)
-            names = (*entry.names, docs.info.name, *docs.imports)
+            names = tuple(dict.fromkeys(extract_terms(" ".join((docs.info.name, *docs.imports, *docs.aliases)), "en")))
             record = replace(record, state="done", home=str(home), entry=replace(entry, names=names, package=docs.info))
         write_record(view, record)
     update_catalog(view)
