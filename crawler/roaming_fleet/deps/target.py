@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.targets import LibraryTarget
 from roaming_fleet.deps.project import data_folder, find_root
 from roaming_fleet.deps.view import DepsCollection
 from roaming_fleet.target import StoreTarget
@@ -20,7 +19,7 @@ SCHEME = "deps://"
 SKIP_FLAGGED = "?skip-flagged"
 
 
-def open_deps_target(where: str, *, trust_rules: bool = False, **options: Any) -> LibraryTarget | None:
+def open_deps_target(where: str, *, trust_rules: bool = False, **options: Any) -> DepsTarget | None:
     """Return the packages of a project; None for other addresses (entry point `roaming.libraries`).
 
     `deps://` is the project of the current folder. With `?skip-flagged` behind it, flagged sections are left out. The
@@ -58,8 +57,7 @@ class DepsTarget(StoreTarget):
         raise UsageError(f"{self.where}: served to agents on this machine by `roaming mcp`, not over HTTP")
 
     def _store_given_error(self) -> UsageError:
-        hint = f"name a section as PACKAGE:ID; `roaming ask`, `search`, `grep` and `outline {self.where}` read all"
-        return UsageError(f"{self.where}: has many packages; {hint}")
+        return UsageError(f"{self.where}: has many packages; PACKAGE:ID names a section (see `roaming outline`)")
 
     def _no_site_error(self, address: str) -> UsageError:
         return UsageError(f"{self.where}: no documentation of {address}; `roaming outline {self.where}` lists packages")

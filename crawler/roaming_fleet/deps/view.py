@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Set
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,10 @@ from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library, extract_host
 from mkdocs_roaming.library.targets import format_day, open_library
 from mkdocs_roaming.manifest.lookup import keep_pages
-from mkdocs_roaming.manifest.models import Manifest, SectionEntry
+from mkdocs_roaming.manifest.models import Manifest
 from mkdocs_roaming.text.markdown import pluralize
 from roaming_fleet.collection import Collection, RankedSite
 from roaming_fleet.deps.project import PackageDocs, Project, load_project, locks_changed, project_folder
-from roaming_fleet.records import SiteNotFoundError
-
-Names = dict[str, dict[str, str]]
-"""Keys of packages, and the ecosystem of each, by a normalized name."""
-
-MAX_NAMED = 12
-"""Maximum number of packages that the tools name in their descriptions."""
 
 
 class DepsCollection(Collection):
@@ -75,8 +68,8 @@ class DepsCollection(Collection):
         """The packages with documentation, and the versions that it describes."""
         infos = [docs.info for docs in self.project.packages if docs.place]
         names = [f"{one.name} {one.documented or 'latest' if one.origin == 'latest' else one.used}" for one in infos]
-        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
-        return ", ".join(names[:MAX_NAMED]) + more
+        more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+        return ", ".join(names[:_MAX_NAMED]) + more
 
     def find_key(self, name: str) -> str | None:
         """Return the key of the package with a name in any spelling."""
@@ -97,13 +90,14 @@ class DepsCollection(Collection):
             LibraryError: It cannot be read, or is no longer that of the version in the label.
         """
         record = self.record(key)  # label and folder of one sync, also while another one runs
-        info = record.entry.package if record and record.entry else None
-        if record is None or record.entry is None or info is None:
-            raise SiteNotFoundError(self.where, key)
+        if not (record and record.entry and (info := record.entry.package)):
+            raise LibraryError(f"{key}: no documentation; run `roaming deps sync`")
         library = open_library(record.home)
         if info.origin == "bundle" and library.manifest.digest != record.entry.digest:
             raise LibraryError(f"{info.name}: the installed package has changed; run `roaming deps sync`")
-        library = library.rename_ids(partial(_prepare, name=info.name, skip_flagged=self._skip_flagged))
+        flagged = [section for section in library.sections if section.section.flags and self._skip_flagged]
+        hidden = {below.id for one in flagged for below in (one, *library.sections.descendants(one))}
+        library = library.rename_ids(partial(_prepare, name=info.name, hidden=hidden))
         library.trusted = False
         return library
 
@@ -123,9 +117,8 @@ def _describe_changes(project: Project) -> str:
         count = count_changes(project)
     except UsageError as error:
         return str(error)
-    day = format_day(project.synced)
-    changed = f"{pluralize(count, 'package')} changed since the documentation was synced on {day}"
-    return f"{changed}; run `roaming deps sync`" if count else ""
+    changed = f"{pluralize(count, 'package')} changed since the documentation was synced on"
+    return f"{changed} {format_day(project.synced)}; run `roaming deps sync`" if count else ""
 
 
 def find_packages(question: str, packages: Iterable[PackageDocs]) -> list[str]:
@@ -147,9 +140,9 @@ def find_packages(question: str, packages: Iterable[PackageDocs]) -> list[str]:
     return [key for key, _ in weights.most_common(_MAX_PACKAGES)]
 
 
-def _index_names(packages: Iterable[PackageDocs]) -> Names:
-    """Return keys and ecosystems of packages by all their names."""
-    names: Names = {}
+def _index_names(packages: Iterable[PackageDocs]) -> dict[str, dict[str, str]]:
+    """Return the keys of packages, and the ecosystem of each, by all their names."""
+    names: dict[str, dict[str, str]] = {}
     for docs in packages:
         for name in (docs.key, docs.info.name, *docs.aliases, *docs.imports):
             names.setdefault(_normalize(name), {})[docs.key] = docs.ecosystem
@@ -160,38 +153,25 @@ def _normalize(name: str) -> str:
     return name.strip().casefold().replace("_", "-").replace("\\", "/")
 
 
-def _prepare(manifest: Manifest, name: str, skip_flagged: bool) -> Manifest:
-    """Return a manifest whose text is labelled with a package where it names no host, perhaps without flagged parts."""
+def _prepare(manifest: Manifest, name: str, hidden: Set[str]) -> Manifest:
+    """Return a manifest without hidden sections, whose text is labelled with a package where it names no host."""
     if not extract_host(manifest.site.url):
         manifest = replace(manifest, crawled_from=manifest.crawled_from or name)
-    if skip_flagged:
-        pages = tuple(replace(page, sections=tuple(_skip_flagged(page.sections))) for page in manifest.pages)
-        paths = {page.path for page in pages if page.sections and page.sections[0].id == page.id}
-        manifest = keep_pages(replace(manifest, pages=pages), paths)
+    if hidden:
+        pages = [replace(p, sections=tuple(s for s in p.sections if s.id not in hidden)) for p in manifest.pages]
+        manifest = keep_pages(replace(manifest, pages=tuple(pages)), {p.path for p in pages if p.id not in hidden})
     return manifest
 
 
-def _skip_flagged(sections: Iterable[SectionEntry]) -> Iterator[SectionEntry]:
-    """Yield the sections that have no flags and are not below one that has."""
-    flagged_level = _MAX_LEVEL
-    for section in sections:
-        if section.level <= flagged_level:
-            flagged_level = section.level if section.flags else _MAX_LEVEL
-            if not section.flags:
-                yield section
-
-
 _EVIDENCE = re.compile(
-    r"(?:site|dist)-packages[\\/](?P<frame_python>[\w.-]+)"
-    r"|node_modules[\\/](?P<frame_npm>(?:@[\w.-]+[\\/])?[\w.-]+)"
+    r"(?m)(?:site|dist)-packages[\\/](?P<frame_python>[\w.-]+)|node_modules[\\/](?P<frame_npm>(?:@[\w.-]+[\\/])?[\w.-]+)"
     r"|\bfrom[ \t]+(?P<from_python>[\w.]+)[ \t]+import\b"
     r"|(?:^|`|>>>|;)[ \t]*import[ \t]+(?![^\n]{0,200}\bfrom[ \t]*['\"])(?P<import_python>\w[^\n;`'\"]{0,200})"
     r"|\b(?:from|import|require)[ \t]*\(?['\"](?P<import_npm>(?:@[\w.-]+/)?\w[\w.-]*)"
     r"|`(?P<quoted>@?\w[\w./-]*)"
     r"|(?<![\w./\\-])(?<!\w@)(?P<dotted>[^\W\d]\w*(?:\."
-    r"(?!(?:cfg|html|ini|js|lock|md|mjs|py|rst|toml|ts|txt|ya?ml)\b)[^\W\d]\w*)+)",
-    re.MULTILINE,
+    r"(?!(?:cfg|html|ini|js|lock|md|mjs|py|rst|toml|ts|txt|ya?ml)\b)[^\W\d]\w*)+)"
 )
 """Quoted code. A group is named by the kind of evidence and, if it shows that, by the ecosystem."""
 _FRAME_WEIGHT = _MAX_QUESTION_CHARS = 20_000
-_MAX_PACKAGES, _MAX_NAME_PARTS, _MAX_LEVEL = 3, 4, 100
+_MAX_PACKAGES, _MAX_NAME_PARTS, _MAX_NAMED = 3, 4, 12

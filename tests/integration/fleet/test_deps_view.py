@@ -243,7 +243,7 @@ def test_project_without_any_documentation_says_so(project: Project) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (["expand", "07f3277d"], "many packages; name a section as PACKAGE:ID"),
+        (["expand", "07f3277d"], "many packages; PACKAGE:ID names a section"),
         (["expand", "osprey:07f3277d"], "no documentation of osprey:07f3277d; `roaming outline deps://"),
         (["outline", "osprey"], "no documentation of osprey; `roaming outline deps://"),
         (["expand", "kite"], "kite is a site; `roaming outline deps://"),
