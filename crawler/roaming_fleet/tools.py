@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import reduce
+from itertools import chain, islice, zip_longest
 from operator import or_
 
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
@@ -63,7 +64,7 @@ def resolve_site(collection: Collection, address: str) -> tuple[str | None, str]
 def grep_sites(collection: Collection, pattern: str, *, limit: int = MAX_SECTIONS) -> GrepResult:
     """Return the sections with lines that contain a string: of the site that the pattern names, or of all sites.
 
-    Sites that the words of the pattern fit best come first. Each site with matches gets an equal share of the sections.
+    Sites that the words of the pattern fit best come first. Each site gets an equal share of the sections.
 
     Raises:
         UsageError: The pattern is empty or too long, or it names none of many sites.
@@ -88,17 +89,11 @@ def grep_sites(collection: Collection, pattern: str, *, limit: int = MAX_SECTION
 
 
 def _merge_matches(pattern: str, found: Sequence[GrepResult], limit: int) -> GrepResult:
-    """Return one result of several sites, with an equal share of the sections for each."""
-    places = sorted((at, number) for number, one in enumerate(found) for at in range(len(one.sections)))[:limit]
-    shown = [(found[number], at) for number, at in sorted((number, at) for at, number in places)]
-    return GrepResult(
-        pattern,
-        tuple(one.sections[at] for one, at in shown),
-        sum(one.found for one in found),
-        sum(one.matches for one in found),
-        sum(one.unread for one in found),
-        reduce(or_, (one.origin for one, _ in shown), OWN),
-    )
+    """Return one result of several sites: the first section of each, then the second ones, and so on."""
+    rows = chain.from_iterable(zip_longest(*(one.sections for one in found)))
+    sections, lines, unread = (sum(getattr(one, name) for one in found) for name in ("found", "matches", "unread"))
+    origin = reduce(or_, (one.origin for one in found if one.sections), OWN)
+    return GrepResult(pattern, tuple(islice(filter(None, rows), limit)), sections, lines, unread, origin)
 
 
 def _grep_site(site: OpenSite, pattern: str, limit: int) -> GrepResult:

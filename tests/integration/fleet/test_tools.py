@@ -97,7 +97,7 @@ def test_grep_finds_lines_of_the_named_site(navigator: StoreNavigator) -> None:
 def test_grep_without_name_finds_lines_of_all_sites_best_first(navigator: StoreNavigator) -> None:
     found = navigator.grep("mount")
     assert not isinstance(found, ToolError)
-    assert [section.id.partition(":")[0] for section in found.sections] == ["screens", "screens", "apps"]
+    assert [section.id.partition(":")[0] for section in found.sections] == ["screens", "apps", "screens"]
     assert (found.found, found.matches) == (3, 5)
     assert "Lines: 5, sections: 3." in _text(found)
     for pattern in ("", "trains: "):
