@@ -165,6 +165,7 @@ def _read_requirements(files: _Files, path: Path) -> Iterator[Dependency]:
     from packaging.requirements import InvalidRequirement, Requirement
 
     text = re.sub(r"\\\r?\n", " ", files.text(path))
+    is_compiled = "# via" in text
     for block in re.split(r"\n(?=[^\s#])", text):
         line, *comment = re.split(r"(?:^|\s)#|\s--", block, maxsplit=1)
         other = (path.parent / include[1]).resolve() if (include := _INCLUDE.match(line)) else None
@@ -173,7 +174,7 @@ def _read_requirements(files: _Files, path: Path) -> Iterator[Dependency]:
         with suppress(InvalidRequirement):  # an option, a path or a URL
             one = Requirement(line.strip())
             pins = [pin.version for pin in one.specifier if pin.operator in ("==", "===") and "*" not in pin.version]
-            is_direct = "# via" not in text or _BY_PROJECT.search("".join(comment)) is not None
+            is_direct = not is_compiled or _BY_PROJECT.search("".join(comment)) is not None
             spec = "git" if "git+" in (one.url or "") else ""
             yield Dependency(one.name, "python", (pins or [""])[0], is_direct, spec)
 
