@@ -27,7 +27,6 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import format_day
 from mkdocs_roaming.text.markdown import pluralize
 from roaming_crawler.config import MEGABYTE, CrawlConfig, EventHandler, Politeness
-from roaming_fleet.cli import parse_age, print_event, signals_as_interrupts
 from roaming_fleet.deps.lockfiles import count_changes
 from roaming_fleet.deps.project import PackageDocs, data_folder, find_root, load_project
 
@@ -64,7 +63,8 @@ def sync_project(
     """
     if find_spec("packaging") is None or find_spec("protego") is None:
         raise UsageError("roaming deps needs the packages packaging and protego; pip install 'mkdocs-roaming[deps]'")
-    from roaming_fleet.deps.sync import sync  # imports the crawler, which `roaming deps list` does without
+    from roaming_fleet.cli import parse_age, print_event, signals_as_interrupts  # `roaming deps list` does without
+    from roaming_fleet.deps.sync import sync
 
     with signals_as_interrupts(), progress("Crawling") as start:
         report = sync(
@@ -75,7 +75,7 @@ def sync_project(
             allow_private=bool(options["allow_private"]),
             at_once=at_once,
             politeness=Politeness(**given_settings(Politeness, options)),
-            on_event=_make_handler(start),
+            on_event=_make_handler(start, print_event),
         )
     if as_json:
         print_json(msgspec.to_builtins(report))
@@ -88,7 +88,7 @@ def sync_project(
         raise UsageError(report.stopped)
 
 
-def _make_handler(start: Callable[[int], Callable[[], None]]) -> EventHandler:
+def _make_handler(start: Callable[[int], Callable[[], None]], print_event: EventHandler) -> EventHandler:
     """Return the handler that shows events: as a bar on a terminal, otherwise as lines."""
     advance = [lambda: None]
 
@@ -165,6 +165,7 @@ def _describe(docs: PackageDocs) -> tuple[str, str, str]:
 @click.option("--dry-run", is_flag=True, help="Remove nothing.")
 def gc(megabytes: int, age: str | None, dry_run: bool) -> None:
     """Remove the sites that no project uses, oldest first."""
+    from roaming_fleet.cli import parse_age
     from roaming_fleet.deps.sync import collect_garbage
 
     data = data_folder(os.environ)

@@ -14,9 +14,10 @@ import shutil
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,42 +40,17 @@ from roaming_crawler.parser import parse_page
 from roaming_crawler.session import ACCEPT_HTML, Session, product_token
 from roaming_crawler.state import CrawlRecord, CrawlState
 from roaming_crawler.versions import Edition, find_edition, locate_edition
+from roaming_fleet import records
 from roaming_fleet.catalog import update_catalog
 from roaming_fleet.cli import drop_sites
-from roaming_fleet.deps.addresses import (
-    Address,
-    Metadata,
-    find_addresses,
-    metadata_key,
-    names_package,
-    read_environment,
-    read_index,
-)
+from roaming_fleet.deps import addresses, project
+from roaming_fleet.deps.addresses import Address, Metadata
 from roaming_fleet.deps.lockfiles import read_dependencies
-from roaming_fleet.deps.project import (
-    PROJECT_FILE,
-    Dependency,
-    DepsSettings,
-    PackageDocs,
-    Project,
-    data_folder,
-    load_deps_settings,
-    load_project,
-    project_folder,
-    save_project,
-)
+from roaming_fleet.deps.project import Dependency, DepsSettings, PackageDocs, Project
 from roaming_fleet.engines import thread_engine
 from roaming_fleet.job import RunPlan, SiteSpec
 from roaming_fleet.objects import open_bucket
-from roaming_fleet.records import (
-    RECORDS_DIR,
-    SiteRecord,
-    format_next_try,
-    make_catalog_entry,
-    read_record,
-    shorten,
-    write_record,
-)
+from roaming_fleet.records import SiteRecord, read_record
 from roaming_fleet.run import config_digest, crawl_many, group_by_host, prepare_store, site_status
 
 DEFAULT_AGE = 7 * 86_400.0
@@ -138,9 +114,9 @@ def sync(
         BucketError: The store cannot be used.
     """
     config = replace(_CONFIG, refresh=refresh, allow_private=allow_private, politeness=politeness or Politeness())
-    data, root = data_folder(os.environ), root.resolve()
+    data, root = project.data_folder(os.environ), root.resolve()
     with _hold_lock(data, lambda: on_event("locked", {})):
-        one = _Sync(data, root, config, load_deps_settings(root), at_once, older_than, on_event)
+        one = _Sync(data, root, config, project.load_deps_settings(root), at_once, older_than, on_event)
         return one.run(include_all=include_all)
 
 
@@ -159,12 +135,7 @@ class _Sync:
         return self.data / "store"
 
     def run(self, *, include_all: bool) -> SyncReport:
-        found = read_environment(self.root, os.environ)
-        dependencies, locks = read_dependencies(self.root, installed={name: one.version for name, one in found.items()})
-        chosen = [one for one in dependencies if self._is_chosen(one, include_all=include_all)]
-        sites = self.settings.sites
-        found |= read_index([one for one in chosen if metadata_key(one) not in found and one.name not in sites])
-        packages = [self._find_addresses(one, found.get(metadata_key(one)) or Metadata(one.name)) for one in chosen]
+        packages, locks = self._choose(include_all=include_all)
         report = SyncReport([])
         self._find_editions(packages)
         crawled = self._crawl(packages, report)
@@ -173,23 +144,28 @@ class _Sync:
         if moved := crawled - {one.key for one in packages}:  # their pages may be of two releases
             drop_sites(str(self.store), moved)
             self._crawl(moving, report)
-        last = load_project(self.data, self.root)
+        last = project.load_project(self.data, self.root)
         report.packages = _assign_keys([self._describe(one, report, last.packages if last else ()) for one in packages])
-        if last:
-            save_project(self.data, _without_changed(last, report.packages))
-        _write_view(project_folder(self.data, self.root), self.store, report.packages)
-        save_project(self.data, Project(str(self.root), locks, tuple(report.packages), time.time()))
+        _write_view(project.project_folder(self.data, self.root), self.store, report.packages)
+        project.save_project(self.data, Project(str(self.root), locks, tuple(report.packages), time.time()))
         return report
 
-    def _is_chosen(self, one: Dependency, *, include_all: bool) -> bool:
-        is_wanted = include_all or one.direct or one.name in self.settings.add
-        return is_wanted and not any(fnmatchcase(one.name, pattern) for pattern in self.settings.exclude)
-
-    def _find_addresses(self, one: Dependency, metadata: Metadata) -> _Package:
-        if metadata.bundle and metadata.version.partition("+")[0] == one.version:
-            return _Package(one, metadata)
-        addresses, why = find_addresses(metadata, self.settings)
-        return _Package(one, structs.replace(metadata, bundle=""), addresses, why, why=why)
+    def _choose(self, *, include_all: bool) -> tuple[list[_Package], dict[str, str]]:
+        """Return the wanted packages with their addresses, and the digests of the lock files."""
+        found, settings = addresses.read_environment(self.root, os.environ), self.settings
+        dependencies, locks = read_dependencies(self.root, installed={name: one.version for name, one in found.items()})
+        wanted = (one for one in dependencies if include_all or one.direct or one.name in settings.add)
+        chosen = {addresses.metadata_key(one): one for one in wanted if not _matches(one.name, settings.exclude)}
+        unknown = [one for key, one in chosen.items() if key not in found and one.name not in settings.sites]
+        found |= addresses.read_index(unknown)
+        packages = [_Package(one, found.get(key) or Metadata(one.name)) for key, one in chosen.items()]
+        for package in packages:
+            metadata, version = package.metadata, package.dependency.version
+            if not metadata.bundle or metadata.version.partition("+")[0] != version:
+                package.metadata = structs.replace(metadata, bundle="")
+                package.addresses, package.why = addresses.find_addresses(metadata, settings)
+                package.reason = package.why
+        return packages, locks
 
     def _find_editions(self, packages: Sequence[_Package], crawled: Container[str] = ()) -> None:
         """Set the edition of each package with an address, or why there is none; several hosts at once.
@@ -220,7 +196,7 @@ class _Sync:
                 edition = await self._probe(address, package)
             except RoamingError as error:
                 problem = f"private address, refused: {error}" if isinstance(error, RefusedError) else str(error)
-                problems.append(shorten(problem, _MAX_WHY_CHARS))
+                problems.append(records.shorten(problem, _MAX_WHY_CHARS))
                 if isinstance(error, UnavailableError) and _NO_HOST not in problem:
                     break  # other addresses are worse ones
             else:
@@ -290,15 +266,8 @@ class _Sync:
         report.stopped = self._check_size({one.key for one in packages}) if due else ""
         if due and not report.stopped:
             sites, engine = tuple(due.values()), thread_engine(self.at_once)
-            result = crawl_many(
-                sites,
-                bucket.where,
-                self.config,
-                engine,
-                older_than=self.older_than,
-                unique_urls=False,
-                on_event=on_event,
-            )
+            crawl = partial(crawl_many, older_than=self.older_than, unique_urls=False, on_event=on_event)
+            result = crawl(sites, bucket.where, self.config, engine)
             report.crawled, report.bytes = report.crawled + len(crawled), report.bytes + result.bytes
             report.stopped = result.stopped
         return crawled
@@ -316,22 +285,18 @@ class _Sync:
 
     def _describe(self, package: _Package, report: SyncReport, last: Iterable[PackageDocs]) -> PackageDocs:
         """Return the documentation of a package: its bundle, its copy in the store, or that of the last sync."""
-        one, edition, metadata = package.dependency, package.edition, package.metadata
+        one, metadata, edition, why = package.dependency, package.metadata, package.edition, package.why
         docs = PackageDocs(PackageInfo(one.name, one.version), "", one.ecosystem, one.direct, imports=metadata.imports)
         if metadata.bundle:
             info = structs.replace(docs.info, documented=one.version, origin="bundle")
             return _measure(structs.replace(docs, info=info, place=metadata.bundle), Path(metadata.bundle))
-        record, why = read_record(open_bucket(self.store), package.key) if edition else None, package.why
-        if record and (record.state == "failed" or record.kept):
-            problem = f"{pluralize(record.kept, 'page')} not fetched: " if record.kept else ""
-            why = f"{problem}{record.error}; {format_next_try(record.next_try)}"
-        elif edition and not record:
-            why = report.stopped or "not crawled yet; run roaming deps sync"
-        if edition and record and record.entry:
-            info = structs.replace(docs.info, documented=edition.documented, origin=edition.kind)
-            docs = structs.replace(docs, info=info, place=package.key, url=record.url, crawled=record.entry.crawled)
-            why = f"not updated: {why}" if why and not record.kept else why
-            return _measure(structs.replace(docs, why=why), self.store / package.key)
+        if edition:
+            record = read_record(open_bucket(self.store), package.key)
+            why = _explain(record) if record else report.stopped or "not crawled yet; run roaming deps sync"
+            if record and record.entry:
+                info = structs.replace(docs.info, documented=edition.documented, origin=edition.kind)
+                docs = structs.replace(docs, info=info, place=package.key, url=record.url, why=why)
+                return _measure(structs.replace(docs, crawled=record.entry.crawled), self.store / package.key)
         for old in last:
             is_same = (old.info.name, old.info.used, old.ecosystem) == (one.name, one.version, one.ecosystem)
             if is_same and old.crawled and (self.store / old.place / MANIFEST_PATH).exists():
@@ -339,12 +304,28 @@ class _Sync:
         return structs.replace(docs, why=why)
 
 
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _explain(record: SiteRecord) -> str:
+    """Return why a copy is not complete or not current, an empty string if it is."""
+    if record.state != "failed" and not record.kept:
+        return ""
+    problem = (
+        f"{pluralize(record.kept, 'page')} not fetched: " if record.kept else "not updated: " if record.entry else ""
+    )
+    return f"{problem}{record.error}; {records.format_next_try(record.next_try)}"
+
+
 async def verify_site(session: Session, edition: Edition, metadata: Metadata) -> None:
     """Raise FetchError if a site does not name the package."""
     response = await session.get(edition.page, ACCEPT_HTML)
     page = parse_page(response.body, response.charset, response.url, edition.url)
     inventory = await session.get(edition.url + "objects.inv", probe=True)
-    if not names_package(page, inventory.body[:1_000].decode("utf-8", "replace") if inventory.ok else "", metadata):
+    if not addresses.names_package(
+        page, inventory.body[:1_000].decode("utf-8", "replace") if inventory.ok else "", metadata
+    ):
         name, url = metadata.name, edition.url
         hint = f'if it is right: sites = {{ {name} = "{url}" }}'
         raise FetchError(f"{_LEADS_TO}{url}, which does not name {name}; {hint}")
@@ -384,39 +365,22 @@ def _count_bytes(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def _assign_keys(packages: Sequence[PackageDocs]) -> list[PackageDocs]:
+def _assign_keys(packages: Iterable[PackageDocs]) -> list[PackageDocs]:
     """Return the packages with keys; those of one version that one site documents share the key of the first."""
-    keys: dict[object, str] = {}
-    sharing: dict[str, list[str]] = {}
-    taken: set[str] = set()
+    found: list[PackageDocs] = []
 
     def rank(docs: PackageDocs) -> tuple[bool, bool, str]:
         return docs.info.name.lower() not in docs.url.lower(), not docs.direct, docs.info.name
 
     for docs in sorted(packages, key=rank):
-        shared = (docs.place, docs.info.used) if docs.place else id(docs)
-        name = re.sub(r"[^a-z0-9]+", "-", docs.info.name.lower()).strip("-")[:_MAX_NAME_CHARS]
-        key = keys.setdefault(shared, f"{docs.ecosystem}-{name}" if name in taken or not name else name)
-        keys[id(docs)] = key
-        taken.add(key)
-        sharing.setdefault(key, []).append(docs.info.name)
-    named = [(docs, keys[id(docs)]) for docs in packages]
-    return [
-        structs.replace(docs, key=key, aliases=tuple(sharing[key][1:]) if sharing[key][0] == docs.info.name else ())
-        for docs, key in named
-    ]
-
-
-def _without_changed(last: Project, packages: Iterable[PackageDocs]) -> Project:
-    """Return a project without the documentation that changes: no reader may label it with a record that is written."""
-    new = {docs.key: (docs.info, docs.place) for docs in packages}
-    return structs.replace(
-        last,
-        packages=tuple(
-            docs if new.get(docs.key) == (docs.info, docs.place) else structs.replace(docs, place="", why=_INTERRUPTED)
-            for docs in last.packages
-        ),
-    )
+        name = re.sub(r"[^a-z0-9]+", "-", docs.info.name.lower()).strip("-")[:_MAX_NAME_CHARS] or docs.ecosystem
+        key = f"{docs.ecosystem}-{name}" if any(one.key == name for one in found) else name
+        for at, one in enumerate(found):
+            if docs.place and (one.place, one.info.used) == (docs.place, docs.info.used):
+                found[at], key = structs.replace(one, aliases=(*one.aliases, docs.info.name)), one.key
+                break
+        found.append(structs.replace(docs, key=key))
+    return sorted(found, key=lambda docs: (docs.info.name, docs.ecosystem))
 
 
 def _write_view(folder: Path, store: Path, packages: Iterable[PackageDocs]) -> None:
@@ -427,7 +391,7 @@ def _write_view(folder: Path, store: Path, packages: Iterable[PackageDocs]) -> N
     for key, docs in first.items():
         entry, place = None, store / docs.place
         if docs.place:
-            entry = make_catalog_entry(key, load_manifest((place / MANIFEST_PATH).read_bytes()), docs.crawled)
+            entry = records.make_catalog_entry(key, load_manifest((place / MANIFEST_PATH).read_bytes()), docs.crawled)
             names = extract_terms(" ".join((docs.info.name, *docs.imports, *docs.aliases)), "en")
             entry = structs.replace(entry, names=tuple(dict.fromkeys(names)), package=docs.info)
         state = "done" if entry else "failed"
@@ -435,8 +399,8 @@ def _write_view(folder: Path, store: Path, packages: Iterable[PackageDocs]) -> N
         record = SiteRecord(
             key, docs.url, state, "", run, time.time(), published=run, home=home, error=docs.why, entry=entry
         )
-        write_record(bucket, record)
-    bucket.delete([blob.path for blob in bucket.list(RECORDS_DIR) if Path(blob.path).stem not in first])
+        records.write_record(bucket, record)
+    bucket.delete([blob.path for blob in bucket.list(records.RECORDS_DIR) if Path(blob.path).stem not in first])
     update_catalog(bucket)
 
 
@@ -461,27 +425,30 @@ def collect_garbage(
 def _remove_unused(
     data: Path, *, max_bytes: int, older_than: float = 0.0, dry_run: bool = False, keep: Iterable[str] = ()
 ) -> list[tuple[str, int]]:
-    used, now, bucket = set(keep), time.time(), open_bucket(data / "store")
-    for file in data.glob(f"projects/*/{PROJECT_FILE}"):
-        try:
-            project = msgspec.json.decode(file.read_bytes(), type=Project)
-        except msgspec.MsgspecError:  # the next sync writes it again
-            continue
-        if Path(project.root).is_dir() and now - project.synced < _MAX_AGE:
-            used |= {docs.place for docs in project.packages}
-        elif not dry_run:
-            shutil.rmtree(file.parent)
-    paths = (Path(blob.path) for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json"))
-    records = [record for path in paths if path.stem not in used and (record := read_record(bucket, path.stem))]
-    size, removed = _count_bytes(data / "store"), list[tuple[str, int]]()
-    for record in sorted(records, key=lambda record: record.at):
+    now, bucket, store = time.time(), open_bucket(data / "store"), data / "store"
+    used = {*keep, *_find_used(data, remove=not dry_run)}
+    keys = (Path(blob.path).stem for blob in bucket.list(records.RECORDS_DIR) if blob.path.endswith(".json"))
+    unused = [record for key in keys if key not in used and (record := read_record(bucket, key))]
+    size, removed = _count_bytes(store), list[tuple[str, int]]()
+    for record in sorted(unused, key=lambda record: record.at):
         if size > max_bytes and now - record.at >= older_than:
-            removed.append((record.key, _count_bytes(data / "store" / record.key)))
+            removed.append((record.key, _count_bytes(store / record.key)))
             size -= removed[-1][1]
     if removed and not dry_run:
         drop_sites(bucket.where, [key for key, _ in removed])
         shutil.rmtree(data / "probe", ignore_errors=True)
     return removed
+
+
+def _find_used(data: Path, *, remove: bool) -> Iterator[str]:
+    """Yield the keys that projects use. Projects that are gone, or that were not synced for long, may be removed."""
+    for file in data.glob(f"projects/*/{project.PROJECT_FILE}"):
+        with suppress(msgspec.MsgspecError):  # a damaged file is written again by the next sync
+            one = msgspec.json.decode(file.read_bytes(), type=Project)
+            if Path(one.root).is_dir() and time.time() - one.synced < _MAX_AGE:
+                yield from (docs.place for docs in one.packages)
+            elif remove:
+                shutil.rmtree(file.parent)
 
 
 @contextmanager
@@ -534,7 +501,6 @@ _MAX_AGE = 180 * 86_400.0
 _MAX_WHY_CHARS = 300
 _MAX_NAME_CHARS = 80
 _SAME = 3
-_INTERRUPTED = "the sync was interrupted; run roaming deps sync"
 _LEADS_TO = "leads to "
 _SHARED_DOMAIN = re.compile(
     r"\.(?:(?:github|gitlab|readthedocs|rtfd)\.io|(?:netlify|vercel|web)\.app|pages\.dev|(?:ac|co|com|gov|org)\.[a-z]{2})$"
