@@ -45,6 +45,7 @@ _NO_SITE = re.compile(rf"//{_CODE_HOST}(?:/|$)|/(?:tree|blob)/|/(?:project|packa
 _READTHEDOCS = re.compile(
     r"//(?:([\w-]+)\.(?:rtfd\.\w+|readthedocs\.org)|(?:www\.)?readthedocs\.org/projects/([\w-]+))(?:/|$)"
 )
+_DOCS_FOLDER = re.compile(r"/(?:en/)?(?:docs?|documentation)(?:/|$)", re.IGNORECASE)
 _IMPORTED = re.compile(r"^([A-Za-z]\w*)(?=/|[^/\n]*\.(?:py|so|pyd),)", re.MULTILINE)
 _NOT_IMPORTED = frozenset(("tests", "test", "docs", "examples", "benchmarks"))
 
@@ -203,6 +204,27 @@ def names_package(page: ParsedPage, inventory: str, metadata: Metadata) -> bool:
     title = _squeeze(f"{page.site_name} {page.title} {page.heading}")
     links = {_to_repository(link) for link in (*page.links, *page.nav_links)}
     return (_find_repository(metadata) or None) in links and any(name in title for name in names)
+
+
+def find_documentation_link(page: ParsedPage, url: str, metadata: Metadata) -> str:
+    """Return the link to the documentation on the home page of a package; empty if there is none.
+
+    It leads to a folder `docs` of the same site, to its subdomain `docs`, or to the package's project on Read the Docs.
+
+    Args:
+        page: The home page.
+        url: Its URL.
+        metadata: The package.
+    """
+    host = (urlsplit(url).hostname or "").removeprefix("www.")
+    names = {_squeeze(name) for name in (metadata.name, *metadata.imports)}
+    for link in (*page.nav_links, *page.links):
+        target = (urlsplit(link).hostname or "").removeprefix("www.")
+        project = target.removesuffix(".readthedocs.io")
+        is_own = target == f"docs.{host}" or (target == host and _DOCS_FOLDER.match(urlsplit(link).path))
+        if link != url and (is_own or (project != target and _squeeze(project) in names)):
+            return link
+    return ""
 
 
 def _sort_urls(metadata: Metadata) -> list[tuple[Source, str]]:

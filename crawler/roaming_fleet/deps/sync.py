@@ -20,7 +20,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import anyio
 import msgspec
@@ -233,7 +233,8 @@ class _Sync:
         async with WebFetcher(politeness, private_urls=[address.url] if self.config.allow_private else []) as web:
             agent = product_token(politeness.user_agent_header)
             session = Session(state, web, self.config.limits, Clock(), web.set_crawl_delay, agent)
-            edition = await find_edition(session, address.url, package.dependency.version)
+            start = await _find_start(session, address, package.metadata)
+            edition = await find_edition(session, start, package.dependency.version)
             is_other = address.source != "settings" and not is_same_owner(edition.url, address.url)
             if not address.verified or is_other:
                 await verify_site(session, edition, package.metadata)
@@ -316,6 +317,15 @@ def _explain(record: SiteRecord) -> str:
         f"{pluralize(record.kept, 'page')} not fetched: " if record.kept else "not updated: " if record.entry else ""
     )
     return f"{problem}{record.error}; {records.format_next_try(record.next_try)}"
+
+
+async def _find_start(session: Session, address: Address, metadata: Metadata) -> str:
+    """Return an address, or that of the documentation to which a home page without one links."""
+    if address.source != "homepage" or (await session.get(urljoin(address.url, "objects.inv"), probe=True)).ok:
+        return address.url
+    response = await session.get(address.url, ACCEPT_HTML)
+    page = parse_page(response.body, response.charset, response.url, address.url)
+    return addresses.find_documentation_link(page, response.url, metadata) or address.url
 
 
 async def verify_site(session: Session, edition: Edition, metadata: Metadata) -> None:

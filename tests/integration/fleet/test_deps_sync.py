@@ -214,3 +214,17 @@ def test_sync_is_fast_if_nothing_changed(project: Any) -> None:
     began = time.perf_counter()
     project.run("list")
     assert time.perf_counter() - began < 1
+
+
+def test_home_page_of_a_package_leads_to_its_documentation(make_project: Any, web: Any) -> None:
+    web.put("1.5", "/", '<!doctype html><title>Lark</title><p>Songs for all. <a href="/docs/">Documentation</a></p>')
+    web.put_edition("1.5", "lark", "/docs/")
+    docs = make_project().use(lark="2.0").install("lark", "2.0", Homepage=web.url("1.5")).sync()["lark"]
+    assert (docs["url"], docs["pages"], docs["info"]["origin"]) == (web.url("1.5", "/docs/"), 3, "latest")
+
+
+def test_home_page_with_an_inventory_is_the_documentation(make_project: Any, web: Any) -> None:
+    web.put_edition("1.5", "lark", "/docs/")
+    web.put_edition("1.5", "lark", version="2.0")
+    docs = make_project().use(lark="2.0").install("lark", "2.0", Homepage=web.url("1.5")).sync()["lark"]
+    assert (docs["url"], docs["info"]["origin"]) == (web.url("1.5"), "edition")

@@ -13,7 +13,14 @@ import pytest
 from wheels import write_wheel
 
 from roaming_crawler.parser import ParsedPage
-from roaming_fleet.deps.addresses import Metadata, find_addresses, metadata_key, names_package, read_environment
+from roaming_fleet.deps.addresses import (
+    Metadata,
+    find_addresses,
+    find_documentation_link,
+    metadata_key,
+    names_package,
+    read_environment,
+)
 from roaming_fleet.deps.project import Dependency, DepsSettings
 
 CASES = tomllib.loads((Path(__file__).parents[2] / "golden/deps-addresses.toml").read_text())["case"]
@@ -58,6 +65,26 @@ def test_site_of_a_python_project_does_not_document_the_npm_package_of_its_name(
 
 def test_title_alone_does_not_verify_a_package_without_repository() -> None:
     assert not names_package(ParsedPage(title="Kite", links=("https://kite.example/",)), "", Metadata("kite", "3.1"))
+
+
+@pytest.mark.parametrize(
+    ("link", "is_documentation"),
+    [
+        ("https://kite.example/docs/latest/", True),
+        ("https://www.kite.example/documentation", True),
+        ("https://docs.kite.example/", True),
+        ("https://kite-line.readthedocs.io/en/stable/", True),
+        ("https://docs.python.example/3/", False),
+        ("https://other.readthedocs.io/en/latest/", False),
+        ("https://kite.example/blog/docs/", False),
+        ("https://kite.example/docsets/", False),
+        ("https://kite.example/", False),
+    ],
+)
+def test_home_page_leads_to_the_documentation_that_it_links_to(link: str, is_documentation: bool) -> None:
+    page = ParsedPage(links=("https://kite.example/download/", link))
+    found = find_documentation_link(page, "https://kite.example/", KITE)
+    assert found == (link if is_documentation else "")
 
 
 def test_installed_packages_are_read_from_the_environment_of_the_project(tmp_path: Path) -> None:
