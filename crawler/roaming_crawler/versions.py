@@ -254,8 +254,8 @@ def _read_html(response: Response) -> str:
 
 def _clean(name: str) -> str:
     """Return the version in a name, such as `3.1` for `release-3_1 (old)`."""
-    match = _NUMBER.search(name)
-    return match[0].replace("_", ".") if match else ""
+    match = _NUMBER.search(name[:_MAX_NAME_CHARS])
+    return match[0].replace("_", ".") if match and len(match[0]) <= _MAX_VERSION_CHARS else ""
 
 
 def _parse_list(response: Response | None, base: str) -> Iterator[ListedEdition]:
@@ -296,6 +296,8 @@ _SAME = 3
 _MAX_HOPS = 3
 _MAX_REQUESTS = 12
 _MAX_HEAD_CHARS = 100_000
+_MAX_NAME_CHARS = 100
+_MAX_VERSION_CHARS = 40
 _NO_VERSION = "0.0.0-none"
 _INVENTORY = re.compile(rb"# Sphinx inventory version \d[^\n]*\n# Project:[^\n]*\n# Version:([^\n]{0,100})")
 _SWITCHER = re.compile(r"""theme_switcher_json_url\s*=\s*['"]([^'"\s]{1,500})""")
