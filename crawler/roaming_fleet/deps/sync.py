@@ -47,6 +47,7 @@ from roaming_fleet.deps import addresses, project
 from roaming_fleet.deps.addresses import Address, Metadata
 from roaming_fleet.deps.lockfiles import read_dependencies
 from roaming_fleet.deps.project import Dependency, DepsSettings, PackageDocs, Project
+from roaming_fleet.deps.view import build_indexes
 from roaming_fleet.engines import thread_engine
 from roaming_fleet.job import RunPlan, SiteSpec
 from roaming_fleet.objects import open_bucket
@@ -117,7 +118,9 @@ def sync(
     data, root = project.data_folder(os.environ), root.resolve()
     with _hold_lock(data, lambda: on_event("locked", {})):
         one = _Sync(data, root, config, project.load_deps_settings(root), at_once, older_than, on_event)
-        return one.run(include_all=include_all)
+        report = one.run(include_all=include_all)
+    build_indexes(root, data)
+    return report
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import PackageInfo
 from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import read_records
@@ -228,3 +230,14 @@ def test_home_page_with_an_inventory_is_the_documentation(make_project: Any, web
     web.put_edition("1.5", "lark", version="2.0")
     docs = make_project().use(lark="2.0").install("lark", "2.0", Homepage=web.url("1.5")).sync()["lark"]
     assert (docs["url"], docs["info"]["origin"]) == (web.url("1.5"), "edition")
+
+
+def test_sync_stores_the_search_indexes(make_project: Any, web: Any, tmp_path: Path) -> None:
+    web.put_edition("1.5", "lark", version="2.0", pages=60)
+    project = make_project().use(lark="2.0").place(lark=web.url("1.5"))
+    project.environ["ROAMING_CACHE_DIR"] = str(tmp_path / "cache")
+    project.sync()
+    stored = {file.name for file in (tmp_path / "cache/search").iterdir()}
+    found = CliRunner(env=project.environ).invoke(main, ["search", f"deps://{project.root}", "lark part"])
+    assert found.exit_code == 0, found.output
+    assert {file.name for file in (tmp_path / "cache/search").iterdir()} == stored != set()
