@@ -18,6 +18,7 @@ import msgspec
 
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.manifest.models import SiteEntry
 from mkdocs_roaming.sources import decode_text
 from mkdocs_roaming.text.meta_tags import find_redirect
 from roaming_crawler.contents import sniff_kind
@@ -73,7 +74,7 @@ class _Entry(msgspec.Struct):
 async def find_edition(session: Session, start: str, version: str) -> Edition:
     """Return the edition of a site that documents a version, or else its latest release.
 
-    At most 12 requests are sent, not counting redirects and robots.txt.
+    At most 13 requests are sent, not counting redirects and robots.txt.
 
     Args:
         session: Network access.
@@ -125,14 +126,16 @@ class _Search:
         target = await follow_redirects(self.session, start)
         response = await self.session.get(target, ACCEPT_HTML)
         own, base = locate_edition(target)
-        latest = await self._check(own if response.ok else own._replace(page=own.url))
-        pattern = f"{start}{placeholder}{rest}" if placeholder else ""
+        own = own if response.ok else own._replace(page=own.url)
+        latest = await self._check(own)
+        pattern = (start + placeholder + rest) * bool(placeholder)
         if not placeholder and not (latest and latest.exact):
             self.listed += await self._read_lists(response, base)
             if all(one.url == own.url for one in self.listed):
                 pattern = f"{base}{PLACEHOLDER}/"
+        responds_always = pattern and await self._get(pattern.replace(PLACEHOLDER, _NO_VERSION), ACCEPT_HTML)
         for one in _guess(pattern, self.version) if pattern else self._select(latest):
-            found = await self._check(one, pattern)
+            found = await self._check(one, must_name=bool(responds_always))
             if found and found.kind != "latest":
                 return found
         if latest is None or latest.kind == "latest":
@@ -181,58 +184,61 @@ class _Search:
             self.unavailable = f"{url}: {response.problem}"
         return response if response.ok else None
 
-    async def _check(self, one: ListedEdition, pattern: str = "") -> Edition | None:
+    async def _check(self, one: ListedEdition, *, must_name: bool = False) -> Edition | None:
         """Return an edition unless its pages are missing or document another version than it is named after.
 
         Args:
             one: The edition.
-            pattern: Pattern of a guessed URL: the server may respond to every URL.
+            must_name: Its pages must name the version.
         """
         response = await self._get(one.page, ACCEPT_HTML)
         if response is None or not f"{response.url}/".startswith(one.url):
             return None
         own, kind = await self._read_version(one.url, response)
         name = max(one.names, key=self._rate, default="")
-        if self._rate(name) and not self._fits(_clean(name), own):
+        rates = self._rate(name), self._rate(own or "")
+        if must_name and not rates[1]:
             return None
-        if pattern and not self._rate(own) and await self._get(pattern.replace(PLACEHOLDER, _NO_VERSION), ACCEPT_HTML):
+        if rates[0] and (
+            own is None or (own and _clean(name) and not rates[1] and not match_version(_clean(name), own))
+        ):
             return None
-        rate = max(self._rate(name), self._rate(own))
-        if not own or self._rate(name) > self._rate(own) > 0:
+        if not own or rates[0] > rates[1] > 0:
             own = _clean(name)
-        return Edition(one.url, own, kind if rate else "latest", rate == _SAME, one.page)
+        return Edition(one.url, own, kind if any(rates) else "latest", _SAME in rates, one.page)
 
-    def _fits(self, name: str, own: str) -> bool:
-        """Return whether an edition that is named after a version may name another version as its own."""
-        if not own:
-            return self.source != "inventory"
-        return not name or bool(self._rate(own) or match_version(name, own))
+    async def _read_version(self, url: str, response: Response) -> tuple[str | None, Kind]:
+        """Return the version that an edition names as its own, in its manifest, its inventory or its page.
 
-    async def _read_version(self, url: str, response: Response) -> tuple[str, Kind]:
-        """Return the version that an edition names as its own, in its manifest, its inventory or its page."""
-        if self.source in ("", "manifest"):
-            manifest = await self._get(url + MANIFEST_PATH, cap=MAX_MANIFEST_BYTES)
-            with suppress(ManifestError):
-                site = load_manifest(manifest.body if manifest else b"", where=url).site
-                self.source = "manifest"
-                for other in site.alternates:
-                    home = urljoin(url + MANIFEST_PATH, other.manifest).removesuffix(MANIFEST_PATH)
-                    if (
-                        other.version
-                        and other.language in (None, site.language)
-                        and url_origin(home) == url_origin(url)
-                    ):
-                        self.listed.append(ListedEdition((other.version,), home, home))
-                return _clean(site.version or ""), "manifest"
+        It is None if it has no inventory, but the edition of the start page has one.
+        """
+        if self.source in ("", "manifest") and (site := await self._read_manifest(url)):
+            return _clean(site.version or ""), "manifest"
         if self.source in ("", "inventory"):
             inventory = await self._get(url + "objects.inv")
             line = _INVENTORY.match(inventory.body) if inventory else None
+            if line is None and self.source:
+                return None, "edition"
             if line and (version := _clean(line[1].decode("utf-8", "replace"))) not in ("", "0.0.0"):
                 self.source = "inventory"
                 return version, "edition"
         self.source = self.source or "page"
         match = _OWN_VERSION.search(_read_html(response)[:_MAX_HEAD_CHARS])
         return _clean(match[match.lastindex or 0]) if match else "", "edition"
+
+    async def _read_manifest(self, url: str) -> SiteEntry | None:
+        """Return the site in a manifest, and add the editions that it names to the listed ones."""
+        manifest = await self._get(url + MANIFEST_PATH, cap=MAX_MANIFEST_BYTES)
+        try:
+            site = load_manifest(manifest.body if manifest else b"", where=url).site
+        except ManifestError:
+            return None
+        self.source = "manifest"
+        for other in site.alternates:
+            home = urljoin(url + MANIFEST_PATH, other.manifest).removesuffix(MANIFEST_PATH)
+            if other.version and other.language in (None, site.language) and url_origin(home) == url_origin(url):
+                self.listed.append(ListedEdition((other.version,), home, home))
+        return site
 
     async def _read_lists(self, response: Response, base: str) -> list[ListedEdition]:
         """Return the editions next to that of the start page."""
@@ -295,6 +301,7 @@ def _guess(pattern: str, version: str) -> Iterator[ListedEdition]:
 _SAME = 3
 _MAX_HOPS = 3
 _MAX_REQUESTS = 12
+"""Number of requests after the first one."""
 _MAX_HEAD_CHARS = 100_000
 _MAX_NAME_CHARS = 100
 _MAX_VERSION_CHARS = 40

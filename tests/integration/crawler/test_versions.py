@@ -32,7 +32,7 @@ def find(site: Any, fetcher: Any, tmp_path: Path) -> Find:
             async with fetcher() as web:
                 session = Session(state, web, CrawlLimits(), Clock())
                 edition = await find_edition(session, site.url + start, version)
-            assert session.requests <= 13  # with robots.txt
+            assert session.requests <= 14  # with robots.txt
             return edition
 
         found = anyio.run(search)
@@ -194,6 +194,13 @@ def test_find_edition_drops_folder_whose_inventory_names_another_release(site: A
     assert find("3.1.4")[:4] == ("stable/", "3.2", "latest", False)
     _put_sphinx(site, "/3.1/", "3.1.6")
     assert find("3.1.4")[:4] == ("3.1/", "3.1.6", "edition", False)
+
+
+def test_find_edition_takes_folder_whose_inventory_names_no_version(site: Any, find: Find) -> None:
+    _put_sphinx(site, "/stable/", "3.2", links=("/3.1.4/",))
+    site.redirect("/", "/stable/")
+    _put_sphinx(site, "/3.1.4/", "attr: kite.__version__")
+    assert find("3.1.4")[:4] == ("3.1.4/", "3.1.4", "edition", True)
 
 
 def test_find_edition_takes_no_folder_of_a_changelog(site: Any, find: Find) -> None:
