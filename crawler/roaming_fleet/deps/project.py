@@ -61,6 +61,7 @@ class PackageDocs(msgspec.Struct, frozen=True):
         key: Key of the package in the project's view; ids begin with it.
         place: Key in the store, or the absolute folder of a bundle; empty without documentation.
         url: URL of the documentation.
+        source: Address in the settings or the metadata at which it was found.
         crawled: Unix time at which the documentation was fetched.
         bytes: Size of the documentation.
         flags: Number of sections with suspicious text.
@@ -75,6 +76,7 @@ class PackageDocs(msgspec.Struct, frozen=True):
     direct: bool
     place: str = ""
     url: str = ""
+    source: str = ""
     crawled: float = 0.0
     bytes: int = 0
     pages: int = 0

@@ -73,6 +73,7 @@ class _Package:
 
     Attributes:
         reason: Why its metadata name no documentation.
+        source: Address at which its edition was found.
         key: Key of its edition in the store.
         is_stored: The site documents another version by now, and the store has a copy of the wanted one.
     """
@@ -82,6 +83,7 @@ class _Package:
     addresses: Sequence[Address] = ()
     reason: str = ""
     edition: Edition | None = None
+    source: str = ""
     key: str = ""
     is_stored: bool = False
     why: str = ""
@@ -139,16 +141,19 @@ class _Sync:
 
     def run(self, *, include_all: bool) -> SyncReport:
         packages, locks = self._choose(include_all=include_all)
-        report = SyncReport([])
-        self._find_editions(packages)
+        report, last = SyncReport([]), project.load_project(self.data, self.root)
+        known = {(docs.ecosystem, docs.info.name): docs for docs in last.packages} if last else {}
+        olds = [known.get((one.dependency.ecosystem, one.dependency.name)) for one in packages]
+        reused = [self._reuse(one, old) for one, old in zip(packages, olds, strict=True)]
+        self._find_editions([one for one, is_known in zip(packages, reused, strict=True) if not is_known])
         crawled = self._crawl(packages, report)
         moving = [one for one in packages if one.key in crawled and one.edition and _is_moving(one.edition)]
         self._find_editions([] if report.stopped else moving, crawled)
         if moved := crawled - {one.key for one in packages}:  # their pages may be of two releases
             drop_sites(str(self.store), moved)
             self._crawl(moving, report)
-        last = project.load_project(self.data, self.root)
-        report.packages = _assign_keys([self._describe(one, report, last.packages if last else ()) for one in packages])
+        found = [self._describe(one, report, old) for one, old in zip(packages, olds, strict=True)]
+        report.packages = _assign_keys(found)
         _write_view(project.project_folder(self.data, self.root), self.store, report.packages)
         project.save_project(self.data, Project(str(self.root), locks, tuple(report.packages), time.time()))
         return report
@@ -169,6 +174,21 @@ class _Sync:
                 package.addresses, package.why = addresses.find_addresses(metadata, settings)
                 package.reason = package.why
         return packages, locks
+
+    def _reuse(self, package: _Package, old: PackageDocs | None) -> bool:
+        """Set the edition that the last sync found, unless a site may have another one for the version by now."""
+        if old is None or old.why or self.config.refresh or old.info.used != package.dependency.version:
+            return False
+        if old.info.origin == "bundle":
+            return False
+        address = next((one for one in package.addresses if one.url == old.source), None)
+        edition = Edition(old.url, old.info.documented, old.info.origin, True, old.url)
+        is_fixed = edition.kind != "latest" and not _is_moving(edition)
+        if address is None or not (is_fixed or time.time() - old.crawled < self.older_than):
+            return False
+        package.edition, package.key, package.source = edition, old.place, address.url
+        package.why = package.reason = ""
+        return True
 
     def _find_editions(self, packages: Sequence[_Package], crawled: Container[str] = ()) -> None:
         """Set the edition of each package with an address, or why there is none; several hosts at once.
@@ -204,6 +224,7 @@ class _Sync:
                     break  # other addresses are worse ones
             else:
                 self._set_edition(package, edition, crawled)
+                package.source = address.url
                 break
         if package.edition is None and before[1] in crawled:  # the host has gone down since
             package.edition, package.key = before
@@ -287,7 +308,7 @@ class _Sync:
         hint = "run roaming deps gc, or raise ROAMING_DEPS_MAX_BYTES"
         return f"the store has {size / MEGABYTE:.1f} MB, its limit is {limit / MEGABYTE:.1f} MB; {hint}"
 
-    def _describe(self, package: _Package, report: SyncReport, last: Iterable[PackageDocs]) -> PackageDocs:
+    def _describe(self, package: _Package, report: SyncReport, old: PackageDocs | None) -> PackageDocs:
         """Return the documentation of a package: its bundle, its copy in the store, or that of the last sync."""
         one, metadata, edition, why = package.dependency, package.metadata, package.edition, package.why
         docs = PackageDocs(PackageInfo(one.name, one.version), "", one.ecosystem, one.direct, imports=metadata.imports)
@@ -299,12 +320,13 @@ class _Sync:
             why = _explain(record) if record else report.stopped or "not crawled yet; run roaming deps sync"
             if record and record.entry:
                 info = structs.replace(docs.info, documented=edition.documented, origin=edition.kind)
-                docs = structs.replace(docs, info=info, place=package.key, url=record.url, why=why)
+                docs = structs.replace(
+                    docs, info=info, place=package.key, url=record.url, source=package.source, why=why
+                )
                 return _measure(structs.replace(docs, crawled=record.entry.crawled), self.store / package.key)
-        for old in last:
-            is_same = (old.info.name, old.info.used, old.ecosystem) == (one.name, one.version, one.ecosystem)
-            if is_same and old.crawled and (self.store / old.place / MANIFEST_PATH).exists():
-                return structs.replace(old, direct=one.direct, imports=metadata.imports, why=f"not updated: {why}")
+        is_same = old is not None and old.info.used == one.version and old.crawled
+        if old and is_same and (self.store / old.place / MANIFEST_PATH).exists():
+            return structs.replace(old, direct=one.direct, imports=metadata.imports, why=f"not updated: {why}")
         return structs.replace(docs, why=why)
 
 

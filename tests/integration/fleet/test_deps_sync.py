@@ -241,3 +241,23 @@ def test_sync_stores_the_search_indexes(make_project: Any, web: Any, tmp_path: P
     found = CliRunner(env=project.environ).invoke(main, ["search", f"deps://{project.root}", "lark part"])
     assert found.exit_code == 0, found.output
     assert {file.name for file in (tmp_path / "cache/search").iterdir()} == stored != set()
+
+
+def test_sync_without_changes_sends_no_request(project: Any, kite: Any, web: Any) -> None:
+    web.put_edition("1.2", "swirl", version="3.2")
+    project.use(kite="3.1.4", swirl="3.1").place(kite=kite.url("1.1"), swirl=web.url("1.2"))
+    first, requests = project.sync(), web.requests.total()
+    assert project.sync() == first
+    assert web.requests.total() == requests
+    project.use(kite="3.2", swirl="3.1").place(kite=kite.url("1.1"), swirl=web.url("1.2", "/."))
+    changed = project.sync()
+    assert (changed["kite"]["info"]["documented"], changed["swirl"]["place"]) == ("3.2", first["swirl"]["place"])
+    assert web.requests.total() > requests
+
+
+def test_site_is_asked_again_for_an_edition_of_the_version_in_use(project: Any, kite: Any) -> None:
+    project.use(kite="2.0").sync()
+    kite.put_edition("1.1", "kite", "/en/2.0/", version="2.0")
+    kite.put_sitemap("1.1", "/en/latest/", "/en/stable/", "/en/2.0/")
+    assert project.sync()["kite"]["info"]["origin"] == "latest"
+    assert project.sync("--refresh-older-than", "0s")["kite"]["info"]["origin"] == "edition"
