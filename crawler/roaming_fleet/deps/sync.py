@@ -27,7 +27,7 @@ import msgspec
 from filelock import FileLock, Timeout
 from msgspec import structs
 
-from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.errors import ManifestError, RoamingError, UsageError
 from mkdocs_roaming.library.targets import PackageInfo
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.publish.options import parse_options
@@ -390,8 +390,12 @@ def is_same_owner(url: str, other: str) -> bool:
 
 
 def _measure(docs: PackageDocs, folder: Path) -> PackageDocs:
-    """Return a package with the numbers of its pages, flagged sections and bytes."""
-    manifest = load_manifest((folder / MANIFEST_PATH).read_bytes())
+    """Return a package with the numbers of its pages, flagged sections and bytes; without a place if it is damaged."""
+    try:
+        manifest = load_manifest((folder / MANIFEST_PATH).read_bytes())
+    except (ManifestError, FileNotFoundError) as error:
+        why = f"{folder}: cannot be read ({error}); run roaming deps sync --refresh"
+        return structs.replace(docs, place="", why=records.shorten(why, _MAX_WHY_CHARS))
     flags = sum(bool(section.flags) for section in manifest.sections())
     return structs.replace(docs, pages=len(manifest.pages), flags=flags, bytes=_count_bytes(folder))
 

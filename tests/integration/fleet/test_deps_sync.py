@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from wheels import write_wheel
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import PackageInfo
@@ -180,6 +183,49 @@ def test_settings_choose_packages(project: Any) -> None:
     with (project.root / "pyproject.toml").open("a") as file:
         file.write('[tool.roaming.deps]\nexclude = ["types-*"]\n')
     assert [*project.use(**{"kite": "3.1.4", "types-kite": "3.1.4"}).sync()] == ["kite"]
+
+
+@pytest.fixture
+def install_bundle(project: Any, make_site: Any, tmp_path: Path) -> Callable[[str], Path]:
+    """Return the function that installs kite with documentation in the package, and returns its folder."""
+
+    def install(version: str) -> Path:
+        docs = make_site([("", "# Kite\n\nHow to fly it.\n")]).publish(tmp_path / "docs")
+        packages = project.root / ".venv/lib/python3.11/site-packages"
+        with zipfile.ZipFile(write_wheel(tmp_path, "kite", version, docs)) as wheel:
+            wheel.extractall(packages)
+        return Path(packages / "kite/_docs")
+
+    return install
+
+
+def test_sync_takes_bundle_of_the_version_in_use(project: Any, kite: Any, install_bundle: Any) -> None:
+    folder = install_bundle("3.1.4")
+    docs = project.sync()["kite"]
+    assert docs["info"] == {"name": "kite", "used": "3.1.4", "documented": "3.1.4", "origin": "bundle"}
+    assert (docs["place"], docs["crawled"], docs["why"]) == (str(folder), 0.0, "")
+    assert "in the package" in project.run("list").stdout
+    assert not kite.requests
+
+
+def test_sync_takes_no_bundle_of_another_version(project: Any, install_bundle: Any) -> None:
+    install_bundle("3.2")
+    docs = project.sync()["kite"]
+    assert docs["info"] == {"name": "kite", "used": "3.1.4", "documented": "3.1.4", "origin": "edition"}
+
+
+def test_damaged_documentation_is_reported(project: Any, kite: Any, install_bundle: Any) -> None:
+    kite.put_edition("1.2", "swirl", version="1.0")
+    project.use(kite="3.1.4", swirl="1.0").place(swirl=kite.url("1.2"))
+    manifest = install_bundle("3.1.4") / "roaming/manifest.json"
+    before = project.sync()
+    manifest.write_text("{}")
+    (project.data / "store" / before["swirl"]["place"] / "roaming/manifest.json").unlink()
+    for docs in project.sync().values():
+        assert docs["place"] == ""
+        assert "cannot be read (" in docs["why"]
+    after = project.sync("--refresh")["swirl"]
+    assert (after["place"], after["pages"], after["why"]) == (before["swirl"]["place"], 3, "")
 
 
 def test_gc_removes_what_no_project_uses(project: Any, make_project: Any, kite: Any) -> None:
