@@ -408,8 +408,9 @@ def _assign_keys(packages: Iterable[PackageDocs]) -> list[PackageDocs]:
     """Return the packages with keys; those of one version that one site documents share the key of the first."""
     found: list[PackageDocs] = []
 
-    def rank(docs: PackageDocs) -> tuple[bool, bool, str]:
-        return docs.info.name.lower() not in docs.url.lower(), not docs.direct, docs.info.name
+    def rank(docs: PackageDocs) -> tuple[bool, bool, bool, str]:
+        name = docs.info.name
+        return docs.ecosystem != "python", name.lower() not in docs.url.lower(), not docs.direct, name
 
     for docs in sorted(packages, key=rank):
         name = re.sub(r"[^a-z0-9]+", "-", docs.info.name.lower()).strip("-")[:_MAX_NAME_CHARS] or docs.ecosystem
