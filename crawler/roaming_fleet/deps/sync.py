@@ -168,19 +168,23 @@ class _Sync:
         found |= addresses.read_index(unknown)
         packages = [_Package(one, found.get(key) or Metadata(one.name)) for key, one in chosen.items()]
         for package in packages:
-            metadata, version = package.metadata, package.dependency.version
-            if not metadata.bundle or metadata.version.partition("+")[0] != version:
-                package.metadata = structs.replace(metadata, bundle="")
-                package.addresses, package.why = addresses.find_addresses(metadata, settings)
-                package.reason = package.why
+            self._find_addresses(package)
         return packages, locks
+
+    def _find_addresses(self, package: _Package) -> None:
+        """Set the addresses of a package unless it has a bundle of the version in use."""
+        metadata = package.metadata
+        if not metadata.bundle or metadata.version.partition("+")[0] != package.dependency.version:
+            package.metadata = structs.replace(metadata, bundle="")
+            package.addresses, package.reason = addresses.find_addresses(metadata, self.settings)
+            package.why = package.reason
 
     def _reuse(self, package: _Package, old: PackageDocs | None) -> bool:
         """Set the edition that the last sync found, unless a site may have another one for the version by now."""
         if old is None or old.why or self.config.refresh or old.info.used != package.dependency.version:
             return False
-        if old.info.origin == "bundle":
-            return False
+        if old.info.origin == "bundle" or not self._has_copy(old.place):
+            return False  # a site is crawled again only after its URL was found to show the version still
         address = next((one for one in package.addresses if one.url == old.source), None)
         edition = Edition(old.url, old.info.documented, old.info.origin, True, old.url)
         is_fixed = edition.kind != "latest" and not _is_moving(edition)
@@ -189,6 +193,10 @@ class _Sync:
         package.edition, package.key, package.source = edition, old.place, address.url
         package.why = package.reason = ""
         return True
+
+    def _has_copy(self, key: str) -> bool:
+        record = read_record(open_bucket(self.store), key)
+        return bool(record and record.entry and record.config == config_digest(self.config))
 
     def _find_editions(self, packages: Sequence[_Package], crawled: Container[str] = ()) -> None:
         """Set the edition of each package with an address, or why there is none; several hosts at once.

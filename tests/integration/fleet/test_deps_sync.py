@@ -17,6 +17,7 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import PackageInfo
 from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import read_records
+from roaming_fleet.cli import drop_sites
 from roaming_fleet.deps.project import project_folder
 
 UNKNOWN = "metadata unknown: install the package, or name its site in [tool.roaming.deps]"
@@ -143,6 +144,18 @@ def test_stable_that_moves_gets_a_new_copy_and_the_old_one_stays(make_project: A
     assert again == before
     assert "swirl 1.0 has" in old.read(again)
     assert "swirl 2.0 has" not in old.read(again)
+
+
+def test_copy_that_was_removed_is_looked_up_again(make_project: Any, web: Any) -> None:
+    web.put("1.2", "/", "->/stable/")
+    web.put_edition("1.2", "swirl", "/stable/", version="1.0")
+    project = make_project().use(swirl="1.0").place(swirl=web.url("1.2"))
+    drop_sites(str(project.data / "store"), [project.sync()["swirl"]["place"]])
+    web.put_edition("1.2", "swirl", "/stable/", version="2.0")
+    web.requests.clear()
+    docs = project.sync()["swirl"]
+    assert (docs["info"]["documented"], docs["info"]["origin"]) == ("2.0", "latest")
+    assert web.pages("1.2")["/stable/p1/"] == 2  # as HTML and as Markdown
 
 
 def test_edition_that_moves_during_its_crawl_is_crawled_again(make_project: Any, web: Any) -> None:
