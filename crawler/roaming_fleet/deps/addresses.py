@@ -165,8 +165,7 @@ def find_addresses(metadata: Metadata, settings: DepsSettings) -> tuple[list[Add
 
     A package that names only a repository has guesses as well as a reason. Nothing is fetched.
     """
-    sites = {normalize_name(name): url for name, url in settings.sites.items()}
-    if site := sites.get(normalize_name(metadata.name)):
+    if site := settings.find_site(metadata.name):
         return [Address(site, "settings", True)], ""
     if not metadata.version:
         return [], "metadata unknown: install the package, or name its site in [tool.roaming.deps]"

@@ -13,7 +13,6 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from functools import reduce
 from hashlib import sha256
 from itertools import chain
@@ -24,7 +23,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.installed import normalize_name
-from roaming_fleet.deps.project import LOCK_FILES, Dependency, Project, load_deps_settings
+from roaming_fleet.deps.project import LOCK_FILES, Dependency, Project, load_deps_settings, locks_changed
 
 MAX_BYTES = 20_000_000
 """Maximum size of a lock file."""
@@ -40,6 +39,7 @@ _INCLUDE = re.compile(r"(?:-r|--requirement)[\s=]*(\S+)")
 _BY_PROJECT = re.compile(r"-r\s|\((?:pyproject\.toml|setup\.(?:py|cfg))\)")
 _PRERELEASE = re.compile(r"[abc]|dev|-")
 _PNPM_KEY = re.compile(r"/?(?:(?!\d+\.\d)((?:@[^/@]+/)?[^/@]+)[@/])?(\d[^(_/]*)")
+_MAX_DEPTH = 100  # of YAML
 _NPM_KINDS = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 _LISTS = ("project.dependencies", "tool.poetry.dependencies", "tool.poetry.dev-dependencies")
 _GROUPS = ("project.optional-dependencies", "dependency-groups", "tool.pdm.dev-dependencies")
@@ -87,20 +87,16 @@ def read_dependencies(root: Path, *, installed: Mapping[str, str]) -> tuple[list
 def count_changes(project: Project) -> int:
     """Return the number of packages that were added, removed or changed since the last sync.
 
-    Nothing is parsed while the files are the same.
-
     Raises:
         UsageError: The lock file is gone, or cannot be read.
     """
     root = Path(project.root)
-    with suppress(OSError):
-        if all(sha256((root / name).read_bytes()).hexdigest() == digest for name, digest in project.locks.items()):
-            return 0
-    found, exclude = read_dependencies(root, installed={})[0], load_deps_settings(root).exclude
+    if not locks_changed(project):
+        return 0
+    found, settings = read_dependencies(root, installed={})[0], load_deps_settings(root)
     used = {(one.ecosystem, one.info.name): one.info.used for one in project.packages}
     now = {(one.ecosystem, one.name): one for one in found}
-    new = [one.name for key, one in now.items() if one.direct and key not in used]
-    new = [name for name in new if not any(fnmatchcase(name, pattern) for pattern in exclude)]
+    new = [key for key, one in now.items() if key not in used and settings.is_wanted(one)]
     changed = [key for key in used if key not in now or now[key].version not in ("", used[key])]
     return len(new) + len(changed)
 
@@ -202,7 +198,12 @@ def _read_pnpm(files: _Files, path: Path) -> Iterator[Dependency]:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is optional
-    data = [one for one in yaml.load_all(files.text(path), loader) if one][-1]
+    text, depth = files.text(path), 0
+    for event in yaml.parse(text, loader):  # composing is recursive, in C
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
+            raise ValueError("nested too deeply")
+    data = [one for one in yaml.load_all(text, loader) if one][-1]
     own = (data.get("importers") or {".": data}).values()
     asked = [pair for one in own for kind in _NPM_KINDS for pair in (one.get(kind) or {}).items()]
     for name, entry in chain(asked, (("", key) for key in data.get("packages") or ())):

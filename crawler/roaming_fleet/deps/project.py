@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from platformdirs import user_data_path
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.files import write_atomically
+from mkdocs_roaming.library.installed import normalize_name
 from mkdocs_roaming.library.targets import PackageInfo
 from mkdocs_roaming.settings import decode_table
 
@@ -113,6 +115,16 @@ class DepsSettings(msgspec.Struct, frozen=True):
     add: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     sites: dict[str, str] = {}
+
+    def is_wanted(self, one: Dependency, *, include_all: bool = False) -> bool:
+        """Return whether a package is to have documentation; names match in any spelling."""
+        name = normalize_name(one.name)
+        is_named = include_all or one.direct or name in map(normalize_name, self.add)
+        return is_named and not any(fnmatchcase(name, normalize_name(pattern)) for pattern in self.exclude)
+
+    def find_site(self, name: str) -> str | None:
+        """Return the URL for a package."""
+        return {normalize_name(one): url for one, url in self.sites.items()}.get(normalize_name(name))
 
 
 def find_root(start: Path) -> Path:

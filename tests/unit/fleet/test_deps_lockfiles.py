@@ -52,6 +52,8 @@ def test_project_without_lock_file_names_those_that_are_read(tmp_path: Path) -> 
         ("package-lock.json", '{"packages": [1]}'),
         ("pnpm-lock.yaml", "packages: [}"),
         ("pnpm-lock.yaml", ""),
+        ("pnpm-lock.yaml", "[" * 100_000),
+        ("pnpm-lock.yaml", "- " * 100_000),
         ("requirements.txt", "\udcff"),
         ("uv.lock", " " * (MAX_BYTES + 1)),
     ],

@@ -7,6 +7,7 @@ import pytest
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import PackageInfo
 from roaming_fleet.deps.project import (
+    Dependency,
     DepsSettings,
     PackageDocs,
     Project,
@@ -103,3 +104,19 @@ def test_damaged_result_counts_as_none(tmp_path: Path) -> None:
 
 def test_data_folder_is_named_by_the_environment(tmp_path: Path) -> None:
     assert data_folder({"ROAMING_DATA_DIR": str(tmp_path)}) == tmp_path / "deps"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_direct", "is_wanted"),
+    [
+        ("kite", True, True),
+        ("pump", False, False),
+        ("python-dateutil", False, True),
+        ("@tea/Swirl", False, True),
+        ("types-kite", True, False),
+        ("old-tide", True, False),
+    ],
+)
+def test_settings_name_packages_in_any_spelling(name: str, is_direct: bool, is_wanted: bool) -> None:
+    settings = DepsSettings(add=("Python_DateUtil", "@tea/swirl"), exclude=("types_*", "Old.Tide"))
+    assert settings.is_wanted(Dependency(name, "python", "1", is_direct)) is is_wanted
