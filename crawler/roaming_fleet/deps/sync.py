@@ -16,7 +16,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -162,9 +161,9 @@ class _Sync:
         """Return the wanted packages with their addresses, and the digests of the lock files."""
         found, settings = addresses.read_environment(self.root, os.environ), self.settings
         dependencies, locks = read_dependencies(self.root, installed={name: one.version for name, one in found.items()})
-        wanted = (one for one in dependencies if include_all or one.direct or one.name in settings.add)
-        chosen = {addresses.metadata_key(one): one for one in wanted if not _matches(one.name, settings.exclude)}
-        unknown = [one for key, one in chosen.items() if key not in found and one.name not in settings.sites]
+        wanted = [one for one in dependencies if settings.is_wanted(one, include_all=include_all)]
+        chosen = {addresses.metadata_key(one): one for one in wanted}
+        unknown = [one for key, one in chosen.items() if key not in found and not settings.find_site(one.name)]
         found |= addresses.read_index(unknown)
         packages = [_Package(one, found.get(key) or Metadata(one.name)) for key, one in chosen.items()]
         for package in packages:
@@ -186,7 +185,8 @@ class _Sync:
         if old.info.origin == "bundle" or not self._has_copy(old.place):
             return False  # a site is crawled again only after its URL was found to show the version still
         address = next((one for one in package.addresses if one.url == old.source), None)
-        edition = Edition(old.url, old.info.documented, old.info.origin, True, old.url)
+        is_exact = match_version(old.info.documented, old.info.used) == _SAME
+        edition = Edition(old.url, old.info.documented, old.info.origin, is_exact, old.url)
         is_fixed = edition.kind != "latest" and not _is_moving(edition)
         if address is None or not (is_fixed or time.time() - old.crawled < self.older_than):
             return False
@@ -283,11 +283,6 @@ class _Sync:
         for package, edition in ((one, one.edition) for one in packages if one.edition and not one.is_stored):
             record = read_record(bucket, package.key)
             age = self.older_than if _is_moving(edition) else None
-            if record and record.url != edition.url:  # that URL may show another version by now
-                if record.entry:
-                    continue
-                drop_sites(str(self.store), [package.key])
-                record = None
             if site_status(record, plan, age) == "due":
                 due[package.key] = SiteSpec(edition.url, package.key)
 
@@ -338,10 +333,6 @@ class _Sync:
         return structs.replace(docs, why=why)
 
 
-def _matches(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
 def _explain(record: SiteRecord) -> str:
     """Return why a copy is not complete or not current, an empty string if it is."""
     if record.state != "failed" and not record.kept:
@@ -375,15 +366,16 @@ async def verify_site(session: Session, edition: Edition, metadata: Metadata) ->
 
 
 def _is_moving(edition: Edition) -> bool:
-    """Return whether a site may document another version later: its URL does not name the whole version."""
-    return all(match_version(name, edition.documented) < _SAME for name in locate_edition(edition.url)[0].names)
+    """Return whether pages may change with a later release: their URL does not name exactly the version in use."""
+    names = locate_edition(edition.url)[0].names
+    return not edition.exact or all(match_version(name, edition.documented) < _SAME for name in names)
 
 
 def _make_key(url: str, documented: str) -> str:
-    """Return the key of a version of a site."""
+    """Return the key of the copy of an edition while it documents a version."""
     base = locate_edition(url)[1].partition("://")[2].lower()
     slug, version = (re.sub(r"[^a-z0-9.]+", "-", text).strip("-.") for text in (base, documented.lower()))
-    return f"{slug[:50] or 'site'}-{_digest(base)[:6]}-{version[:30] or 'latest'}"
+    return f"{slug[:50] or 'site'}-{_digest(url)[:6]}-{version[:30] or 'latest'}"
 
 
 def _digest(text: str) -> str:

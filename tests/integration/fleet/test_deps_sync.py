@@ -340,3 +340,25 @@ def test_site_is_asked_again_for_an_edition_of_the_version_in_use(project: Any, 
     kite.put_sitemap("1.1", "/en/latest/", "/en/stable/", "/en/2.0/")
     assert project.sync()["kite"]["info"]["origin"] == "latest"
     assert project.sync("--refresh-older-than", "0s")["kite"]["info"]["origin"] == "edition"
+
+
+def test_copy_of_a_moving_edition_is_not_taken_for_the_release(make_project: Any, kite: Any) -> None:
+    kite.put_sitemap("1.1", "/en/latest/")
+    kite.put_edition("1.1", "kite", "/en/latest/", version="3.4.0")
+    first = make_project().use(kite="2.0").place(kite=kite.url("1.1", "/en/latest/")).sync()["kite"]
+    kite.put_edition("1.1", "kite", "/en/latest/", version="3.5.0")
+    kite.put_edition("1.1", "kite", "/en/3.4.0/", version="3.4.0")
+    kite.put_sitemap("1.1", "/en/latest/", "/en/3.4.0/")
+    other = make_project("other").use(kite="3.4.0").place(kite=kite.url("1.1")).sync()["kite"]
+    assert (first["url"], other["url"]) == (kite.url("1.1", "/en/latest/"), kite.url("1.1", "/en/3.4.0/"))
+
+
+def test_edition_of_a_series_is_crawled_again(project: Any, web: Any) -> None:
+    web.put_edition("1.2", "swirl", "/en/4.2/", version="4.2.7")
+    web.put_sitemap("1.2", "/en/4.2/")
+    web.put("1.2", "/", "->/en/4.2/")
+    project.use(swirl="4.2.1").place(swirl=web.url("1.2"))
+    first = project.sync()["swirl"]
+    web.put_edition("1.2", "swirl", "/en/4.2/", version="4.2.7", pages=5)
+    assert (first["pages"], project.sync()["swirl"]["pages"]) == (3, 3)
+    assert project.sync("--refresh-older-than", "0s")["swirl"]["pages"] == 5
