@@ -296,10 +296,10 @@ _VERSION = re.compile(
     re.IGNORECASE,
 )
 _RELEASE = re.compile(
-    r"(?:(?:release|version|rel|docs|v|r)[-_ ]?){0,2}(?:\d+!)?(?P<numbers>\d{1,18}(?:[._]\d{1,18})*)(?P<any>(?:[._]x)*)"
+    r"(?:(?:release|version|branch|maint|rel|docs|v|r)[-_ ]?){0,2}(?:\d+!)?(?P<numbers>\d{1,18}(?:[._]\d{1,18})*)(?P<any>(?:[._]x)*)"
     r"(?:[-_.]?(?P<stage>[a-z][0-9a-z._-]*))?(?:\+\S*)?(?:[\s(\[].*)?$"
 )
-_STAGES = {"a": "alpha", "b": "beta", "rc": "c|pre|preview", "": "post|rev|r|lts|stable|final"}
+_STAGES = {"a": "alpha", "b": "beta", "rc": "c|pre|preview", "": "post|rev|r|lts|stable|final|line"}
 """Spellings of pre-releases; an empty key is for releases that are documented like the final one."""
 _MAX_NAME_CHARS = 100
 _LANGUAGE = re.compile(r"[a-z]{2}(?:[-_](?:[a-z]{4}|[a-z]{2}|\d{3})){0,2}", re.IGNORECASE)
