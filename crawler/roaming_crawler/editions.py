@@ -296,7 +296,8 @@ _VERSION = re.compile(
     re.IGNORECASE,
 )
 _RELEASE = re.compile(
-    r"(?:(?:release|version|branch|maint|rel|docs|v|r)[-_ ]?){0,2}(?:\d+!)?(?P<numbers>\d{1,18}(?:[._]\d{1,18})*)(?P<any>(?:[._]x)*)"
+    r"(?:(?:release|version|branch|maint|rel|docs|v|r)[-_ ]?){0,2}(?:\d+!)?"
+    r"(?P<numbers>\d{1,18}(?:[._]\d{1,18})*)(?P<any>(?:[._]x)*)"
     r"(?:[-_.]?(?P<stage>[a-z][0-9a-z._-]*))?(?:\+\S*)?(?:[\s(\[].*)?$"
 )
 _STAGES = {"a": "alpha", "b": "beta", "rc": "c|pre|preview", "": "post|rev|r|lts|stable|final|line"}

@@ -197,15 +197,21 @@ class _Search:
         own, kind = await self._read_version(one.url, response)
         name = max(one.names, key=self._rate, default="")
         rates = self._rate(name), self._rate(own or "")
-        if must_name and not rates[1]:
+        documented = None if must_name and not rates[1] else self._choose_version(name, own)
+        if documented is None:
             return None
-        if rates[0] and (
-            own is None or (own and _clean(name) and not rates[1] and not match_version(_clean(name), own))
-        ):
+        return Edition(one.url, documented, kind if any(rates) else "latest", _SAME in rates, one.page)
+
+    def _choose_version(self, name: str, own: str | None) -> str | None:
+        """Return the version that an edition documents by its name and its own, None if they contradict."""
+        rate, own_rate = self._rate(name), self._rate(own or "")
+        named = _clean(name)
+        if rate and own is None:
             return None
-        if not own or rates[0] > rates[1] > 0:
-            own = _clean(name)
-        return Edition(one.url, own, kind if any(rates) else "latest", _SAME in rates, one.page)
+        if rate and own and named and not own_rate and not match_version(named, own):
+            # The sources of a release may still name an earlier one.
+            return named if rate == _SAME and _split_numbers(own) < _split_numbers(named) else None
+        return named if not own or rate > own_rate > 0 else own
 
     async def _read_version(self, url: str, response: Response) -> tuple[str | None, Kind]:
         """Return the version that an edition names as its own, in its manifest, its inventory or its page.
@@ -262,6 +268,10 @@ def _clean(name: str) -> str:
     """Return the version in a name, such as `3.1` for `release-3_1 (old)`."""
     match = _NUMBER.search(name[:_MAX_NAME_CHARS])
     return match[0].replace("_", ".") if match and len(match[0]) <= _MAX_VERSION_CHARS else ""
+
+
+def _split_numbers(name: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d{1,18}", name)]
 
 
 def _parse_list(response: Response | None, base: str) -> Iterator[ListedEdition]:

@@ -196,6 +196,15 @@ def test_find_edition_drops_folder_whose_inventory_names_another_release(site: A
     assert find("3.1.4")[:4] == ("3.1/", "3.1.6", "edition", False)
 
 
+def test_find_edition_takes_folder_whose_inventory_still_names_an_earlier_release(site: Any, find: Find) -> None:
+    _put_sphinx(site, "/stable/", "3.2", links=("/3.1.4/", "/3.1/"))
+    site.redirect("/", "/stable/")
+    _put_sphinx(site, "/3.1.4/", "3.0")
+    _put_sphinx(site, "/3.1/", "3.0")
+    assert find("3.1.4")[:4] == ("3.1.4/", "3.1.4", "edition", True)
+    assert find("3.1.5")[:4] == ("stable/", "3.2", "latest", False)
+
+
 def test_find_edition_takes_folder_whose_inventory_names_no_version(site: Any, find: Find) -> None:
     _put_sphinx(site, "/stable/", "3.2", links=("/3.1.4/",))
     site.redirect("/", "/stable/")
