@@ -166,7 +166,7 @@ def _describe(docs: PackageDocs) -> tuple[str, str, str]:
 def gc(megabytes: int, age: str | None, dry_run: bool) -> None:
     """Remove the sites that no project uses, oldest first."""
     from roaming_fleet.cli import parse_age
-    from roaming_fleet.deps.sync import collect_garbage
+    from roaming_fleet.deps.store import collect_garbage
 
     data = data_folder(os.environ)
     removed = collect_garbage(data, max_bytes=megabytes * MEGABYTE, older_than=parse_age(age) or 0.0, dry_run=dry_run)

@@ -10,42 +10,37 @@ import hashlib
 import os
 import re
 import secrets
-import shutil
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin, urlsplit
 
 import anyio
 import msgspec
-from filelock import FileLock, Timeout
 from msgspec import structs
 
-from mkdocs_roaming.errors import ManifestError, RoamingError, UsageError
+from mkdocs_roaming.errors import ManifestError, RoamingError
 from mkdocs_roaming.library.targets import PackageInfo
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.publish.options import parse_options
 from mkdocs_roaming.text.markdown import pluralize
 from mkdocs_roaming.text.tokenizer import extract_terms
-from roaming_crawler.config import MEGABYTE, CrawlConfig, CrawlLimits, EventHandler, Politeness
+from roaming_crawler.config import CrawlConfig, CrawlLimits, EventHandler, Politeness
 from roaming_crawler.editions import match_version
-from roaming_crawler.fetch import Clock, FetchError, RefusedError, UnavailableError, WebFetcher
-from roaming_crawler.parser import parse_page
-from roaming_crawler.session import ACCEPT_HTML, Session, product_token
-from roaming_crawler.state import CrawlRecord, CrawlState
-from roaming_crawler.versions import Edition, find_edition, locate_edition
+from roaming_crawler.fetch import RefusedError, UnavailableError
+from roaming_crawler.versions import Edition
 from roaming_fleet import records
 from roaming_fleet.catalog import update_catalog
 from roaming_fleet.cli import drop_sites
 from roaming_fleet.deps import addresses, project
 from roaming_fleet.deps.addresses import Address, Metadata
 from roaming_fleet.deps.lockfiles import read_dependencies
+from roaming_fleet.deps.probe import OtherSiteError, find_package_edition, is_moving
 from roaming_fleet.deps.project import Dependency, DepsSettings, PackageDocs, Project
+from roaming_fleet.deps.store import count_bytes, free_space, hold_lock, make_key
 from roaming_fleet.deps.view import build_indexes
 from roaming_fleet.engines import thread_engine
 from roaming_fleet.job import RunPlan, SiteSpec
@@ -117,7 +112,7 @@ def sync(
     """
     config = replace(_CONFIG, refresh=refresh, allow_private=allow_private, politeness=politeness or Politeness())
     data, root = project.data_folder(os.environ), root.resolve()
-    with _hold_lock(data, lambda: on_event("locked", {})):
+    with hold_lock(data, lambda: on_event("locked", {})):
         one = _Sync(data, root, config, project.load_deps_settings(root), at_once, older_than, on_event)
         report = one.run(include_all=include_all)
     build_indexes(root, data)
@@ -146,7 +141,7 @@ class _Sync:
         reused = [self._reuse(one, old) for one, old in zip(packages, olds, strict=True)]
         self._find_editions([one for one, is_known in zip(packages, reused, strict=True) if not is_known])
         crawled = self._crawl(packages, report)
-        moving = [one for one in packages if one.key in crawled and one.edition and _is_moving(one.edition)]
+        moving = [one for one in packages if one.key in crawled and one.edition and is_moving(one.edition)]
         self._find_editions([] if report.stopped else moving, crawled)
         if moved := crawled - {one.key for one in packages}:  # their pages may be of two releases
             drop_sites(str(self.store), moved)
@@ -187,7 +182,7 @@ class _Sync:
         address = next((one for one in package.addresses if one.url == old.source), None)
         is_exact = match_version(old.info.documented, old.info.used) == _SAME
         edition = Edition(old.url, old.info.documented, old.info.origin, is_exact, old.url)
-        is_fixed = edition.kind != "latest" and not _is_moving(edition)
+        is_fixed = edition.kind != "latest" and not is_moving(edition)
         if address is None or not (is_fixed or time.time() - old.crawled < self.older_than):
             return False
         package.edition, package.key, package.source = edition, old.place, address.url
@@ -220,14 +215,17 @@ class _Sync:
             pool.shutdown(cancel_futures=True)
 
     async def _find_edition(self, package: _Package, crawled: Container[str]) -> None:
-        before, problems = (package.edition, package.key), list[str]()
+        before, problems, misled = (package.edition, package.key), list[str](), list[str]()
         package.edition, package.key = None, ""
         for address in package.addresses:
             try:
-                edition = await self._probe(address, package)
+                edition = await find_package_edition(
+                    address, package.metadata, package.dependency.version, self.data / "probe", self.config
+                )
             except RoamingError as error:
                 problem = f"private address, refused: {error}" if isinstance(error, RefusedError) else str(error)
-                problems.append(records.shorten(problem, _MAX_WHY_CHARS))
+                chosen = misled if isinstance(error, OtherSiteError) else problems
+                chosen.append(records.shorten(problem, _MAX_WHY_CHARS))
                 if isinstance(error, UnavailableError) and _NO_HOST not in problem:
                     break  # other addresses are worse ones
             else:
@@ -236,15 +234,14 @@ class _Sync:
                 break
         if package.edition is None and before[1] in crawled:  # the host has gone down since
             package.edition, package.key = before
-        misled = [problem for problem in problems if problem.startswith(_LEADS_TO)]
         package.why = "" if package.edition else (misled or [package.reason or problems[0]])[0]
 
     def _set_edition(self, package: _Package, edition: Edition, crawled: Container[str]) -> None:
         """Set the edition of a package, or the copy in the store if it documents the version and the site does not."""
-        package.edition, package.key = edition, _make_key(edition.url, edition.documented)
+        package.edition, package.key = edition, make_key(edition.url, edition.documented)
         used = package.dependency.version
         if used and not edition.exact:
-            key = _make_key(edition.url, used)
+            key = make_key(edition.url, used)
             copy = read_record(open_bucket(self.store), key)
             if copy and copy.entry and key not in crawled:
                 package.edition, package.key, package.is_stored = (
@@ -253,28 +250,6 @@ class _Sync:
                     True,
                 )
 
-    async def _probe(self, address: Address, package: _Package) -> Edition:
-        """Return the edition at an address.
-
-        Raises:
-            RoamingError: There is none, or it is not that of the package.
-        """
-        state, politeness = CrawlState(self.data / "probe" / _digest(address.url)), self.config.politeness
-        state.path.mkdir(parents=True, exist_ok=True)
-        state.start(CrawlRecord(address.url), resume=False)
-        async with WebFetcher(politeness, private_urls=[address.url] if self.config.allow_private else []) as web:
-            agent = product_token(politeness.user_agent_header)
-            session = Session(state, web, self.config.limits, Clock(), web.set_crawl_delay, agent)
-            start = await _find_start(session, address, package.metadata)
-            edition = await find_edition(session, start, package.dependency.version)
-            is_other = address.source != "settings" and not is_same_owner(edition.url, address.url)
-            if not address.verified or is_other:
-                await verify_site(session, edition, package.metadata)
-            if session.first_failure:  # an answer of the last sync, which may name another version by now
-                raise UnavailableError(session.first_failure)
-        state.finish(CrawlRecord(address.url))
-        return edition
-
     def _crawl(self, packages: Iterable[_Package], report: SyncReport) -> set[str]:
         """Crawl the sites that are due, and return the keys of those that were crawled."""
         bucket, crawled = open_bucket(self.store), set[str]()
@@ -282,7 +257,7 @@ class _Sync:
         due: dict[str, SiteSpec] = {}
         for package, edition in ((one, one.edition) for one in packages if one.edition and not one.is_stored):
             record = read_record(bucket, package.key)
-            age = self.older_than if _is_moving(edition) else None
+            age = self.older_than if is_moving(edition) else None
             if site_status(record, plan, age) == "due":
                 due[package.key] = SiteSpec(edition.url, package.key)
 
@@ -291,7 +266,7 @@ class _Sync:
                 crawled.add(data["key"])
             self.on_event(name, data)
 
-        report.stopped = self._check_size({one.key for one in packages}) if due else ""
+        report.stopped = free_space(self.data, {one.key for one in packages}) if due else ""
         if due and not report.stopped:
             sites, engine = tuple(due.values()), thread_engine(self.at_once)
             crawl = partial(crawl_many, older_than=self.older_than, unique_urls=False, on_event=on_event)
@@ -299,17 +274,6 @@ class _Sync:
             report.crawled, report.bytes = report.crawled + len(crawled), report.bytes + result.bytes
             report.stopped = result.stopped
         return crawled
-
-    def _check_size(self, keys: set[str]) -> str:
-        """Remove unused sites from a store that is too large; return why nothing can be crawled."""
-        limit = _max_bytes()
-        if _count_bytes(self.store) > limit:
-            _remove_unused(self.data, max_bytes=limit, keep=keys)
-        size = _count_bytes(self.store)
-        if size <= limit:
-            return ""
-        hint = "run roaming deps gc, or raise ROAMING_DEPS_MAX_BYTES"
-        return f"the store has {size / MEGABYTE:.1f} MB, its limit is {limit / MEGABYTE:.1f} MB; {hint}"
 
     def _describe(self, package: _Package, report: SyncReport, old: PackageDocs | None) -> PackageDocs:
         """Return the documentation of a package: its bundle, its copy in the store, or that of the last sync."""
@@ -343,52 +307,6 @@ def _explain(record: SiteRecord) -> str:
     return f"{problem}{record.error}; {records.format_next_try(record.next_try)}"
 
 
-async def _find_start(session: Session, address: Address, metadata: Metadata) -> str:
-    """Return an address, or that of the documentation to which a home page without one links."""
-    if address.source != "homepage" or (await session.get(urljoin(address.url, "objects.inv"), probe=True)).ok:
-        return address.url
-    response = await session.get(address.url, ACCEPT_HTML)
-    page = parse_page(response.body, response.charset, response.url, address.url)
-    return addresses.find_documentation_link(page, response.url, metadata) or address.url
-
-
-async def verify_site(session: Session, edition: Edition, metadata: Metadata) -> None:
-    """Raise FetchError if a site does not name the package."""
-    response = await session.get(edition.page, ACCEPT_HTML)
-    page = parse_page(response.body, response.charset, response.url, edition.url)
-    inventory = await session.get(edition.url + "objects.inv", probe=True)
-    if not addresses.names_package(
-        page, inventory.body[:1_000].decode("utf-8", "replace") if inventory.ok else "", metadata
-    ):
-        name, url = metadata.name, edition.url
-        hint = f'if it is right: sites = {{ {name} = "{url}" }}'
-        raise FetchError(f"{_LEADS_TO}{url}, which does not name {name}; {hint}")
-
-
-def _is_moving(edition: Edition) -> bool:
-    """Return whether pages may change with a later release: their URL does not name exactly the version in use."""
-    names = locate_edition(edition.url)[0].names
-    return not edition.exact or all(match_version(name, edition.documented) < _SAME for name in names)
-
-
-def _make_key(url: str, documented: str) -> str:
-    """Return the key of the copy of an edition while it documents a version."""
-    base = locate_edition(url)[1].partition("://")[2].lower()
-    slug, version = (re.sub(r"[^a-z0-9.]+", "-", text).strip("-.") for text in (base, documented.lower()))
-    return f"{slug[:50] or 'site'}-{_digest(url)[:6]}-{version[:30] or 'latest'}"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def is_same_owner(url: str, other: str) -> bool:
-    """Return whether the hosts of two URLs are in one domain, and are not two subdomains that a service lends."""
-    hosts = [urlsplit(one).hostname or "" for one in (url, other)]
-    one, two = (host.split(".")[-3 if _SHARED_DOMAIN.search(host) else -2 :] for host in hosts)
-    return one == two
-
-
 def _measure(docs: PackageDocs, folder: Path) -> PackageDocs:
     """Return a package with the numbers of its pages, flagged sections and bytes; without a place if it is damaged."""
     try:
@@ -397,11 +315,7 @@ def _measure(docs: PackageDocs, folder: Path) -> PackageDocs:
         why = f"{folder}: cannot be read ({error}); run roaming deps sync --refresh"
         return structs.replace(docs, place="", why=records.shorten(why, _MAX_WHY_CHARS))
     flags = sum(bool(section.flags) for section in manifest.sections())
-    return structs.replace(docs, pages=len(manifest.pages), flags=flags, bytes=_count_bytes(folder))
-
-
-def _count_bytes(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return structs.replace(docs, pages=len(manifest.pages), flags=flags, bytes=count_bytes(folder))
 
 
 def _assign_keys(packages: Iterable[PackageDocs]) -> list[PackageDocs]:
@@ -414,7 +328,9 @@ def _assign_keys(packages: Iterable[PackageDocs]) -> list[PackageDocs]:
 
     for docs in sorted(packages, key=rank):
         name = re.sub(r"[^a-z0-9]+", "-", docs.info.name.lower()).strip("-")[:_MAX_NAME_CHARS] or docs.ecosystem
-        key = f"{docs.ecosystem}-{name}" if any(one.key == name for one in found) else name
+        digest = hashlib.sha256(f"{docs.ecosystem} {docs.info.name}".encode()).hexdigest()[:6]
+        taken, choices = {one.key for one in found}, (name, f"{docs.ecosystem}-{name}", f"{name}-{digest}")
+        key = next(choice for choice in choices if choice not in taken)
         for at, one in enumerate(found):
             if docs.place and (one.place, one.info.used) == (docs.place, docs.info.used):
                 found[at], key = structs.replace(one, aliases=(*one.aliases, docs.info.name)), one.key
@@ -444,91 +360,6 @@ def _write_view(folder: Path, store: Path, packages: Iterable[PackageDocs]) -> N
     update_catalog(bucket)
 
 
-def collect_garbage(
-    data: Path, *, max_bytes: int = 0, older_than: float = 0.0, dry_run: bool = False
-) -> list[tuple[str, int]]:
-    """Remove sites that no project uses, oldest first; return their keys and sizes in bytes.
-
-    Args:
-        data: Data folder.
-        max_bytes: Size of the store that is not reduced further.
-        older_than: Minimum age of a removed site in seconds.
-        dry_run: Remove nothing.
-
-    Raises:
-        UsageError: A sync is running.
-    """
-    with _hold_lock(data):
-        return _remove_unused(data, max_bytes=max_bytes, older_than=older_than, dry_run=dry_run)
-
-
-def _remove_unused(
-    data: Path, *, max_bytes: int, older_than: float = 0.0, dry_run: bool = False, keep: Iterable[str] = ()
-) -> list[tuple[str, int]]:
-    now, bucket, store = time.time(), open_bucket(data / "store"), data / "store"
-    used = {*keep, *_find_used(data, remove=not dry_run)}
-    keys = (Path(blob.path).stem for blob in bucket.list(records.RECORDS_DIR) if blob.path.endswith(".json"))
-    unused = [record for key in keys if key not in used and (record := read_record(bucket, key))]
-    size, removed = _count_bytes(store), list[tuple[str, int]]()
-    for record in sorted(unused, key=lambda record: record.at):
-        if size > max_bytes and now - record.at >= older_than:
-            removed.append((record.key, _count_bytes(store / record.key)))
-            size -= removed[-1][1]
-    if removed and not dry_run:
-        drop_sites(bucket.where, [key for key, _ in removed])
-        shutil.rmtree(data / "probe", ignore_errors=True)
-    return removed
-
-
-def _find_used(data: Path, *, remove: bool) -> Iterator[str]:
-    """Yield the keys that projects use. Projects that are gone, or that were not synced for long, may be removed."""
-    for file in data.glob(f"projects/*/{project.PROJECT_FILE}"):
-        with suppress(msgspec.MsgspecError):  # a damaged file is written again by the next sync
-            one = msgspec.json.decode(file.read_bytes(), type=Project)
-            if Path(one.root).is_dir() and time.time() - one.synced < _MAX_AGE:
-                yield from (docs.place for docs in one.packages)
-            elif remove:
-                shutil.rmtree(file.parent)
-
-
-@contextmanager
-def _hold_lock(data: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
-    """Hold the lock of the data folder: one process probes and crawls, so that hosts keep their pace.
-
-    Raises:
-        UsageError: Another process holds it and `on_wait` is missing, or the folder cannot be written.
-    """
-    try:
-        data.mkdir(0o700, parents=True, exist_ok=True)
-        lock = FileLock(data / "lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            if on_wait is None:
-                raise UsageError(f"{data}: a sync is running; try again when it has finished") from None
-            on_wait()
-            lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
-    except OSError as error:
-        if error.filename is None:  # standard output is closed or full
-            raise
-        where = error.filename2 or error.filename or data
-        raise UsageError(
-            f"{where}: cannot be written to ({error.strerror}); fix that and repeat the command, or name another "
-            "folder in ROAMING_DATA_DIR"
-        ) from None
-
-
-def _max_bytes() -> int:
-    setting = os.environ.get("ROAMING_DEPS_MAX_BYTES") or "2000000000"
-    if not setting.isdecimal():
-        raise UsageError(f"ROAMING_DEPS_MAX_BYTES={setting}: give a number of bytes")
-    return int(setting)
-
-
 _CONFIG = CrawlConfig(
     limits=CrawlLimits(pages=3_000),
     options=structs.replace(parse_options({"similar_pages": False}), section_files=False),
@@ -536,14 +367,7 @@ _CONFIG = CrawlConfig(
     workers=0,
 )
 """Configuration of all crawls: options of a project would make two projects crawl one site in turn."""
-_MAX_AGE = 180 * 86_400.0
-"""Age in seconds of its last sync after which a project counts no more."""
 _MAX_WHY_CHARS = 300
 _MAX_NAME_CHARS = 80
 _SAME = 3
-_LEADS_TO = "leads to "
-_SHARED_DOMAIN = re.compile(
-    r"\.(?:(?:github|gitlab|readthedocs|rtfd)\.io|(?:netlify|vercel|web)\.app|pages\.dev|(?:ac|co|com|gov|org)\.[a-z]{2})$"
-)
-"""Domains whose subdomains belong to different owners."""
 _NO_HOST = "no such host"

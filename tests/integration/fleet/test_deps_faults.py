@@ -22,8 +22,8 @@ from roaming_crawler.session import Session
 from roaming_crawler.state import CrawlState
 from roaming_crawler.versions import Edition
 from roaming_fleet.deps.addresses import Metadata
+from roaming_fleet.deps.probe import is_same_site, verify_site
 from roaming_fleet.deps.project import load_project, project_folder
-from roaming_fleet.deps.sync import is_same_owner, verify_site
 
 
 def _start(project: Any, *more: str) -> subprocess.Popen[str]:
@@ -216,8 +216,8 @@ def test_site_must_name_the_package(package: str, accepted: bool, web: Any, tmp_
         ("http://127.0.1.1/", "http://127.0.2.1/", False),
     ],
 )
-def test_is_same_owner(url: str, other: str, same: bool) -> None:
-    assert is_same_owner(url, other) is same
+def test_is_same_site(url: str, other: str, same: bool) -> None:
+    assert is_same_site(url, other) is same
 
 
 def test_installed_package_that_names_an_address(make_project: Any, web: Any) -> None:

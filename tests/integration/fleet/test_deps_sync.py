@@ -362,3 +362,14 @@ def test_edition_of_a_series_is_crawled_again(project: Any, web: Any) -> None:
     web.put_edition("1.2", "swirl", "/en/4.2/", version="4.2.7", pages=5)
     assert (first["pages"], project.sync()["swirl"]["pages"]) == (3, 3)
     assert project.sync("--refresh-older-than", "0s")["swirl"]["pages"] == 5
+
+
+def test_packages_whose_names_become_one_key_have_their_own(project: Any, kite: Any) -> None:
+    names = ("@tea/cup", "tea-cup", "tea.cup")
+    packages = {f"node_modules/{name}": {"version": "1.0"} for name in names}
+    lock = {"packages": {"": {"dependencies": dict.fromkeys(names, "1")}, **packages}}
+    (project.root / "package-lock.json").write_text(json.dumps({"lockfileVersion": 3, **lock}))
+    docs = project.sync()
+    keys = {docs[name]["key"] for name in names}
+    assert len(keys) == 3
+    assert {"tea-cup", "npm-tea-cup"} < keys

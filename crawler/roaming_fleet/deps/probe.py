@@ -1,0 +1,88 @@
+"""The edition of a package's documentation at one of its addresses, and the check that it is that of the package."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+from roaming_crawler.config import CrawlConfig
+from roaming_crawler.editions import match_version
+from roaming_crawler.fetch import Clock, FetchError, UnavailableError, WebFetcher
+from roaming_crawler.parser import parse_page
+from roaming_crawler.session import ACCEPT_HTML, Session, product_token
+from roaming_crawler.state import CrawlRecord, CrawlState
+from roaming_crawler.versions import Edition, find_edition, locate_edition
+from roaming_fleet.deps.addresses import Address, Metadata, find_documentation_link, names_package
+
+
+class OtherSiteError(FetchError):
+    """An address leads to a site that does not name the package."""
+
+
+async def find_package_edition(
+    address: Address, metadata: Metadata, version: str, folder: Path, config: CrawlConfig
+) -> Edition:
+    """Return the edition of a package's documentation at an address.
+
+    Args:
+        address: The address.
+        metadata: The package.
+        version: Version in use; empty if it is unknown.
+        folder: Folder for the responses, of which unchanged ones are not sent again.
+        config: Configuration of the crawls.
+
+    Raises:
+        RoamingError: There is none, or it is not that of the package.
+    """
+    name = hashlib.sha256(address.url.encode("utf-8", "replace")).hexdigest()[:16]
+    state, politeness = CrawlState(folder / name), config.politeness
+    state.path.mkdir(parents=True, exist_ok=True)
+    state.start(CrawlRecord(address.url), resume=False)
+    async with WebFetcher(politeness, private_urls=[address.url] if config.allow_private else []) as web:
+        agent = product_token(politeness.user_agent_header)
+        session = Session(state, web, config.limits, Clock(), web.set_crawl_delay, agent)
+        start = await _find_start(session, address, metadata)
+        edition = await find_edition(session, start, version)
+        is_other = address.source != "settings" and not is_same_site(edition.url, address.url)
+        if not address.verified or is_other:
+            await verify_site(session, edition, metadata)
+        if session.first_failure:  # an answer of the last sync, which may name another version by now
+            raise UnavailableError(session.first_failure)
+    state.finish(CrawlRecord(address.url))
+    return edition
+
+
+async def _find_start(session: Session, address: Address, metadata: Metadata) -> str:
+    """Return an address, or that of the documentation to which a home page without one links."""
+    if address.source != "homepage" or (await session.get(urljoin(address.url, "objects.inv"), probe=True)).ok:
+        return address.url
+    response = await session.get(address.url, ACCEPT_HTML)
+    page = parse_page(response.body, response.charset, response.url, address.url)
+    return find_documentation_link(page, response.url, metadata) or address.url
+
+
+async def verify_site(session: Session, edition: Edition, metadata: Metadata) -> None:
+    """Raise OtherSiteError if a site does not name the package."""
+    response = await session.get(edition.page, ACCEPT_HTML)
+    page = parse_page(response.body, response.charset, response.url, edition.url)
+    inventory = await session.get(edition.url + "objects.inv", probe=True)
+    if not names_package(page, inventory.body[:1_000].decode("utf-8", "replace") if inventory.ok else "", metadata):
+        name, url = metadata.name, edition.url
+        hint = f'if it is right: sites = {{ {name} = "{url}" }}'
+        raise OtherSiteError(f"leads to {url}, which does not name {name}; {hint}")
+
+
+def is_same_site(url: str, other: str) -> bool:
+    """Return whether the hosts of two URLs are the same, or one is a subdomain of the other."""
+    one, two = ((urlsplit(each).hostname or "").removeprefix("www.") for each in (url, other))
+    return one == two or one.endswith(f".{two}") or two.endswith(f".{one}")
+
+
+def is_moving(edition: Edition) -> bool:
+    """Return whether pages may change with a later release: their URL does not name exactly the version in use."""
+    names = locate_edition(edition.url)[0].names
+    return not edition.exact or all(match_version(name, edition.documented) < _SAME for name in names)
+
+
+_SAME = 3

@@ -1,0 +1,144 @@
+"""The store of all projects' sites: keys of copies, lock, size, and removal of what no project uses."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from mkdocs_roaming.errors import UsageError
+from roaming_crawler.config import MEGABYTE
+from roaming_crawler.versions import locate_edition
+from roaming_fleet.cli import drop_sites
+from roaming_fleet.deps.project import PROJECT_FILE, Project
+from roaming_fleet.objects import open_bucket
+from roaming_fleet.records import RECORDS_DIR, read_record
+
+
+def make_key(url: str, documented: str) -> str:
+    """Return the key of the copy of an edition while it documents a version."""
+    base = locate_edition(url)[1].partition("://")[2].lower()
+    slug, version = (re.sub(r"[^a-z0-9.]+", "-", text).strip("-.") for text in (base, documented.lower()))
+    digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()
+    return f"{slug[:50] or 'site'}-{digest[:6]}-{version[:30] or 'latest'}"
+
+
+@contextmanager
+def hold_lock(data: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold the lock of the data folder: one process probes and crawls, so that hosts keep their pace.
+
+    Raises:
+        UsageError: Another process holds it and `on_wait` is missing, or the folder cannot be written.
+    """
+    try:
+        data.mkdir(0o700, parents=True, exist_ok=True)
+        lock = FileLock(data / "lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            if on_wait is None:
+                raise UsageError(f"{data}: a sync is running; try again when it has finished") from None
+            on_wait()
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+    except OSError as error:
+        if error.filename is None:  # standard output is closed or full
+            raise
+        where = error.filename2 or error.filename or data
+        raise UsageError(
+            f"{where}: cannot be written to ({error.strerror}); fix that and repeat the command, or name another "
+            "folder in ROAMING_DATA_DIR"
+        ) from None
+
+
+def free_space(data: Path, keys: set[str]) -> str:
+    """Remove unused sites, other than those with some keys, from a store that is too large.
+
+    Returns:
+        Why nothing can be crawled; empty if there is room.
+    """
+    limit, store = _max_bytes(), data / "store"
+    if count_bytes(store) > limit:
+        _remove_unused(data, max_bytes=limit, keep=keys)
+    size = count_bytes(store)
+    if size <= limit:
+        return ""
+    hint = "run roaming deps gc, or raise ROAMING_DEPS_MAX_BYTES"
+    return f"the store has {size / MEGABYTE:.1f} MB, its limit is {limit / MEGABYTE:.1f} MB; {hint}"
+
+
+def collect_garbage(
+    data: Path, *, max_bytes: int = 0, older_than: float = 0.0, dry_run: bool = False
+) -> list[tuple[str, int]]:
+    """Remove sites that no project uses, oldest first; return their keys and sizes in bytes.
+
+    Args:
+        data: Data folder.
+        max_bytes: Size of the store that is not reduced further.
+        older_than: Minimum age of a removed site in seconds.
+        dry_run: Remove nothing.
+
+    Raises:
+        UsageError: A sync is running.
+    """
+    with hold_lock(data):
+        removed = _remove_unused(data, max_bytes=max_bytes, older_than=older_than, dry_run=dry_run)
+        for folder in _find_projects(data)[1] if not dry_run else ():
+            shutil.rmtree(folder)
+        return removed
+
+
+def _remove_unused(
+    data: Path, *, max_bytes: int, older_than: float = 0.0, dry_run: bool = False, keep: Iterable[str] = ()
+) -> list[tuple[str, int]]:
+    now, bucket, store = time.time(), open_bucket(data / "store"), data / "store"
+    used = {docs.place for project in _find_projects(data)[0] for docs in project.packages} | set(keep)
+    keys = (Path(blob.path).stem for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json"))
+    unused = [record for key in keys if key not in used and (record := read_record(bucket, key))]
+    size, removed = count_bytes(store), list[tuple[str, int]]()
+    for record in sorted(unused, key=lambda record: record.at):
+        if size > max_bytes and now - record.at >= older_than:
+            removed.append((record.key, count_bytes(store / record.key)))
+            size -= removed[-1][1]
+    if removed and not dry_run:
+        drop_sites(bucket.where, [key for key, _ in removed])
+        shutil.rmtree(data / "probe", ignore_errors=True)
+    return removed
+
+
+def _find_projects(data: Path) -> tuple[list[Project], list[Path]]:
+    """Return the projects, and the views of those that are gone or were not synced for long."""
+    projects, old = list[Project](), list[Path]()
+    for file in data.glob(f"projects/*/{PROJECT_FILE}"):
+        with suppress(msgspec.MsgspecError):  # a damaged file is written again by the next sync
+            project = msgspec.json.decode(file.read_bytes(), type=Project)
+            is_used = Path(project.root).is_dir() and time.time() - project.synced < _MAX_AGE
+            projects.append(project) if is_used else old.append(file.parent)
+    return projects, old
+
+
+def count_bytes(folder: Path) -> int:
+    """Return the size of the files in a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _max_bytes() -> int:
+    setting = os.environ.get("ROAMING_DEPS_MAX_BYTES") or "2000000000"
+    if not setting.isdecimal():
+        raise UsageError(f"ROAMING_DEPS_MAX_BYTES={setting}: give a number of bytes")
+    return int(setting)
+
+
+_MAX_AGE = 180 * 86_400.0
+"""Age in seconds of its last sync after which a project counts no more."""
