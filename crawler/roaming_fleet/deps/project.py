@@ -61,7 +61,7 @@ class PackageDocs(msgspec.Struct, frozen=True):
 
     Attributes:
         key: Key of the package in the project's view; ids begin with it.
-        place: Key in the store, or the absolute folder of a bundle; empty without documentation.
+        place: Key in the store; empty without documentation.
         url: URL of the documentation.
         source: Address in the settings or the metadata at which it was found.
         crawled: Unix time at which the documentation was fetched.

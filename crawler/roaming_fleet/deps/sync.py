@@ -23,8 +23,9 @@ import msgspec
 from msgspec import structs
 
 from mkdocs_roaming.errors import ManifestError, RoamingError
+from mkdocs_roaming.files import read_inside, write_atomically
 from mkdocs_roaming.library.targets import PackageInfo
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.manifest.io import BUNDLE_PATH, MANIFEST_PATH, load_manifest
 from mkdocs_roaming.publish.options import parse_options
 from mkdocs_roaming.text.markdown import pluralize
 from mkdocs_roaming.text.tokenizer import extract_terms
@@ -167,11 +168,28 @@ class _Sync:
 
     def _find_addresses(self, package: _Package) -> None:
         """Set the addresses of a package unless it has a bundle of the version in use."""
-        metadata = package.metadata
-        if not metadata.bundle or metadata.version.partition("+")[0] != package.dependency.version:
-            package.metadata = structs.replace(metadata, bundle="")
-            package.addresses, package.reason = addresses.find_addresses(metadata, self.settings)
+        if not self._use_bundle(package):
+            package.metadata = structs.replace(package.metadata, bundle="")
+            package.addresses, package.reason = addresses.find_addresses(package.metadata, self.settings)
             package.why = package.reason
+
+    def _use_bundle(self, package: _Package) -> bool:
+        """Set the bundle in a package as its edition if it is that of the version in use and not damaged."""
+        metadata, version = package.metadata, package.dependency.version
+        if not metadata.bundle or metadata.version.partition("+")[0] != version:
+            return False
+        folder = Path(metadata.bundle)
+        try:
+            digest = load_manifest(read_inside(folder, MANIFEST_PATH) or b"").digest
+        except (OSError, ManifestError):
+            return False
+        url = f"{folder.as_uri()}/"
+        package.edition, package.key = (
+            Edition(url, version, "manifest", True, url),
+            make_key(url, f"{version}-{digest}"),
+        )
+        package.is_stored = self._has_copy(package.key)
+        return True
 
     def _reuse(self, package: _Package, old: PackageDocs | None) -> bool:
         """Set the edition that the last sync found, unless a site may have another one for the version by now."""
@@ -279,14 +297,15 @@ class _Sync:
         """Return the documentation of a package: its bundle, its copy in the store, or that of the last sync."""
         one, metadata, edition, why = package.dependency, package.metadata, package.edition, package.why
         docs = PackageDocs(PackageInfo(one.name, one.version), "", one.ecosystem, one.direct, imports=metadata.imports)
-        if metadata.bundle:
-            info = structs.replace(docs.info, documented=one.version, origin="bundle")
-            return _measure(structs.replace(docs, info=info, place=metadata.bundle), Path(metadata.bundle))
         if edition:
             record = read_record(open_bucket(self.store), package.key)
             why = _explain(record) if record else report.stopped or "not crawled yet; run roaming deps sync"
             if record and record.entry:
-                info = structs.replace(docs.info, documented=edition.documented, origin=edition.kind)
+                bundle = read_inside(Path(metadata.bundle), BUNDLE_PATH) if metadata.bundle else None
+                if bundle:  # names the pages that are left out
+                    write_atomically(self.store / package.key / BUNDLE_PATH, bundle)
+                origin = "bundle" if metadata.bundle else edition.kind
+                info = structs.replace(docs.info, documented=edition.documented, origin=origin)
                 docs = structs.replace(
                     docs, info=info, place=package.key, url=record.url, source=package.source, why=why
                 )
@@ -349,7 +368,7 @@ def _write_view(folder: Path, store: Path, packages: Iterable[PackageDocs]) -> N
         if docs.place:
             entry = records.make_catalog_entry(key, load_manifest((place / MANIFEST_PATH).read_bytes()), docs.crawled)
             names = extract_terms(" ".join((docs.info.name, *docs.imports, *docs.aliases)), "en")
-            entry = structs.replace(entry, names=tuple(dict.fromkeys(names)), package=docs.info)
+            entry = structs.replace(entry, summary="", names=tuple(dict.fromkeys(names)), package=docs.info)
         state = "done" if entry else "failed"
         home = str(place) if entry else ""
         record = SiteRecord(
