@@ -28,7 +28,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.library.installed import find_bundles, normalize_name
 from roaming_crawler.parser import ParsedPage
-from roaming_fleet.deps.project import Dependency, DepsSettings
+from roaming_fleet.deps.project import Dependency, DepsSettings, read_file
 
 Source = Literal["settings", "documentation", "homepage", "repository", "guess"]
 
@@ -99,7 +99,7 @@ def read_environment(root: Path, environ: Mapping[str, str]) -> dict[str, Metada
     modules = root / "node_modules"
     for file in chain(modules.glob("[!.@]*/package.json"), modules.glob("@*/*/package.json")):
         with suppress(OSError, ValueError):
-            found |= _from_npm(json.loads(file.read_bytes()))
+            found |= _from_npm(json.loads(read_file(file)))
     return found
 
 

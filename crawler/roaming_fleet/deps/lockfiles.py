@@ -23,10 +23,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.installed import normalize_name
-from roaming_fleet.deps.project import LOCK_FILES, Dependency, Project, load_deps_settings, locks_changed
-
-MAX_BYTES = 20_000_000
-"""Maximum size of a lock file."""
+from roaming_fleet.deps.project import LOCK_FILES, Dependency, Project, load_deps_settings, locks_changed, read_file
 
 # Names and versions become arguments of pip and npm, which read some of them as options and paths.
 _NAMES = {
@@ -53,9 +50,7 @@ class _Files:
 
     def text(self, path: Path) -> str:
         """Return the text of a file."""
-        if path.stat().st_size > MAX_BYTES:
-            raise ValueError(f"larger than {MAX_BYTES // 1_000_000} MB")
-        data = path.read_bytes()
+        data = read_file(path)
         self.digests[path] = sha256(data).hexdigest()
         return data.decode("utf-8-sig")
 

@@ -14,6 +14,7 @@ import json
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, Literal
 
 import msgspec
@@ -38,6 +39,8 @@ LOCK_FILES = (
     "pnpm-lock.yaml",
 )
 """Patterns of the lock files that can be read; the first that is there counts for each ecosystem."""
+MAX_BYTES = 20_000_000
+"""Maximum size of a file of a project."""
 
 
 class Dependency(msgspec.Struct, frozen=True):
@@ -141,6 +144,21 @@ def find_root(start: Path) -> Path:
     return start
 
 
+def read_file(path: Path) -> bytes:
+    """Return the content of a file of a project, which is not trusted: a link may lead to a device or a pipe.
+
+    Raises:
+        OSError: It cannot be read, is no regular file, or is larger than `MAX_BYTES`.
+    """
+    if not S_ISREG(path.stat().st_mode):
+        raise OSError("not a regular file")
+    with path.open("rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise OSError(f"larger than {MAX_BYTES // 1_000_000} MB")
+    return data
+
+
 def data_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder of the store and of the projects.
 
@@ -175,10 +193,10 @@ def save_project(data: Path, project: Project) -> None:
 def locks_changed(project: Project) -> bool:
     """Return whether a lock file is not what it was at the last sync. Nothing is parsed."""
     try:
-        data = {name: (Path(project.root) / name).read_bytes() for name in project.locks}
+        files = ((read_file(Path(project.root) / name), digest) for name, digest in project.locks.items())
+        return any(hashlib.sha256(data).hexdigest() != digest for data, digest in files)
     except OSError:
         return True
-    return any(hashlib.sha256(data[name]).hexdigest() != digest for name, digest in project.locks.items())
 
 
 def load_deps_settings(root: Path) -> DepsSettings:
@@ -195,7 +213,7 @@ def load_deps_settings(root: Path) -> DepsSettings:
     ):
         path = root / name
         try:
-            table: Any = parse(path.read_text("utf-8-sig"))
+            table: Any = parse(read_file(path).decode("utf-8-sig"))
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:

@@ -12,8 +12,8 @@ from timing import count_milliseconds
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import PackageInfo
-from roaming_fleet.deps.lockfiles import MAX_BYTES, count_changes, read_dependencies
-from roaming_fleet.deps.project import PackageDocs, Project
+from roaming_fleet.deps.lockfiles import count_changes, read_dependencies
+from roaming_fleet.deps.project import MAX_BYTES, PackageDocs, Project
 
 LOCKS = Path(__file__).parents[2] / "golden/locks"
 
@@ -99,6 +99,13 @@ def test_lock_file_that_is_gone_counts_as_a_change(tmp_path: Path) -> None:
     (root / "package-lock.json").unlink()
     with pytest.raises(UsageError, match="no lock file"):
         count_changes(project)
+
+
+def test_device_among_the_lock_files_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "package-lock.json").write_text('{"dependencies": {}}')
+    (tmp_path / "package.json").symlink_to("/dev/zero")
+    with pytest.raises(UsageError, match=r"package-lock\.json: cannot be read .*not a regular file"):
+        read_dependencies(tmp_path, installed={})
 
 
 def test_nested_aliases_of_yaml_take_no_time(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The project whose dependencies' documentation is read: folder, settings, stored result."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from roaming_fleet.deps.project import (
     find_root,
     load_deps_settings,
     load_project,
+    locks_changed,
     project_folder,
     save_project,
 )
@@ -83,6 +85,27 @@ def test_wrong_setting_is_named_with_its_file(tmp_path: Path, text: str, message
 
     with pytest.raises(UsageError, match=message):
         load_deps_settings(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "package.json"])
+def test_settings_are_read_from_regular_files_only(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).symlink_to("/dev/null")
+
+    with pytest.raises(UsageError, match=rf"{name}: cannot be read \(not a regular file\)"):
+        load_deps_settings(tmp_path)
+
+
+def test_lock_file_that_became_a_pipe_counts_as_changed(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "uv.lock")
+
+    assert locks_changed(Project(str(tmp_path), {"uv.lock": "0" * 64}, (), 0.0))
+
+
+def test_lock_file_that_became_too_large_counts_as_changed(tmp_path: Path) -> None:
+    with (tmp_path / "uv.lock").open("wb") as file:
+        file.truncate(1 << 40)
+
+    assert locks_changed(Project(str(tmp_path), {"uv.lock": "0" * 64}, (), 0.0))
 
 
 def test_saved_project_is_loaded_again(tmp_path: Path) -> None:
