@@ -27,10 +27,11 @@ from roaming_fleet.deps.project import LOCK_FILES, Dependency, Project, load_dep
 
 # Names and versions become arguments of pip and npm, which read some of them as options and paths.
 _NAMES = {
-    "python": re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"),
-    "npm": re.compile(r"(?:@\w[\w.~-]*/)?\w[\w.~-]*", re.ASCII),
+    "python": re.compile(r"(?!.{215})[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"),
+    "npm": re.compile(r"(?!.{215})(?:@\w[\w.~-]*/)?\w[\w.~-]*", re.ASCII),
 }
-_VERSION = re.compile(r"(?:\w[\w.!-]*)?", re.ASCII)
+_VERSION = re.compile(r"(?!.{41})v?\d(?:[\da-f.!_-]*[a-z]{1,8}(?![a-z])){0,3}[\da-f.!_-]*", re.IGNORECASE | re.ASCII)
+"""A version with at most three words of at most eight letters: models read it as trusted text. Hashes are no words."""
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)", re.ASCII)
 _INCLUDE = re.compile(r"(?:-r|--requirement)[\s=]*(\S+)")
 _BY_PROJECT = re.compile(r"-r\s|\((?:pyproject\.toml|setup\.(?:py|cfg))\)")
@@ -102,7 +103,8 @@ def _merge(packages: Iterator[Dependency], installed: Mapping[str, str]) -> list
     for one in packages:
         name = normalize_name(one.name) if one.ecosystem == "python" else one.name
         version = (one.version or installed.get(name, "")).partition("+")[0]
-        if _NAMES[one.ecosystem].fullmatch(name) and _VERSION.fullmatch(version):
+        if _NAMES[one.ecosystem].fullmatch(name) and re.fullmatch(r"[\w.!-]*", version):
+            version = version if _VERSION.fullmatch(version) else ""
             found.setdefault(name, []).append(replace(one, name=name, version=version))
 
     def rank(one: Dependency) -> tuple[bool, bool, bool, list[int]]:
