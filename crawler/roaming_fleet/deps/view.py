@@ -129,8 +129,8 @@ def _describe_changes(project: Project) -> str:
 
     try:
         count = count_changes(project)
-    except UsageError as error:
-        return str(error)
+    except UsageError:  # its text contains names of files, which others may have chosen
+        return "a lock file is missing or cannot be read; `roaming deps list` says why"
     changed = f"{pluralize(count, 'package')} changed since the documentation was synced on"
     return f"{changed} {format_day(project.synced)}; run `roaming deps sync`" if count else ""
 
@@ -155,11 +155,11 @@ def find_packages(question: str, packages: Iterable[PackageDocs]) -> list[str]:
 
 
 def _index_names(packages: Iterable[PackageDocs]) -> dict[str, dict[str, str]]:
-    """Return the keys of packages, and the ecosystem of each, by all their names."""
-    names: dict[str, dict[str, str]] = {}
-    for docs in packages:
-        for name in (docs.key, docs.info.name, *docs.aliases, *docs.imports):
-            names.setdefault(_normalize(name), {})[docs.key] = docs.ecosystem
+    """Return the keys of packages, and the ecosystem of each, by all their names; first the one with a name as key."""
+    listed = [(name, docs) for docs in packages for name in (docs.info.name, *docs.aliases, *docs.imports)]
+    names: dict[str, dict[str, str]] = {docs.key: {docs.key: docs.ecosystem} for _, docs in listed}
+    for name, docs in listed:
+        names.setdefault(_normalize(name), {})[docs.key] = docs.ecosystem
     return names
 
 
