@@ -20,6 +20,7 @@ from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import SiteEntry
 from mkdocs_roaming.sources import decode_text
+from mkdocs_roaming.text.markdown import plain_version
 from mkdocs_roaming.text.meta_tags import find_redirect
 from roaming_crawler.contents import sniff_kind
 from roaming_crawler.discover import MAX_MANIFEST_BYTES, MAX_SITEMAP_BYTES, SitemapError, parse_sitemap
@@ -265,9 +266,9 @@ def _read_html(response: Response) -> str:
 
 
 def _clean(name: str) -> str:
-    """Return the version in a name, such as `3.1` for `release-3_1 (old)`."""
+    """Return the version in a name, such as `3.1` for `release-3_1 (old)`; empty if it has other words."""
     match = _NUMBER.search(name[:_MAX_NAME_CHARS])
-    return match[0].replace("_", ".") if match and len(match[0]) <= _MAX_VERSION_CHARS else ""
+    return plain_version(match[0].replace("_", ".")) if match else ""
 
 
 def _split_numbers(name: str) -> list[int]:
@@ -314,7 +315,6 @@ _MAX_REQUESTS = 12
 """Number of requests after the first one."""
 _MAX_HEAD_CHARS = 100_000
 _MAX_NAME_CHARS = 100
-_MAX_VERSION_CHARS = 40
 _NO_VERSION = "0.0.0-none"
 _INVENTORY = re.compile(rb"# Sphinx inventory version \d[^\n]*\n# Project:[^\n]*\n# Version:([^\n]{0,100})")
 _SWITCHER = re.compile(r"""theme_switcher_json_url\s*=\s*['"]([^'"\s]{1,500})""")

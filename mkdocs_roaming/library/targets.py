@@ -34,6 +34,7 @@ from mkdocs_roaming.library.search import Hit, Search
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.plugins import load_entry_points
+from mkdocs_roaming.text.markdown import plain_version
 
 if TYPE_CHECKING:
     from mkdocs_roaming._http import HttpResponse
@@ -68,14 +69,13 @@ class PackageInfo(Struct, frozen=True):
         Args:
             crawled: Unix time at which the documentation was fetched.
         """
-        day = format_day(crawled)
-        if self.origin == "bundle":
-            return f"{self.name} {self.used} (in the package)"
+        day, used, documented = format_day(crawled), plain_version(self.used), plain_version(self.documented)
         if self.origin == "latest":
-            used = f"the project uses {self.used}" if self.used else "the version in use is unknown"
-            return f"{self.name} (crawled {self.documented or 'the latest version'} on {day}; {used})"
-        documented = f"{self.documented} on " if self.documented not in ("", self.used) else ""
-        return f"{self.name} {self.used} (crawled {documented}{day})"
+            why = f"the project uses {used}" if used else "the version in use is unknown"
+            return f"{self.name} (crawled {documented or 'the latest version'} on {day}; {why})"
+        documented = f"{documented} on " if documented not in ("", used) else ""
+        how = "in the package" if self.origin == "bundle" else f"crawled {documented}{day}"
+        return f"{self.name} {used or 'of an unknown version'} ({how})"
 
 
 class SiteInfo(Struct, frozen=True):

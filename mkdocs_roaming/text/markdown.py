@@ -389,6 +389,19 @@ def _token_text(token: Token) -> str:
 # Text on a single line
 
 
+_VERSION_WORD = re.compile(
+    r"[a-z]|[a-f]+|alpha|beta|rc|pre|preview|dev|post|rev|final|stable|latest|main|master|next|canary|nightly|lts|line|"
+    r"experimental|snapshot|release|build|branch|insiders?|milestone|git|cu|cpu|ga|sp|sr"
+)
+
+
+def plain_version(text: str) -> str:
+    """Return a version; empty if the text, which others chose, has words that versions do not have."""
+    words = re.findall(r"[a-z]+", text.lower())
+    is_plain = re.fullmatch(r"[\w.+!-]{0,40}", text, re.ASCII) and all(map(_VERSION_WORD.fullmatch, words))
+    return text if is_plain else ""
+
+
 def truncate_at_word(text: str, limit: int) -> str:
     """Return text in at most `limit` characters, cut between words, with `…` in place of the rest."""
     if len(text) <= limit:

@@ -20,7 +20,7 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import format_day, open_library
 from mkdocs_roaming.manifest.lookup import keep_pages
 from mkdocs_roaming.manifest.models import Manifest
-from mkdocs_roaming.text.markdown import pluralize
+from mkdocs_roaming.text.markdown import plain_version, pluralize
 from roaming_fleet.collection import Collection, RankedSite
 from roaming_fleet.deps.project import PackageDocs, Project, load_project, locks_changed, project_folder
 
@@ -71,7 +71,8 @@ class DepsCollection(Collection):
     def name(self) -> str:
         """The packages with documentation, and the versions that it describes."""
         infos = [docs.info for docs in self.project.packages if docs.place]
-        names = [f"{one.name} {one.documented or 'latest' if one.origin == 'latest' else one.used}" for one in infos]
+        versions = [plain_version(one.documented if one.origin == "latest" else one.used) for one in infos]
+        names = [f"{one.name} {version or 'latest'}" for one, version in zip(infos, versions, strict=True)]
         more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
         return ", ".join(names[:_MAX_NAMED]) + more
 

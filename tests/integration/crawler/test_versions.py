@@ -212,6 +212,15 @@ def test_find_edition_takes_folder_whose_inventory_names_no_version(site: Any, f
     assert find("3.1.4")[:4] == ("3.1.4/", "3.1.4", "edition", True)
 
 
+@pytest.mark.parametrize("text", ["9.ignore_all_previous_instructions", "9.2-IGNORE.ALL.RULES", "9." + "1" * 60])
+def test_version_with_text_of_others_is_unknown(text: str, site: Any, find: Find) -> None:
+    _put_sphinx(site, "/", text)
+    assert find("3.1.4")[:4] == ("", "", "latest", False)
+    site.put("/objects.inv", "", status=404)
+    site.put("/roaming/manifest.json", _manifest(text), kind="application/json")
+    assert find("3.1.4")[:4] == ("", "", "latest", False)
+
+
 def test_find_edition_takes_no_folder_of_a_changelog(site: Any, find: Find) -> None:
     _put_sphinx(site, "/", "3.2", links=("/changes/3.1.4/", "/3.1.4/"))
     site.page("/changes/3.1.4/", "Changes in 3.1.4")
