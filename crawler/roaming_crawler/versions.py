@@ -201,7 +201,10 @@ class _Search:
         documented = None if must_name and not rates[1] else self._choose_version(name, own)
         if documented is None:
             return None
-        return Edition(one.url, documented, kind if any(rates) else "latest", _SAME in rates, one.page)
+        # The series of a major version may contain another minor version than the wanted one.
+        minors = [_split_numbers(version)[:2] for version in (documented, self.version)]
+        is_wanted = any(rates) and (not documented or self._rate(documented) or minors[0] == minors[1])
+        return Edition(one.url, documented, kind if is_wanted else "latest", _SAME in rates, one.page)
 
     def _choose_version(self, name: str, own: str | None) -> str | None:
         """Return the version that an edition documents by its name and its own, None if they contradict."""

@@ -221,6 +221,17 @@ def test_version_with_text_of_others_is_unknown(text: str, site: Any, find: Find
     assert find("3.1.4")[:4] == ("", "", "latest", False)
 
 
+@pytest.mark.parametrize(
+    ("own", "kind"), [("3.9.2", "latest"), ("3.1.6", "edition"), ("3.1", "edition"), ("", "edition")]
+)
+def test_folder_of_a_major_version_with_another_minor_version_is_another_version(
+    own: str, kind: str, site: Any, find: Find
+) -> None:
+    _put_sphinx(site, "/3.x/", own)
+    site.redirect("/", "/3.x/")
+    assert find("3.1.4")[1:3] == (own or "3.x", kind)
+
+
 def test_find_edition_takes_no_folder_of_a_changelog(site: Any, find: Find) -> None:
     _put_sphinx(site, "/", "3.2", links=("/changes/3.1.4/", "/3.1.4/"))
     site.page("/changes/3.1.4/", "Changes in 3.1.4")
