@@ -207,6 +207,8 @@ def load_deps_settings(root: Path) -> DepsSettings:
     """
     import tomllib
 
+    from roaming_crawler.scope import canonical_url
+
     for name, parse, keys in (
         ("pyproject.toml", tomllib.loads, ("tool", "roaming", "deps")),
         ("package.json", json.loads, ("roaming", "deps")),
@@ -221,5 +223,10 @@ def load_deps_settings(root: Path) -> DepsSettings:
         for key in keys:
             table = table.get(key) if isinstance(table, dict) else None
         if table is not None:
-            return decode_table(table, DepsSettings, f"{path}: [{'.'.join(keys)}]")
+            where = f"{path}: [{'.'.join(keys)}]"
+            settings = decode_table(table, DepsSettings, where)
+            for one, url in settings.sites.items():
+                if not (canonical_url(url.replace("{version}", "1")) or "").startswith("http"):
+                    raise UsageError(f"{where}: sites.{one}: give a URL that starts with https://, not {url!r:.100}")
+            return settings
     return DepsSettings()

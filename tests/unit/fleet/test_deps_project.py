@@ -1,6 +1,8 @@
 """The project whose dependencies' documentation is read: folder, settings, stored result."""
 
+import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -106,6 +108,25 @@ def test_lock_file_that_became_too_large_counts_as_changed(tmp_path: Path) -> No
         file.truncate(1 << 40)
 
     assert locks_changed(Project(str(tmp_path), {"uv.lock": "0" * 64}, (), 0.0))
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://[::1", "docs.kite.example", "ftp://kite.example/", "file:///etc/", "https://", "https://kite:x/", ""],
+)
+def test_site_in_the_settings_that_is_no_url_is_named_with_its_file(tmp_path: Path, url: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(f'[tool.roaming.deps.sites]\nkite = "{url}"')
+
+    message = rf"pyproject\.toml: \[tool\.roaming\.deps\]: sites\.kite: give a URL that starts with https://, not '{re.escape(url)}'"
+    with pytest.raises(UsageError, match=message):
+        load_deps_settings(tmp_path)
+
+
+def test_version_may_be_any_part_of_a_site(tmp_path: Path) -> None:
+    sites = {"kite": "https://v{version}.kite.example/", "pump": "http://localhost:8000/{version}/docs?v={version}"}
+    (tmp_path / "package.json").write_text(json.dumps({"roaming": {"deps": {"sites": sites}}}))
+
+    assert load_deps_settings(tmp_path).sites == sites
 
 
 def test_saved_project_is_loaded_again(tmp_path: Path) -> None:
