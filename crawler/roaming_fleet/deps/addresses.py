@@ -46,7 +46,7 @@ _READTHEDOCS = re.compile(
     r"//(?:([\w-]+)\.(?:rtfd\.\w+|readthedocs\.org)|(?:www\.)?readthedocs\.org/projects/([\w-]+))(?:/|$)"
 )
 _DOCS_FOLDER = re.compile(r"/(?:en/)?(?:docs?|documentation)(?:/|$)", re.IGNORECASE)
-_IMPORTED = re.compile(r"^([A-Za-z]\w*)(?=/|[^/\n]*\.(?:py|so|pyd),)", re.MULTILINE)
+_IMPORTED = re.compile(r"^([A-Za-z]\w{0,99})(?=/|[^/\n]{0,99}\.(?:py|so|pyd),)", re.MULTILINE)
 _NOT_IMPORTED = frozenset(("tests", "test", "docs", "examples", "benchmarks"))
 
 
@@ -98,7 +98,7 @@ def read_environment(root: Path, environ: Mapping[str, str]) -> dict[str, Metada
             found.setdefault(metadata.name, replace(metadata, bundle=bundles.get(metadata.name, "")))
     modules = root / "node_modules"
     for file in chain(modules.glob("[!.@]*/package.json"), modules.glob("@*/*/package.json")):
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, RecursionError):
             found |= _from_npm(json.loads(read_file(file)))
     return found
 

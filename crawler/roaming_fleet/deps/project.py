@@ -218,7 +218,7 @@ def load_deps_settings(root: Path) -> DepsSettings:
             table: Any = parse(read_file(path).decode("utf-8-sig"))
         except FileNotFoundError:
             continue
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise UsageError(f"{path}: cannot be read ({error})") from None
         for key in keys:
             table = table.get(key) if isinstance(table, dict) else None

@@ -10,6 +10,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from timing import count_milliseconds
 from wheels import write_wheel
 
 from roaming_crawler.parser import ParsedPage
@@ -117,6 +118,7 @@ def test_installed_packages_are_read_from_the_environment_of_the_project(tmp_pat
         "@tide/table": json.dumps({"name": "@tide/table", "version": "12.0.1", "repository": "wind/table"}),
         "damaged": "[",
         "list": "[]",
+        "nested": "[" * 100_000,
     }.items():
         folder = root / "node_modules" / name
         folder.mkdir(parents=True)
@@ -129,6 +131,15 @@ def test_installed_packages_are_read_from_the_environment_of_the_project(tmp_pat
     assert (ebb.imports, ebb.bundle) == (("Ebb_Client",), str(packages / "Ebb_Client/_docs"))
     assert (found["kite"].imports, found["kite"].bundle) == (("kite", "kite_line", "six"), "")
     assert found["npm:@tide/table"].urls["repository"] == "https://github.com/wind/table"
+
+
+def test_imported_names_are_found_in_linear_time(tmp_path: Path) -> None:
+    packages = tmp_path / ".venv/lib/python3.11/site-packages"
+    with ZipFile(write_wheel(tmp_path, "kite", "3.1", None)) as archive:
+        archive.extractall(packages)
+    (packages / "kite-3.1.dist-info/RECORD").write_text("k" * 30_000 + "\n" + "a." * 15_000 + "\nkite/a.py,,\n")
+    assert read_environment(tmp_path, {})["kite"].imports == ("kite",)
+    assert count_milliseconds(lambda: read_environment(tmp_path, {}), runs=2) < 500
 
 
 def test_active_environment_is_read_without_one_in_the_project(tmp_path: Path) -> None:

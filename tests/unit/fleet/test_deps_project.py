@@ -80,6 +80,7 @@ def test_project_without_settings_has_the_defaults(tmp_path: Path) -> None:
         ("[tool.roaming.deps]\nsites = 3", r"pyproject.toml: \[tool.roaming.deps\]: sites"),
         ("[tool.roaming.deps]\nmax_pages = 3", r"\[tool.roaming.deps\].*max_pages"),
         ("[tool", "pyproject.toml: cannot be read"),
+        ("a = " + "[" * 100_000, "pyproject.toml: cannot be read"),
     ],
 )
 def test_wrong_setting_is_named_with_its_file(tmp_path: Path, text: str, message: str) -> None:
