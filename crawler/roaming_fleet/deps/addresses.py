@@ -41,7 +41,9 @@ _LABEL = re.compile(
 _CODE_HOST = r"(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)"
 _REPOSITORY = re.compile(rf"(?:^|//|@)({_CODE_HOST})[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?(?:[/#?]|$)")
 _SHORT_URL = re.compile(r"^(?:github:)?(?=[\w-]+/[\w.-]+$)")
-_NO_SITE = re.compile(rf"//{_CODE_HOST}(?:/|$)|/(?:tree|blob)/|/(?:project|package)/[^/]+/?$")
+_NO_SITE = re.compile(
+    rf"//{_CODE_HOST}(?:/|$)|/(?:tree|blob)/|/(?:project|package)/(?:@[^/]+/)?[^/]+(?:/(?:v/)?\d[^/]*)?/?$"
+)
 _READTHEDOCS = re.compile(
     r"//(?:([\w-]+)\.(?:rtfd\.\w+|readthedocs\.org)|(?:www\.)?readthedocs\.org/projects/([\w-]+))(?:/|$)"
 )
@@ -208,19 +210,22 @@ def names_package(page: ParsedPage, inventory: str, metadata: Metadata) -> bool:
 def find_documentation_link(page: ParsedPage, url: str, metadata: Metadata) -> str:
     """Return the link to the documentation on the home page of a package; empty if there is none.
 
-    It leads to a folder `docs` of the same site, to its subdomain `docs`, or to the package's project on Read the Docs.
+    It leads to a folder `docs` below the home page, to the package's project on Read the Docs, or, if the whole host is
+    the package's, to its subdomain `docs`.
 
     Args:
         page: The home page.
         url: Its URL.
         metadata: The package.
     """
-    host = (urlsplit(url).hostname or "").removeprefix("www.")
+    host, folder = (urlsplit(url).hostname or "").removeprefix("www."), urlsplit(url).path.rpartition("/")[0]
     names = {_squeeze(name) for name in (metadata.name, *metadata.imports)}
     for link in (*page.nav_links, *page.links):
         target = (urlsplit(link).hostname or "").removeprefix("www.")
         project = target.removesuffix(".readthedocs.io")
-        is_own = target == f"docs.{host}" or (target == host and _DOCS_FOLDER.match(urlsplit(link).path))
+        path = urlsplit(link).path
+        is_below = target == host and path.startswith(folder) and _DOCS_FOLDER.match(path[len(folder) :])
+        is_own = is_below or (target == f"docs.{host}" and not folder)
         if link != url and (is_own or (project != target and _squeeze(project) in names)):
             return link
     return ""

@@ -88,6 +88,24 @@ def test_home_page_leads_to_the_documentation_that_it_links_to(link: str, is_doc
     assert found == (link if is_documentation else "")
 
 
+@pytest.mark.parametrize(
+    ("home", "link", "is_documentation"),
+    [
+        ("https://wind.github.io/kite/", "https://wind.github.io/kite/docs/", True),
+        ("https://wind.github.io/kite/", "https://wind.github.io/docs/", False),
+        ("https://wind.github.io/kite/", "https://wind.github.io/kites/docs/", False),
+        ("https://hub.example/wind/kite", "https://hub.example/docs/", False),
+        ("https://hub.example/wind/kite", "https://docs.hub.example/", False),
+        ("https://kite.example/index.html", "https://docs.kite.example/", True),
+        ("https://hub.example/wind/kite", "https://kite.readthedocs.io/", True),
+    ],
+)
+def test_documentation_of_a_host_is_not_that_of_a_package_with_a_folder_on_it(
+    home: str, link: str, is_documentation: bool
+) -> None:
+    assert find_documentation_link(ParsedPage(nav_links=(link,)), home, KITE) == (link if is_documentation else "")
+
+
 def test_installed_packages_are_read_from_the_environment_of_the_project(tmp_path: Path) -> None:
     root, docs = tmp_path / "project", tmp_path / "docs"
     packages = root / ".venv/lib/python3.11/site-packages"
