@@ -191,7 +191,9 @@ def find_addresses(metadata: Metadata, settings: DepsSettings) -> tuple[list[Add
 def names_package(page: ParsedPage, inventory: str, metadata: Metadata) -> bool:
     """Return whether a site is that of a package.
 
-    Its Sphinx inventory has the name of the package, or its page has it in the title, and links to the repository.
+    Its page links to the repository of the package, and the package or a module of it is named in the title or the
+    Sphinx inventory. An inventory with the name of the package itself needs no such link, unless the page links to
+    another repository with that name on the same host: it may be that of a fork.
 
     Args:
         page: Home page of the site.
@@ -199,12 +201,16 @@ def names_package(page: ParsedPage, inventory: str, metadata: Metadata) -> bool:
         metadata: The package.
     """
     names = {_squeeze(name) for name in (metadata.name, *metadata.imports)}
-    project = re.search(r"^# Project: (.{1,200})$", inventory[:1_000], re.MULTILINE)
-    if project and metadata.imports and _squeeze(project[1]) in names:
-        return True
-    title = _squeeze(f"{page.site_name} {page.title} {page.heading}")
+    match = re.search(r"^# Project: (.{1,200})$", inventory[:1_000], re.MULTILINE)
+    project = _squeeze(match[1]) if match and metadata.imports else ""
+    repository = _find_repository(metadata) or "none"
     links = {_to_repository(link) for link in (*page.links, *page.nav_links)}
-    return (_find_repository(metadata) or None) in links and any(name in title for name in names)
+    if repository in links:
+        title = _squeeze(f"{page.site_name} {page.title} {page.heading}")
+        return project in names or any(name in title for name in names)
+    host = repository.partition("/")[0]
+    rivals = {_squeeze(one.rpartition("/")[2]) for one in links if one.startswith(f"{host}/")}
+    return project == _squeeze(metadata.name) and not rivals & {project, _squeeze(repository.rpartition("/")[2])}
 
 
 def find_documentation_link(page: ParsedPage, url: str, metadata: Metadata) -> str:

@@ -25,6 +25,7 @@ from roaming_fleet.deps.addresses import (
 from roaming_fleet.deps.project import Dependency, DepsSettings
 
 CASES = tomllib.loads((Path(__file__).parents[2] / "golden/deps-addresses.toml").read_text())["case"]
+FURO = ("https://github.com/pradyunsg/furo",)
 KITE = Metadata("kite", "3.1", {"Source": "https://github.com/Wind/kite"}, ("kite", "kite_line"))
 
 
@@ -42,7 +43,13 @@ def test_addresses_of_metadata_are_sorted_and_labelled(case: Mapping[str, Any]) 
     ("page", "inventory", "is_right"),
     [
         (ParsedPage(), "# Sphinx inventory version 2\n# Project: Kite\n# Version: 3.1\n", True),
-        (ParsedPage(), "# Sphinx inventory version 2\n# Project: kite-line\n# Version: 3.1\n", True),
+        (ParsedPage(), "# Sphinx inventory version 2\n# Project: kite-line\n# Version: 3.1\n", False),
+        (ParsedPage(links=("https://github.com/wind/kite",)), "# Project: kite-line", True),
+        (ParsedPage(nav_links=("https://github.com/wind/kite",), links=FURO), "# Project: kite", True),
+        (ParsedPage(links=FURO), "# Project: kite", True),
+        (ParsedPage(links=("https://github.com/other/kite/issues",)), "# Project: kite", False),
+        (ParsedPage(links=("https://gitlab.com/other/kite",)), "# Project: kite", True),
+        (ParsedPage(links=("https://github.com/wind/kite",)), "# Project: Ebb", False),
         (ParsedPage(), "# Sphinx inventory version 2\n# Project: Kitesurf\n# Version: 3.1\n", False),
         (ParsedPage(title="Kite documentation", nav_links=("https://github.com/wind/Kite/issues",)), "", True),
         (ParsedPage(site_name="kite_line", links=("https://github.com/wind/kite",)), "# Project: Docs", True),
@@ -62,6 +69,15 @@ def test_site_of_a_python_project_does_not_document_the_npm_package_of_its_name(
     assert not names_package(ParsedPage(title="Kite", links=("https://github.com/wind/kite",)), "# Project: Kite", npm)
     assert names_package(ParsedPage(title="Kite", links=("https://github.com/waves/kite",)), "", npm)
     assert metadata_key(Dependency("kite", "npm", "1", True)) != metadata_key(Dependency("kite", "python", "1", True))
+
+
+def test_site_of_a_package_is_not_taken_for_that_of_its_fork() -> None:
+    fork = Metadata("kite-fork", "3.1", {"Source": "https://github.com/me/kite"}, ("kite",))
+    assert not names_package(ParsedPage(), "# Project: Kite", fork)
+    assert not names_package(ParsedPage(title="Kite", links=("https://github.com/wind/kite",)), "# Project: Kite", fork)
+    same_name = Metadata("kite", "3.1", {"Source": "https://github.com/me/kite-fork"}, ("kite",))
+    assert not names_package(ParsedPage(links=("https://github.com/wind/kite",)), "# Project: Kite", same_name)
+    assert names_package(ParsedPage(links=("https://github.com/me/kite-fork",)), "# Project: Kite", same_name)
 
 
 def test_title_alone_does_not_verify_a_package_without_repository() -> None:
