@@ -84,7 +84,7 @@ def grep_sites(collection: Collection, pattern: str, *, limit: int = MAX_SECTION
         except LibraryError:
             if len(keys) == 1:
                 raise
-            found.append(GrepResult(text, (), 0, 0, sizes[key]))
+            found.append(GrepResult(text, (), 0, 0, sizes[key], unread_sites=(key,)))
     return _merge_matches(text, found, limit)
 
 
@@ -93,7 +93,8 @@ def _merge_matches(pattern: str, found: Sequence[GrepResult], limit: int) -> Gre
     rows = chain.from_iterable(zip_longest(*(one.sections for one in found)))
     sections, lines, unread = (sum(getattr(one, name) for one in found) for name in ("found", "matches", "unread"))
     origin = reduce(or_, (one.origin for one in found if one.sections), OWN)
-    return GrepResult(pattern, tuple(islice(filter(None, rows), limit)), sections, lines, unread, origin)
+    unread_sites = tuple(chain.from_iterable(one.unread_sites for one in found))
+    return GrepResult(pattern, tuple(islice(filter(None, rows), limit)), sections, lines, unread, origin, unread_sites)
 
 
 def _grep_site(site: OpenSite, pattern: str, limit: int) -> GrepResult:

@@ -65,6 +65,7 @@ class GrepResult:
         matches: Number of all matching lines.
         unread: Number of sections that could not be read.
         origin: The site that the lines are from.
+        unread_sites: The sites of a store that could not be opened.
     """
 
     pattern: str
@@ -73,6 +74,7 @@ class GrepResult:
     matches: int
     unread: int = 0
     origin: Origin = OWN
+    unread_sites: tuple[str, ...] = ()
 
 
 def grep(library: Library, pattern: str, *, limit: int = MAX_SECTIONS) -> GrepResult:
@@ -117,7 +119,8 @@ def limit_grep(result: GrepResult, cap: int) -> GrepResult:
 
 def render_grep(result: GrepResult) -> str:
     """Return a result as text: for each section a line with id and place, then its lines with their numbers."""
-    unread = f"{result.unread} sections could not be read.\n" if result.unread else ""
+    sites = f" ({', '.join(result.unread_sites)})" if result.unread_sites else ""
+    unread = f"{result.unread} sections could not be read{sites}.\n" if result.unread else ""
     if not result.found:
         return f"No line matches.\n{unread}"
     shown = len(result.sections)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate, chain, zip_longest
 
-from mkdocs_roaming.manifest.models import Manifest
+from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.publish.agents.agents_md import enclose, neutralize
 from mkdocs_roaming.publish.agents.bundle import rank_pages
 from mkdocs_roaming.text.markdown import truncate_at_word
@@ -38,8 +38,7 @@ def render_index(collection: DepsCollection, address: str, *, max_bytes: int) ->
     sizes = accumulate(len(head.encode()) for head in heads)
     blocks = [[head] for head, size in zip(heads, sizes, strict=True) if size <= room]
     room -= len("".join(chain(*blocks)).encode())
-    sites = (collection.open_plain(key) for key in keys[: len(blocks)])
-    for row in zip_longest(*(_list_titles(site.manifest) for site in sites)):
+    for row in zip_longest(*(_list_titles(collection, key) for key in keys[: len(blocks)])):
         for block, line in zip(blocks, row, strict=True):
             if line and len(line.encode()) <= room:
                 block.append(line)
@@ -48,9 +47,12 @@ def render_index(collection: DepsCollection, address: str, *, max_bytes: int) ->
     return enclose(address, _HEAD, "".join(chain(*blocks, more)))
 
 
-def _list_titles(manifest: Manifest) -> Iterator[str]:
-    """Yield the lines of the pages of a site by their importance, then those of their sections."""
-    pages = rank_pages(manifest)
+def _list_titles(collection: DepsCollection, key: str) -> Iterator[str]:
+    """Yield the lines of the pages of a package by their importance, then those of their sections."""
+    try:
+        pages = rank_pages(collection.open_plain(key).manifest)
+    except LibraryError:
+        return
     sections = ((one.id, one.title) for page in pages for one in page.sections[1:] if one.level <= _MAX_LEVEL)
     for id_, title in chain(((page.id, page.title) for page in pages), sections):
         yield f"  {id_} {truncate_at_word(neutralize(title), _MAX_TITLE_CHARS)}\n"

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.library import Library, extract_host
 from mkdocs_roaming.library.search import Search
@@ -52,6 +52,7 @@ class DepsCollection(Collection):
             raise LibraryError(f"{root}: no package has documentation; `roaming deps list` says why")
         super().__init__(project_folder(data, root), **options)
         self._project, self._notice, self._read_at = project, "", float("-inf")
+        self._unread: set[str] = set()
 
     @property
     def project(self) -> Project:
@@ -64,8 +65,13 @@ class DepsCollection(Collection):
 
     @property
     def notice(self) -> str:
-        """Says that packages have changed since the last sync, as the lock files are now; empty if none has."""
-        return self._notice if self.project else ""
+        """Says that packages have changed since the last sync, or cannot be read; empty if neither is the case."""
+        return "\n".join(filter(None, (self._notice if self.project else "", self.unread)))
+
+    @property
+    def unread(self) -> str:
+        """Names the packages whose documentation could not be opened when it was last tried; empty if there is none."""
+        return f"{', '.join(sorted(self._unread))}: cannot be read; run `roaming deps sync`" if self._unread else ""
 
     @property
     def name(self) -> str:
@@ -94,10 +100,19 @@ class DepsCollection(Collection):
         Raises:
             LibraryError: It cannot be read, or is no longer that of the version in the label.
         """
+        self._unread.add(key)
+        library = self._open_docs(key)
+        self._unread.discard(key)
+        return library
+
+    def _open_docs(self, key: str) -> Library:
         record = self.record(key)  # label and folder of one sync, also while another one runs
         if not (record and record.entry and (info := record.entry.package)):
             raise LibraryError(f"{key}: no documentation; run `roaming deps sync`")
-        library = open_library(record.home)
+        try:
+            library = open_library(record.home)
+        except RoamingError:
+            raise LibraryError(f"{key}: cannot be read; run `roaming deps sync`") from None
         if info.origin == "bundle" and library.manifest.digest != record.entry.digest:
             raise LibraryError(f"{info.name}: the installed package has changed; run `roaming deps sync`")
         flagged = [section for section in library.sections if section.section.flags and self._skip_flagged]

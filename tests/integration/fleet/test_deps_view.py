@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from shutil import rmtree
 from typing import NamedTuple
 
 import pytest
@@ -456,3 +457,24 @@ def test_notice_has_no_name_of_a_file(project: Project) -> None:
     (project.root / "package-lock.json").write_text("{")
     notice = DepsCollection(project.root, project.data).notice
     assert notice == "a lock file is missing or cannot be read; `roaming deps list` says why"
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_package_that_cannot_be_read_is_named_and_hides_no_other(
+    project: Project, caplog: pytest.LogCaptureFixture, is_damaged: bool
+) -> None:
+    if is_damaged:
+        (project.data / "store" / "kite-3.2" / MANIFEST_PATH).write_text("[")
+    else:
+        rmtree(project.data / "store" / "kite-3.2")
+    index = run("export", "agents-md", "--deps").stdout
+    assert f"\n[kite] {KITE}\n[requests] {REQUESTS}\n  " in index
+    for command in ("search", "ask"):
+        assert REQUESTS in run(command, "--deps", "session wind").stdout
+        assert caplog.messages == ["kite: cannot be read; run `roaming deps sync`"]
+        caplog.clear()
+    assert "sections could not be read (kite).\n" in run("grep", "--deps", "session").stdout
+    alone = run("search", "--deps", "kite: wind")
+    assert (alone.exit_code, alone.stderr) == (1, "roaming: kite: cannot be read; run `roaming deps sync`\n")
+    tools = StoreNavigator(DepsCollection(project.root, project.data))
+    assert "\nkite: cannot be read; run `roaming deps sync`\n" in render(tools.search_sections("session wind"))
