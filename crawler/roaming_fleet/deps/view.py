@@ -100,8 +100,11 @@ class DepsCollection(Collection):
         Raises:
             LibraryError: It cannot be read, or is no longer that of the version in the label.
         """
-        self._unread.add(key)
-        library = self._open_docs(key)
+        try:
+            library = self._open_docs(key)
+        except LibraryError:
+            self._unread.add(key)
+            raise
         self._unread.discard(key)
         return library
 
@@ -117,7 +120,7 @@ class DepsCollection(Collection):
             raise LibraryError(f"{info.name}: the installed package has changed; run `roaming deps sync`")
         flagged = [section for section in library.sections if section.section.flags and self._skip_flagged]
         hidden = {below.id for one in flagged for below in (one, *library.sections.descendants(one))}
-        library = library.rename_ids(partial(_prepare, name=info.name, hidden=hidden))
+        library = library.rename_ids(partial(_prepare, key=key, is_bundle=info.origin == "bundle", hidden=hidden))
         library.trusted = False
         return library
 
@@ -183,10 +186,13 @@ def _normalize(name: str) -> str:
     return name.strip().casefold().replace("_", "-").replace("\\", "/")
 
 
-def _prepare(manifest: Manifest, name: str, hidden: Set[str]) -> Manifest:
-    """Return a manifest without hidden sections, whose text is labelled with a package where it names no host."""
-    if not extract_host(manifest.site.url):
-        manifest = replace(manifest, crawled_from=manifest.crawled_from or name)
+def _prepare(manifest: Manifest, key: str, is_bundle: bool, hidden: Set[str]) -> Manifest:
+    """Return a manifest without hidden sections, whose text is labelled with a host that the crawler knows.
+
+    The text of a bundle is labelled with its package: the host is only what the bundle claims.
+    """
+    if is_bundle or not (manifest.crawled_from or extract_host(manifest.site.url)):
+        manifest = replace(manifest, crawled_from=f"package:{key}")
     if hidden:
         pages = [replace(p, sections=tuple(s for s in p.sections if s.id not in hidden)) for p in manifest.pages]
         manifest = keep_pages(replace(manifest, pages=tuple(pages)), {p.path for p in pages if p.id not in hidden})

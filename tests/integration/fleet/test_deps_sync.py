@@ -253,7 +253,9 @@ def test_search_names_a_page_that_the_bundle_leaves_out(project: Any, install_bu
     left_out = {"path": "moor/", "url": "https://kite.example/moor/", "title": "Moor a kite", "titles": "Knots"}
     (install_bundle("3.1.4") / "roaming/bundle.json").write_text(json.dumps({"left_out": [left_out]}))
     project.sync()
-    found = CliRunner(env=project.environ).invoke(main, ["search", f"deps://{project.root}", "kite: moor a kite with knots"])
+    found = CliRunner(env=project.environ).invoke(
+        main, ["search", f"deps://{project.root}", "kite: moor a kite with knots"]
+    )
     assert "Not in this bundle: Moor a kite, https://kite.example/moor/" in found.output
 
 

@@ -186,8 +186,13 @@ def test_bundle_of_another_version_than_synced_is_not_read(project: Project) -> 
     assert "requests: the installed package has changed; run `roaming deps sync`" in done.stderr
 
 
-def test_bundle_without_address_is_labelled_with_its_package(project: Project) -> None:
-    assert "untrusted content from requests\n" in run("outline", "--deps", "requests").stdout
+@pytest.mark.parametrize("url", ["", "https://docs.python.example/"])
+def test_bundle_is_labelled_with_its_package_and_not_with_the_host_that_it_claims(project: Project, url: str) -> None:
+    add_site(project.root.parent / "site-packages", "requests", "# Requests\n\nA session.\n", "Requests", url)
+    write_project(project.root, project.data, project.packages)
+    for command in (["outline", "requests"], ["search", "requests: session"]):
+        shown = run(command[0], "--deps", *command[1:]).stdout
+        assert "untrusted content from package:requests\n" in shown
 
 
 def flag(project: Project, *titles: str) -> None:
