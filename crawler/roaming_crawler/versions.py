@@ -284,8 +284,8 @@ def _parse_list(response: Response | None, base: str) -> Iterator[ListedEdition]
         entries = msgspec.json.decode(response.body, type=list[_Entry]) if response else []
     except msgspec.MsgspecError:
         return
-    for entry in entries:
-        names = tuple(filter(None, (entry.version, entry.title, entry.name, *entry.aliases)))
+    for entry in entries[:_MAX_ENTRIES]:
+        names = tuple(filter(None, (entry.version, entry.title, entry.name, *entry.aliases[:_MAX_ALIASES])))
         url = canonical_url(entry.url or f"{entry.version}/", base)
         if names and url and url_origin(url) == url_origin(base):
             yield ListedEdition(names, scope_from_url(url).url, url)
@@ -317,6 +317,8 @@ _MAX_HOPS = 3
 _MAX_REQUESTS = 12
 """Number of requests after the first one."""
 _MAX_HEAD_CHARS = 100_000
+_MAX_ENTRIES, _MAX_ALIASES = 1_000, 20
+"""Number of editions in a list that are read, and of the aliases of each."""
 _MAX_NAME_CHARS = 100
 _NO_VERSION = "0.0.0-none"
 _INVENTORY = re.compile(rb"# Sphinx inventory version \d[^\n]*\n# Project:[^\n]*\n# Version:([^\n]{0,100})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -113,6 +114,16 @@ def test_find_edition_of_mike(start: str, version: str, edition: tuple[Any, ...]
         site.page(f"/{name}/", "Kite")
         site.page(f"/{name}/guide/", "Guide to Kite")
     assert find(version, start)[:4] == edition
+
+
+def test_long_list_of_editions_is_read_in_part(site: Any, find: Find) -> None:
+    entries = [{"version": f"1.{at}", "title": f"1.{at}", "aliases": ["old"] * 10} for at in range(60_000)]
+    site.page("/", "Kite")
+    site.put("/versions.json", json.dumps(entries), kind="application/json")
+    site.page("/1.59999/", "Kite")
+    start = time.process_time()
+    assert find("1.59999").kind == "latest"
+    assert time.process_time() - start < 2.0
 
 
 def test_find_edition_names_version_of_latest_by_alias_of_mike(site: Any, find: Find) -> None:
