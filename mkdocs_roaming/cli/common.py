@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
@@ -76,18 +77,19 @@ class LibraryCommand(click.Command):
         make_option = partial(click.Option, is_flag=True, expose_value=False)
         self.params[1:1] = [make_option([name], help=text) for name, text in _LIBRARY_OPTIONS.items()]
 
-    def insert_library(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def insert_library(self, args: list[str]) -> list[str]:
         """Return the arguments with the library of an option before the others."""
-        given = self.make_parser(ctx).parse_args(list(args))[0]
-        skip_flagged = given.get("skip_flagged")
-        if skip_flagged and not given.get("deps"):
+        given = {name for name in takewhile("--".__ne__, args) if name in _LIBRARY_OPTIONS}
+        if {"--deps", "--installed"} <= given:
+            raise click.UsageError("--deps and --installed exclude each other")
+        if "--skip-flagged" in given and "--deps" not in given:
             raise click.UsageError("--skip-flagged needs --deps")
-        deps = ["deps://?skip-flagged" if skip_flagged else "deps://"] if given.get("deps") else []
-        return [*deps, *([INSTALLED_DOCS] if given.get("installed") else []), *args]
+        deps = "deps://?skip-flagged" if "--skip-flagged" in given else "deps://"
+        return [deps if "--deps" in given else INSTALLED_DOCS, *args] if given else args
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments."""
-        return super().parse_args(ctx, self.insert_library(ctx, args))
+        return super().parse_args(ctx, self.insert_library(args))
 
 
 class ErrorReportingGroup(click.Group):

@@ -58,7 +58,7 @@ def find_section(library: Library, address: str) -> SectionRef:
     """
     section = library.sections.find(address)
     if section is None:
-        raise UsageError(f"{library.where}: no section {address!r}; `roaming outline` and `roaming search` list ids")
+        raise UsageError(f"no section {address!r}; `roaming outline` and `roaming search` list ids")
     return section
 
 

@@ -19,6 +19,7 @@ from mkdocs_roaming.cli.common import (
     format_age,
     given_settings,
     one_line,
+    print_error,
     print_json,
     progress,
     setting_options,
@@ -119,7 +120,11 @@ def list_packages(folder: Path, strict: bool, as_json: bool) -> None:
     project = load_project(data_folder(os.environ), root)
     if project is None:
         raise UsageError(f"{root}: not synced yet; run roaming deps sync")
-    changes = count_changes(project)
+    changes, problem = 0, ""
+    try:
+        changes = count_changes(project)
+    except UsageError as error:
+        problem = str(error)
     if as_json:
         print_json({**msgspec.to_builtins(project), "changes": changes})
     else:
@@ -127,7 +132,9 @@ def list_packages(folder: Path, strict: bool, as_json: bool) -> None:
         if changes:
             day = format_day(project.synced)
             click.echo(f"{pluralize(changes, 'package')} changed since {day}; run roaming deps sync")
-    if changes or any(_is_faulty(docs, strict=strict) for docs in project.packages):
+    if problem:
+        print_error(problem)
+    if changes or problem or any(_is_faulty(docs, strict=strict) for docs in project.packages):
         sys.exit(FAULTS_FOUND)
 
 

@@ -86,7 +86,7 @@ def find_misuse(command: str, *, complete: bool) -> str:
         called = called.commands[words[0]]
     context = click.Context(called, help_option_names=["-h", "--help"])  # click keeps those that come first
     try:
-        args = called.insert_library(context, words[1:]) if isinstance(called, LibraryCommand) else words[1:]
+        args = called.insert_library(words[1:]) if isinstance(called, LibraryCommand) else words[1:]
         given, left, _ = called.make_parser(context).parse_args(args)
         for parameter in called.params:
             value = given.get(parameter.name or "")

@@ -483,3 +483,28 @@ def test_package_that_cannot_be_read_is_named_and_hides_no_other(
     assert (alone.exit_code, alone.stderr) == (1, "roaming: kite: cannot be read; run `roaming deps sync`\n")
     tools = StoreNavigator(DepsCollection(project.root, project.data))
     assert "\nkite: cannot be read; run `roaming deps sync`\n" in render(tools.search_sections("session wind"))
+
+
+@pytest.mark.parametrize("options", [["--deps", "--installed"], ["--installed", "--deps", "--skip-flagged"]])
+def test_options_for_two_libraries_exclude_each_other(project: Project, options: list[str]) -> None:
+    done = run("search", *options, "session")
+    assert (done.exit_code, "--deps and --installed exclude each other" in done.stderr) == (2, True)
+
+
+def test_option_behind_two_dashes_is_a_question(project: Project) -> None:
+    assert run("search", "--deps", "--", "--installed").exit_code == 3
+
+
+def test_unknown_id_is_named_without_a_folder(project: Project) -> None:
+    done = run("expand", "--deps", "kite:ffffffff")
+    assert (done.exit_code, done.stderr.partition(";")[0]) == (1, "roaming: no section 'kite:ffffffff'")
+
+
+@pytest.mark.parametrize("text", ["", "{"])
+def test_list_shows_packages_also_if_a_lock_file_is_missing_or_damaged(project: Project, text: str) -> None:
+    (project.root / "requirements.txt").unlink()
+    lock = project.root / "package-lock.json"
+    lock.write_text(text) if text else lock.unlink()
+    done = run("deps", "list", project.root)
+    assert (done.exit_code, "@tea/swirl" in done.stdout) == (4, True)
+    assert str(project.root) in done.stderr
