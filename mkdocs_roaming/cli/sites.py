@@ -64,10 +64,8 @@ def find_section(library: Library, address: str) -> SectionRef:
 
 def site_as_json(site: SiteInfo | None) -> dict[str, Any]:
     """Return the JSON fields that name a site of a store, and its package; none for a single site."""
-    if site is None:
-        return {}
-    fields = {"site": site.key, "crawled": site.crawled}
-    return {**fields, "package": to_builtins(site.package)} if site.package else fields
+    fields = {"site": site.key, "crawled": site.crawled, "package": to_builtins(site.package)} if site else {}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def search_factory(config: Path | None) -> Callable[[Library], Search]:

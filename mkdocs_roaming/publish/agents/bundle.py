@@ -167,9 +167,13 @@ def _replace_folder(folder: Path, files: _Files) -> None:
     folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder.parent, prefix=".roaming-", ignore_cleanup_errors=True) as temporary:
-        new = Path(temporary, "new")
+        new, old = Path(temporary, "new"), Path(temporary, "old")
         for path, data in files.items():
             write_site_file(new, path, data)
-        if folder.exists():
-            folder.rename(Path(temporary, "old"))
-        new.rename(folder)
+        try:
+            if folder.exists():
+                folder.rename(old)
+            new.rename(folder)
+        finally:
+            if old.exists() and not folder.exists():  # interrupted
+                old.rename(folder)
