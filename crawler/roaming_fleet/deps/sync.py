@@ -159,8 +159,12 @@ class _Sync:
         dependencies, locks = read_dependencies(self.root, installed={name: one.version for name, one in found.items()})
         wanted = [one for one in dependencies if settings.is_wanted(one, include_all=include_all)]
         chosen = {addresses.metadata_key(one): one for one in wanted}
-        unknown = [one for key, one in chosen.items() if key not in found and not settings.find_site(one.name)]
-        found |= addresses.read_index(unknown)
+        used = {
+            key for key, one in found.items() if key in chosen and one.version.partition("+")[0] == chosen[key].version
+        }
+        unknown = [one for key, one in chosen.items() if key not in used and not settings.find_site(one.name)]
+        for key, one in addresses.read_index(unknown).items():
+            found[key] = structs.replace(one, imports=found.get(key, one).imports)
         packages = [_Package(one, found.get(key) or Metadata(one.name)) for key, one in chosen.items()]
         for package in packages:
             self._find_addresses(package)

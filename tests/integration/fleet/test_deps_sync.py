@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 import zipfile
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -394,3 +396,15 @@ def test_packages_whose_names_become_one_key_have_their_own(project: Any, kite: 
     keys = {docs[name]["key"] for name in names}
     assert len(keys) == 3
     assert {"tea-cup", "npm-tea-cup"} < keys
+
+
+@pytest.mark.skipif(not (find_spec("pip") or shutil.which("pip")), reason="pip is not installed")
+def test_metadata_of_the_version_in_use_precede_those_of_an_installed_one(
+    make_project: Any, web: Any, tmp_path: Path
+) -> None:
+    web.put_edition("1.5", "lark", version="2.0")
+    web.put_edition("1.6", "lark", version="1.0")
+    project = make_project().use(lark="2.0").install("lark", "1.0", Documentation=web.url("1.6"))
+    write_wheel(tmp_path, "lark", "2.0", None, urls={"Documentation": web.url("1.5")})
+    project.environ["PIP_FIND_LINKS"] = str(tmp_path)
+    assert project.sync()["lark"]["url"] == web.url("1.5")
