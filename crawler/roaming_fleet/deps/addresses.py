@@ -16,10 +16,10 @@ from contextlib import suppress
 from functools import reduce
 from importlib.metadata import distributions
 from importlib.util import find_spec
-from itertools import chain, product
+from itertools import chain, product, repeat
 from operator import or_
 from pathlib import Path
-from subprocess import DEVNULL, SubprocessError, check_output
+from subprocess import DEVNULL, SubprocessError, run
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -33,7 +33,13 @@ from roaming_fleet.deps.project import Dependency, DepsSettings, read_file
 Source = Literal["settings", "documentation", "homepage", "repository", "guess"]
 
 _SECONDS, _AT_ONCE = 60, 4
-_PIP = "install --dry-run --ignore-installed --ignore-requires-python --no-deps --only-binary :all: --no-input --quiet"
+_PIP = (
+    "install --dry-run --ignore-installed --ignore-requires-python --no-deps --only-binary :all: --no-input --quiet "
+    "--disable-pip-version-check --retries 1 --timeout 10 --report -"
+)
+_NPM = "name version homepage repository --json --fetch-retries=0 --fetch-timeout=10000"
+_NOT_FOUND = re.compile(r"No matching distribution found for (\S+)")
+_UNREACHABLE = re.compile("connection broken by|failed, reason: |network timeout")
 _SOURCES: tuple[Source, ...] = ("documentation", "homepage", "repository")
 _LABEL = re.compile(
     r"(documentation|docs?|manual|userguide)|(home|homepage|website)|(repository|source(?:code)?s?|code|github|upstream)"
@@ -113,33 +119,51 @@ def read_index(dependencies: Iterable[Dependency]) -> dict[str, Metadata]:
     wanted = [one for one in dependencies if one.spec != "git"]
     python = [f"{one.name}=={one.version}".removesuffix("==") for one in wanted if one.ecosystem == "python"]
     npm = [f"{one.name}@{one.version}".removesuffix("@") for one in wanted if one.ecosystem == "npm"]
+    parts = [python[at::_AT_ONCE] for at in range(_AT_ONCE)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        found = _ask_pip(python)
-        alone = [] if found else [[name] for name in python]  # one unknown name fails the whole call
-        return reduce(or_, chain(pool.map(_ask_pip, alone), pool.map(_ask_npm, npm)), found)
+        calls = pool.map(_ask_pip, parts, repeat([])), pool.map(_ask_npm, npm, repeat([]))
+        return reduce(or_, chain(*calls))
 
 
-def _ask_pip(names: Sequence[str]) -> dict[str, Metadata]:
+def _ask_pip(names: Sequence[str], failures: list[str]) -> dict[str, Metadata]:
+    """Return the metadata of Python packages; one that pip does not find makes the call fail for all."""
+    if not names:
+        return {}
     pip = [sys.executable, "-P", "-m", "pip"] if find_spec("pip") else [shutil.which("pip") or "pip"]
-    data = _run([*pip, *_PIP.split(), "--report", "-", *names]) if names else None
-    found = [_from_python(one["metadata"]) for one in (data or {}).get("install", ())]
-    return {one.name: one for one in found}
+    data, problem = _run([*pip, *_PIP.split(), *names], failures)
+    if data or len(names) == 1:
+        found = [_from_python(one["metadata"]) for one in (data or {}).get("install", ())]
+        return {one.name: one for one in found}
+    rest = [name for name in names if name not in _NOT_FOUND.findall(problem)]
+    half = len(rest) // 2
+    return _ask_pip(rest[:half], failures) | _ask_pip(rest[half:], failures)
 
 
-def _ask_npm(name: str) -> dict[str, Metadata]:
-    data = _run([shutil.which("npm") or "npm", "view", name, "name", "version", "homepage", "repository", "--json"])
+def _ask_npm(name: str, failures: list[str]) -> dict[str, Metadata]:
+    data, _ = _run([shutil.which("npm") or "npm", "view", name, *_NPM.split()], failures)
     return _from_npm(data[-1] if isinstance(data, list) and data else data)
 
 
-def _run(command: Sequence[str]) -> Any:
-    """Return the JSON that a command prints; None if it fails.
+def _run(command: Sequence[str], failures: list[str]) -> tuple[Any, str]:
+    """Return the JSON that a command prints, or None and its errors.
 
     It runs in the home folder: pip and npm load code and settings of the current one, and the project is not trusted.
+
+    Args:
+        command: The command.
+        failures: Receives the errors if the index is unreachable; later calls with them fail at once.
     """
-    with suppress(OSError, ValueError, RuntimeError, SubprocessError):
-        options: Any = {"cwd": Path.home(), "stdin": DEVNULL, "stderr": DEVNULL, "timeout": _SECONDS}
-        return json.loads(check_output(command, **options))
-    return None
+    problem = ""
+    try:
+        if not failures:
+            done = run(command, cwd=Path.home(), stdin=DEVNULL, capture_output=True, timeout=_SECONDS)
+            problem = done.stderr.decode("utf-8", "replace")
+            return json.loads(done.stdout if done.returncode == 0 else b""), ""
+    except (OSError, SubprocessError) as error:  # the command is missing, or takes too long
+        failures.append(str(error))
+    except (ValueError, RuntimeError):
+        failures += _UNREACHABLE.findall(problem)
+    return None, problem
 
 
 def _from_python(data: Mapping[str, Any], imports: Iterable[str] = ()) -> Metadata:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,6 +53,60 @@ def test_metadata_of_the_wanted_version_are_read_from_the_index(wheels: Path) ->
 def test_unknown_package_does_not_hide_the_others(wheels: Path) -> None:
     found = read_index([python("swirl", "1.0"), python("kite", "3.2"), python("ebb-client", "9")])
     assert set(found) == {"kite"}
+
+
+@needs_pip
+def test_unknown_packages_take_few_calls_of_pip(wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"kite{number}" for number in range(6)]
+    for name in names:
+        write_wheel(wheels, name, "1.0", None)
+    monkeypatch.setenv("PIP_LOG", str(tmp_path / "log"))
+    found = read_index([python(name, "1.0") for name in ("swirl", *names, "tide")])
+    assert set(found) == set(names)
+    log = (tmp_path / "log").read_text()
+    assert len(re.findall(r"\S+ ERROR: No matching", log)) == 2
+    assert log.count("Would install") == 4
+
+
+@pytest.fixture
+def closing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Connections to an index that closes each of them."""
+    connections: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def close() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    connections.append("")
+                    connection.close()
+
+        thread = threading.Thread(target=close)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        for name, value in {
+            "PIP_CONFIG_FILE": "/dev/null",
+            "PIP_INDEX_URL": url,
+            "PIP_TRUSTED_HOST": "127.0.0.1",
+            "npm_config_registry": url,
+            "npm_config_cache": str(tmp_path / "cache"),
+        }.items():
+            monkeypatch.setenv(name, value)
+        yield connections
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+@needs_pip
+def test_pip_is_not_called_again_if_the_index_is_unreachable(closing: list[str]) -> None:
+    assert read_index([python(f"kite{number}", "1.0") for number in range(30)]) == {}
+    assert 1 <= len(closing) <= 8  # of four processes, which try twice
+
+
+@needs_npm
+def test_npm_is_not_called_again_if_the_registry_is_unreachable(closing: list[str]) -> None:
+    assert read_index([Dependency(f"kite{number}", "npm", "1.0.0", True) for number in range(12)]) == {}
+    assert 1 <= len(closing) <= 4
 
 
 @needs_pip
