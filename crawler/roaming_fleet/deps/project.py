@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISREG, S_IWOTH
 from typing import Any, Literal
 
 import msgspec
@@ -133,10 +133,14 @@ class DepsSettings(msgspec.Struct, frozen=True):
 def find_root(start: Path) -> Path:
     """Return the folder of the project that a folder belongs to: the nearest one with a lock file.
 
-    Folders above that of the repository are not looked at. Without a lock file, it is the folder itself.
+    Folders above that of the repository are not looked at, nor those of other users, or in which all users may write.
+    Without a lock file, it is the folder itself.
     """
     start = start.resolve()
     for folder in (start, *start.parents):
+        info = folder.stat()
+        if folder != start and (info.st_uid != start.stat().st_uid or info.st_mode & S_IWOTH):
+            break
         if any(next(folder.glob(pattern), None) for pattern in LOCK_FILES):
             return folder
         if (folder / ".git").exists():

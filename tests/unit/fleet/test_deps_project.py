@@ -44,6 +44,26 @@ def test_root_is_never_above_the_repository(tmp_path: Path) -> None:
     assert find_root(folder) == folder
 
 
+def test_root_is_no_folder_in_which_other_users_may_write(tmp_path: Path) -> None:
+    folder = tmp_path / "shared" / "project"
+    folder.mkdir(parents=True)
+    (tmp_path / "shared" / "uv.lock").touch()
+    (tmp_path / "shared").chmod(0o1777)
+
+    assert find_root(folder) == folder
+    assert find_root(tmp_path / "shared") == tmp_path / "shared"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
+def test_root_is_no_folder_of_another_user(tmp_path: Path) -> None:
+    folder = tmp_path / "other" / "project"
+    folder.mkdir(parents=True)
+    (tmp_path / "other" / "uv.lock").touch()
+    os.chown(tmp_path / "other", 1234, -1)
+
+    assert find_root(folder) == folder
+
+
 @pytest.mark.parametrize("name", ["pylock.dev.toml", "requirements-dev.txt", "pnpm-lock.yaml"])
 def test_each_form_of_lock_file_marks_a_root(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
