@@ -89,8 +89,9 @@ def count_changes(project: Project) -> int:
     root = Path(project.root)
     if not locks_changed(project):
         return 0
-    found, settings = read_dependencies(root, installed={})[0], load_deps_settings(root)
     used = {(one.ecosystem, one.info.name): one.info.used for one in project.packages}
+    chosen = {name: version for (ecosystem, name), version in used.items() if ecosystem == "python"}  # of several ones
+    found, settings = read_dependencies(root, installed=chosen)[0], load_deps_settings(root)
     now = {(one.ecosystem, one.name): one for one in found}
     new = [key for key, one in now.items() if key not in used and settings.is_wanted(one)]
     changed = [key for key in used if key not in now or now[key].version not in ("", used[key])]

@@ -92,6 +92,17 @@ def test_changed_versions_and_packages_are_counted(tmp_path: Path) -> None:
     assert count_changes(project) == 0
 
 
+def test_installed_version_of_two_in_a_lock_file_is_no_change(tmp_path: Path) -> None:
+    lock = tmp_path / "uv.lock"
+    lock.write_text("".join(f'[[package]]\nname = "kite"\nversion = "{version}"\n' for version in ("1.0", "2.0")))
+    found, digests = read_dependencies(tmp_path, installed={"kite": "1.0"})
+    kite = PackageDocs(PackageInfo("kite", found[0].version), "kite", "python", True)
+    lock.write_text(lock.read_text() + "# another formatting\n")
+    assert count_changes(Project(str(tmp_path), digests, (kite,), 0.0)) == 0
+    lock.write_text(lock.read_text().replace("1.0", "1.1"))
+    assert count_changes(Project(str(tmp_path), digests, (kite,), 0.0)) == 1
+
+
 def test_lock_file_that_is_gone_counts_as_a_change(tmp_path: Path) -> None:
     root = tmp_path / "project"
     copytree(LOCKS / "npm-3", root)
