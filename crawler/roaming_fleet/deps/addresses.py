@@ -75,11 +75,10 @@ class Metadata(Struct, frozen=True):
 
 
 class Address(Struct, frozen=True):
-    """A URL that may be that of the documentation; only one from settings or metadata is verified."""
+    """A URL that may be that of the documentation; a guess needs a check."""
 
     url: str
     source: Source
-    verified: bool
 
 
 def metadata_key(dependency: Dependency) -> str:
@@ -127,11 +126,9 @@ def read_index(dependencies: Iterable[Dependency]) -> dict[str, Metadata]:
 
 def _ask_pip(names: Sequence[str], failures: list[str]) -> dict[str, Metadata]:
     """Return the metadata of Python packages; one that pip does not find makes the call fail for all."""
-    if not names:
-        return {}
     pip = [sys.executable, "-P", "-m", "pip"] if find_spec("pip") else [shutil.which("pip") or "pip"]
-    data, problem = _run([*pip, *_PIP.split(), *names], failures)
-    if data or len(names) == 1:
+    data, problem = _run([*pip, *_PIP.split(), *names], failures) if names else (None, "")
+    if data or len(names) < 2:
         found = [_from_python(one["metadata"]) for one in (data or {}).get("install", ())]
         return {one.name: one for one in found}
     rest = [name for name in names if name not in _NOT_FOUND.findall(problem)]
@@ -153,16 +150,13 @@ def _run(command: Sequence[str], failures: list[str]) -> tuple[Any, str]:
         command: The command.
         failures: Receives the errors if the index is unreachable; later calls with them fail at once.
     """
-    problem = ""
-    try:
+    problem = "network timeout"  # unless the command ends
+    with suppress(OSError, ValueError, RuntimeError, SubprocessError):
         if not failures:
             done = run(command, cwd=Path.home(), stdin=DEVNULL, capture_output=True, timeout=_SECONDS)
             problem = done.stderr.decode("utf-8", "replace")
             return json.loads(done.stdout if done.returncode == 0 else b""), ""
-    except (OSError, SubprocessError) as error:  # the command is missing, or takes too long
-        failures.append(str(error))
-    except (ValueError, RuntimeError):
-        failures += _UNREACHABLE.findall(problem)
+    failures += _UNREACHABLE.findall(problem)
     return None, problem
 
 
@@ -192,7 +186,7 @@ def find_addresses(metadata: Metadata, settings: DepsSettings) -> tuple[list[Add
     A package that names only a repository has guesses as well as a reason. Nothing is fetched.
     """
     if site := settings.find_site(metadata.name):
-        return [Address(site, "settings", True)], ""
+        return [Address(site, "settings")], ""
     if not metadata.version:
         return [], "metadata unknown: install the package, or name its site in [tool.roaming.deps]"
     found: dict[str, Source] = {}
@@ -200,7 +194,7 @@ def find_addresses(metadata: Metadata, settings: DepsSettings) -> tuple[list[Add
         if source != "repository" and (site := _find_site(url)):
             found.setdefault(site, source)
     if found:
-        return [Address(site, source, True) for site, source in found.items()], ""
+        return [Address(site, source) for site, source in found.items()], ""
     repository = _find_repository(metadata)
     if not repository:
         return [], "no documentation: the package names no address"
@@ -209,7 +203,7 @@ def find_addresses(metadata: Metadata, settings: DepsSettings) -> tuple[list[Add
     guesses = [f"https://{name}.readthedocs.io/" for name in names]
     guesses += [f"https://{owner}.github.io/{project}/"] if host == "github.com" else []
     why = f"no documentation: the package names only a repository (https://{repository})"
-    return [Address(guess, "guess", False) for guess in guesses], why
+    return [Address(guess, "guess") for guess in guesses], why
 
 
 def names_package(page: ParsedPage, inventory: str, metadata: Metadata) -> bool:

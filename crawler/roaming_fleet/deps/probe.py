@@ -45,7 +45,7 @@ async def find_package_edition(
         start = await _find_start(session, address, metadata)
         edition = await find_edition(session, start, version)
         is_other = address.source != "settings" and not is_same_site(edition.url, address.url)
-        if not address.verified or is_other:
+        if address.source == "guess" or is_other:
             await verify_site(session, edition, metadata)
         if session.first_failure:  # an answer of the last sync, which may name another version by now
             raise UnavailableError(session.first_failure)

@@ -154,13 +154,11 @@ def read_file(path: Path) -> bytes:
     Raises:
         OSError: It cannot be read, is no regular file, or is larger than `MAX_BYTES`.
     """
-    if not S_ISREG(path.stat().st_mode):
-        raise OSError("not a regular file")
+    info = path.stat()
+    if not S_ISREG(info.st_mode) or info.st_size > MAX_BYTES:
+        raise OSError(f"not a regular file of at most {MAX_BYTES // 1_000_000} MB")
     with path.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise OSError(f"larger than {MAX_BYTES // 1_000_000} MB")
-    return data
+        return file.read(MAX_BYTES)  # files of /proc have no size
 
 
 def data_folder(environ: Mapping[str, str]) -> Path:

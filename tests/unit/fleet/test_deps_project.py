@@ -114,7 +114,7 @@ def test_wrong_setting_is_named_with_its_file(tmp_path: Path, text: str, message
 def test_settings_are_read_from_regular_files_only(tmp_path: Path, name: str) -> None:
     (tmp_path / name).symlink_to("/dev/null")
 
-    with pytest.raises(UsageError, match=rf"{name}: cannot be read \(not a regular file\)"):
+    with pytest.raises(UsageError, match=rf"{name}: cannot be read \(not a regular file of at most 20 MB\)"):
         load_deps_settings(tmp_path)
 
 
