@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -70,11 +71,9 @@ def agents_md(lib: str, into: Path | None, max_bytes: int, untrusted: bool) -> N
 
 
 def _has_section_files(library: Library) -> bool:
-    try:
-        library.file(f"roaming/sections/{library.manifest.pages[0].id}.md")
-    except MissingFileError:
-        return False
-    return True
+    with suppress(MissingFileError):
+        return bool(library.file(f"roaming/sections/{library.manifest.pages[0].id}.md"))
+    return False
 
 
 def _read(file: Path) -> str:

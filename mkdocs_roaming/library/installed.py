@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import INSTALLED_SCHEME, FolderReader, Reader
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, LeftOutPage, dump_manifest, load_manifest, with_digest
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, load_manifest, with_digest
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry, path_to_url
 from mkdocs_roaming.manifest.sections import IdAllocator
 
@@ -118,6 +118,7 @@ class _BundleReader(Reader):
     def __init__(self, where: str, bundles: Sequence[Bundle]) -> None:
         self.where = where
         self._readers = {bundle.package: FolderReader(bundle.folder) for bundle in bundles}
+        self.folders = [reader.root for reader in self._readers.values()]
         self.manifests: dict[Bundle, Manifest] = {}
         for bundle in bundles:
             reader = self._readers[bundle.package]
@@ -138,10 +139,6 @@ class _BundleReader(Reader):
             raise LibraryError(f"{self.where}: no {path}")
         return self._readers[package].file(rest, cache_key)
 
-    def left_out(self) -> Sequence[LeftOutPage]:
-        """Return the pages that the bundles leave out."""
-        return [page for reader in self._readers.values() for page in reader.left_out()]
-
 
 # The common manifest
 
@@ -151,11 +148,7 @@ def _merge(manifests: Mapping[Bundle, Manifest]) -> Manifest:
     ids, pages, nav = IdAllocator(), list[PageEntry](), list[NavEntry]()
     for bundle, manifest in manifests.items():
         group = ids.allocate(f"{bundle.package}:")
-        renamed = {
-            section.id: ids.allocate(f"{bundle.package}:{section.id}")
-            for page in manifest.pages
-            for section in page.sections
-        }
+        renamed = {one.id: ids.allocate(f"{bundle.package}:{one.id}") for one in manifest.sections()}
         pages += [_move_page(page, bundle, manifest.site, renamed) for page in manifest.pages]
         entries = manifest.nav or tuple(NavEntry(page.title, page.id, page.path) for page in manifest.pages)
         children = tuple(_move_nav(entry, bundle, renamed, ids) for entry in entries)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -20,7 +21,7 @@ from mkdocs_roaming.errors import DigestMismatchError, LibraryError, RoamingErro
 from mkdocs_roaming.library.readers import MAX_MARKDOWN_BYTES, MemoryReader, Reader
 from mkdocs_roaming.library.search import Search, SearchResult, says_little, to_search_result
 from mkdocs_roaming.manifest.expand import expand_section
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, LeftOutPage, load_manifest
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, LeftOutPage, load_left_out, load_manifest
 from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import LLMS_FULL, OUTLINE_BUDGET, Manifest, PageEntry, SectionEntry
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest
@@ -231,7 +232,8 @@ class Library:
         language = self.manifest.site.language
 
         def extract_titles() -> list[tuple[LeftOutPage | None, set[str]]]:
-            left_out = [(page, f"{page.title} {page.titles}") for page in self._reader.left_out()]
+            pages = chain.from_iterable(map(load_left_out, self._reader.folders))
+            left_out = [(page, f"{page.title} {page.titles}") for page in pages]
             own = [(None, " ".join(one.title for one in page.sections)) for page in self.manifest.pages if left_out]
             return [(page, set(extract_terms(titles, language))) for page, titles in (*own, *left_out)]
 

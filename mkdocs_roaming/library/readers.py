@@ -17,7 +17,7 @@ from urllib.parse import quote, urljoin, urlsplit
 from msgspec import Struct
 
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, LeftOutPage, dump_manifest, load_left_out, with_digest
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, with_digest
 from mkdocs_roaming.manifest.models import Manifest, Page, PublishedPage, Section, Site, markdown_path, url_to_path
 from mkdocs_roaming.manifest.sections import github_slug, split_sections
 
@@ -56,6 +56,8 @@ class Reader(Protocol):
     """Whether reads wait for a network."""
     is_crawled: bool = False
     """Whether a crawler wrote the files."""
+    folders: Sequence[Path] = ()
+    """The folders that may be bundles, whose other pages are not among the files."""
 
     def manifest(self, cache_key: str = "") -> bytes:
         """Return the manifest's JSON; `cache_key` is a query (`?v=…`) that bypasses HTTP caches."""
@@ -67,10 +69,6 @@ class Reader(Protocol):
         """Return a text that changes when the manifest changes: the digest of its bytes by default."""
         return hashlib.sha256(self.manifest()).hexdigest()
 
-    def left_out(self) -> Sequence[LeftOutPage]:
-        """Return the pages of the site that are not among the files, the most important first."""
-        return ()
-
 
 class FolderReader(Reader):
     """A published site in a folder."""
@@ -79,6 +77,7 @@ class FolderReader(Reader):
 
     def __init__(self, root: Path) -> None:
         self.root, self.where = root.resolve(), str(root)
+        self.folders = (self.root,)
         self.is_crawled = (self.root / CRAWL_STATE).exists()
 
     def manifest(self, cache_key: str = "") -> bytes:
@@ -94,10 +93,6 @@ class FolderReader(Reader):
         if not resolved.is_relative_to(self.root):
             raise LibraryError(f"{self.where}: {path} leads out of the folder; it is not read")
         return read_file(resolved, MAX_MARKDOWN_BYTES)
-
-    def left_out(self) -> Sequence[LeftOutPage]:
-        """Return the pages that a bundle leaves out."""
-        return load_left_out(self.root)
 
 
 class MemoryReader(Reader):

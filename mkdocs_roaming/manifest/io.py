@@ -33,6 +33,7 @@ BUNDLE_PATH = "roaming/bundle.json"
 """The file that marks a folder as a bundle."""
 
 _MAX_NAV_DEPTH = 50
+_MAX_BUNDLE_BYTES = 10_000_000
 _SAFE_URL = re.compile(r"(?:https?|file|mailto|tel|ftp):|(?![a-zA-Z][a-zA-Z0-9+.-]*:)", re.IGNORECASE)
 
 T = TypeVar("T")
@@ -56,8 +57,10 @@ class _Bundle(msgspec.Struct):
 
 def load_left_out(folder: Path) -> tuple[LeftOutPage, ...]:
     """Return the pages that the bundle in a folder leaves out; older bundles do not describe them."""
+    file = (folder / BUNDLE_PATH).resolve()  # a package may contain links to other files
     with suppress(OSError, msgspec.DecodeError):
-        return msgspec.json.decode((folder / BUNDLE_PATH).read_bytes(), type=_Bundle).left_out
+        if file.is_relative_to(folder) and file.is_file() and file.stat().st_size <= _MAX_BUNDLE_BYTES:
+            return msgspec.json.decode(file.read_bytes(), type=_Bundle).left_out
     return ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -179,6 +180,16 @@ def _list_names(names: Iterable[str]) -> str:
     """Return the first distinct names for a message."""
     shown = islice(dict.fromkeys(names), _MAX_NAMED)
     return ", ".join(truncate_at_word(name, 60) for name in shown) or "none"
+
+
+def count_incoming_links(manifest: Manifest) -> Counter[str]:
+    """Return the number of other pages that link to each page, by its path."""
+    owners = {section.id: page.path for page in manifest.pages for section in page.sections}
+    counts: Counter[str] = Counter()
+    for page in manifest.pages:
+        targets = {owners[link] for section in page.sections for link in section.links if link in owners}
+        counts.update(targets - {page.path})
+    return counts
 
 
 def keep_pages(manifest: Manifest, paths: Set[str]) -> Manifest:

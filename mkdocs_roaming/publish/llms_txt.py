@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from mkdocs_roaming.manifest.lookup import iter_nav
+from mkdocs_roaming.manifest.lookup import count_incoming_links, iter_nav
 from mkdocs_roaming.manifest.models import (
     LLMS_FULL,
     LLMS_TXT,
@@ -455,16 +455,6 @@ def _open_groups(root: _Group, room: int, url_chars: int) -> dict[int, _Group]:
             else:
                 heappush(waiting, (child.rank, child.chars, next(order), child))
     return opened
-
-
-def count_incoming_links(manifest: Manifest) -> Counter[str]:
-    """Return the number of other pages that link to each page, by its path."""
-    owners = {section.id: page.path for page in manifest.pages for section in page.sections}
-    counts: Counter[str] = Counter()
-    for page in manifest.pages:
-        targets = {owners[link] for section in page.sections for link in section.links if link in owners}
-        counts.update(targets - {page.path})
-    return counts
 
 
 def _find_unused(name: str, suffix: str, taken: Collection[str]) -> str:

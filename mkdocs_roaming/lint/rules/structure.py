@@ -13,7 +13,7 @@ from mkdocs_roaming.lint.context import (
     rule,
 )
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
-from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.lookup import SectionRef, count_incoming_links
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.text.markdown import FRONT_MATTER, shorten
 from mkdocs_roaming.text.openings import make_opening
@@ -89,12 +89,7 @@ def long_page(site: LintContext) -> Iterator[Problem]:
 )
 def orphan_page(site: LintContext) -> Iterator[Problem]:
     """Find pages that are not in the nav and that no other page links to."""
-    page_by_id = {section.id: page.path for page in site.manifest.pages for section in page.sections}
-    linked: set[str] = set()
-    for page in site.manifest.pages:
-        for section in page.sections:
-            targets = (page_by_id[id_] for id_ in section.links if id_ in page_by_id)
-            linked.update(target for target in targets if target != page.path)
+    linked = count_incoming_links(site.manifest)
     for page in site.unlisted_pages:
         if page.path and page.path not in linked:
             yield Problem(

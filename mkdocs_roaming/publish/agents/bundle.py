@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.files import write_site_file
 from mkdocs_roaming.manifest.io import BUNDLE_PATH, MANIFEST_PATH, LeftOutPage, dump_manifest
-from mkdocs_roaming.manifest.lookup import SectionIndex, keep_pages
+from mkdocs_roaming.manifest.lookup import SectionIndex, count_incoming_links, keep_pages
 from mkdocs_roaming.manifest.models import LLMS_TXT, OUTLINE_PATH, Manifest, PageEntry, path_to_url
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.page_kinds import rank_needs
-from mkdocs_roaming.publish.llms_txt import build_llms_txt, count_incoming_links, escape_link_text
+from mkdocs_roaming.publish.llms_txt import build_llms_txt, escape_link_text
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
 MAX_BYTES = 500_000
