@@ -115,7 +115,7 @@ def read_index(dependencies: Iterable[Dependency]) -> dict[str, Metadata]:
 
     Only wheels are read: the metadata of a source distribution are made by its code.
     """
-    wanted = [one for one in dependencies if one.spec != "git"]
+    wanted = [one for one in dependencies if not one.spec]
     python = [f"{one.name}=={one.version}".removesuffix("==") for one in wanted if one.ecosystem == "python"]
     npm = [f"{one.name}@{one.version}".removesuffix("@") for one in wanted if one.ecosystem == "npm"]
     parts = [python[at::_AT_ONCE] for at in range(_AT_ONCE)]

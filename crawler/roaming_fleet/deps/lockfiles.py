@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import reduce
@@ -101,12 +102,15 @@ def count_changes(project: Project) -> int:
 def _merge(packages: Iterator[Dependency], installed: Mapping[str, str]) -> list[Dependency]:
     """Return each package once."""
     found: dict[str, list[Dependency]] = {}
-    for one in packages:
+    ones = list(packages)
+    usual = Counter(one.spec for one in ones if one.spec not in ("", "git")).most_common(1)
+    for one in ones:
         name = normalize_name(one.name) if one.ecosystem == "python" else one.name
         version = (one.version or installed.get(name, "")).partition("+")[0]
         if _NAMES[one.ecosystem].fullmatch(name) and re.fullmatch(r"[\w.!-]*", version):
             version = version if _VERSION.fullmatch(version) else ""
-            found.setdefault(name, []).append(replace(one, name=name, version=version))
+            spec = one.spec if one.spec in ("", "git") else "registry" * (one.spec != usual[0][0])
+            found.setdefault(name, []).append(replace(one, name=name, version=version, spec=spec))
 
     def rank(one: Dependency) -> tuple[bool, bool, bool, list[int]]:
         numbers = list(map(int, re.findall(r"\d+", one.version)))
@@ -127,7 +131,7 @@ def _read_toml(files: _Files, path: Path) -> Iterator[Dependency]:
         source = one.get("source") or {}
         marks = {*one, *source, source.get("type")}
         if not marks & {"directory", "path", "file", "editable", "virtual"}:
-            spec = "git" if marks & {"git", "vcs"} else ""
+            spec = "git" if marks & {"git", "vcs"} else str(source.get("registry") or source.get("url") or "default")
             is_direct = not asked or normalize_name(one["name"]) in asked
             yield Dependency(one["name"], "python", str(one.get("version", "")), is_direct, spec)
 
@@ -188,8 +192,11 @@ def _read_npm(files: _Files, path: Path) -> Iterator[Dependency]:
         above, is_installed, name = place.rpartition("node_modules/")
         if is_installed and not one.get("link"):
             is_direct = name in asked and "node_modules/" not in above
-            spec = "git" if "git+" in f"{one.get('resolved')} {one.get('version')}" else ""
-            yield Dependency(one.get("name", name), "npm", "" if spec else str(one["version"]), is_direct, spec)
+            resolved = str(one.get("resolved") or "")
+            spec = "git" if "git+" in f"{resolved} {one.get('version')}" else "/".join(resolved.split("/")[:3])
+            yield Dependency(
+                one.get("name", name), "npm", "" if spec == "git" else str(one["version"]), is_direct, spec
+            )
 
 
 def _read_pnpm(files: _Files, path: Path) -> Iterator[Dependency]:

@@ -49,7 +49,7 @@ class Dependency(msgspec.Struct, frozen=True):
     Attributes:
         version: Version in the lock file; empty if it is unknown.
         direct: The project itself asks for it.
-        spec: What the lock file says of its origin if that is not the registry, such as `git`.
+        spec: What the lock file says of its origin if that is not the usual registry: `git` or `registry`.
     """
 
     name: str

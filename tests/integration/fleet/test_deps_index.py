@@ -132,8 +132,10 @@ def test_pip_loads_no_module_of_the_project(wheels: Path, tmp_path: Path, monkey
     assert not marker.exists()
 
 
-def test_packages_from_git_are_not_asked_for() -> None:
-    assert read_index([python("kite", "3.1.4", "git")]) == {}
+@needs_pip
+@pytest.mark.parametrize("spec", ["git", "registry"])
+def test_packages_from_elsewhere_are_not_asked_for(wheels: Path, spec: str) -> None:
+    assert read_index([python("kite", "3.1.4", spec)]) == {}
 
 
 @pytest.fixture
