@@ -12,7 +12,7 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from hashlib import sha256
@@ -102,21 +102,25 @@ def count_changes(project: Project) -> int:
 def _merge(packages: Iterator[Dependency], installed: Mapping[str, str]) -> list[Dependency]:
     """Return each package once."""
     found: dict[str, list[Dependency]] = {}
-    ones = list(packages)
-    usual = Counter(one.spec for one in ones if one.spec not in ("", "git")).most_common(1)
-    for one in ones:
+    for one in _mark_origins(list(packages)):
         name = normalize_name(one.name) if one.ecosystem == "python" else one.name
         version = (one.version or installed.get(name, "")).partition("+")[0]
         if _NAMES[one.ecosystem].fullmatch(name) and re.fullmatch(r"[\w.!-]*", version):
             version = version if _VERSION.fullmatch(version) else ""
-            spec = one.spec if one.spec in ("", "git") else "registry" * (one.spec != usual[0][0])
-            found.setdefault(name, []).append(replace(one, name=name, version=version, spec=spec))
+            found.setdefault(name, []).append(replace(one, name=name, version=version))
 
     def rank(one: Dependency) -> tuple[bool, bool, bool, list[int]]:
         numbers = list(map(int, re.findall(r"\d+", one.version)))
         return one.version == installed.get(one.name), one.direct, not _PRERELEASE.search(one.version), numbers
 
     return [replace(max(ones, key=rank), direct=any(one.direct for one in ones)) for _, ones in sorted(found.items())]
+
+
+def _mark_origins(packages: Sequence[Dependency]) -> Iterator[Dependency]:
+    """Yield packages with `registry` instead of the URL of their registry, and without that of most packages."""
+    usual = Counter(one.spec for one in packages if one.spec not in ("", "git")).most_common(1)
+    for one in packages:
+        yield one if one.spec in ("", "git") else replace(one, spec="registry" * (one.spec != usual[0][0]))
 
 
 # Python
@@ -192,7 +196,7 @@ def _read_npm(files: _Files, path: Path) -> Iterator[Dependency]:
         above, is_installed, name = place.rpartition("node_modules/")
         if is_installed and not one.get("link"):
             is_direct = name in asked and "node_modules/" not in above
-            resolved = str(one.get("resolved") or "")
+            resolved = str(one.get("resolved", ""))
             spec = "git" if "git+" in f"{resolved} {one.get('version')}" else "/".join(resolved.split("/")[:3])
             yield Dependency(
                 one.get("name", name), "npm", "" if spec == "git" else str(one["version"]), is_direct, spec
