@@ -44,7 +44,7 @@ class Edition(NamedTuple):
         documented: The version that it documents; empty if that is unknown.
         kind: `latest` if it is not known to document the wanted version or its series.
         exact: Whether it documents the wanted version itself.
-        page: A page of it; `url` may be none.
+        page: URL of one of its pages; there may be none at `url`.
     """
 
     url: str

@@ -85,7 +85,7 @@ class StoreTarget:
         return [
             TargetHit(found.library, found.hit, found.score, site_info(found.site.key, found.site.entry), note)
             for found in self.collection.find(query, limit=limit)
-            for note in [found.library.elsewhere(query)]
+            for note in [found.library.find_left_out(query)]
         ]
 
     def grep(self, pattern: str, limit: int) -> GrepResult:

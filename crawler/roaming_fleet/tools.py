@@ -204,7 +204,7 @@ class StoreNavigator:
         except RoamingError as error:
             return self._to_tool_error(error)
         origin = reduce(or_, (hit.library.origin([hit.hit.section.id]) for hit in found), OWN)
-        lines = dict.fromkeys([self.collection.notice, *(hit.library.elsewhere(query) for hit in found)])
+        lines = dict.fromkeys([self.collection.notice, *(hit.library.find_left_out(query) for hit in found)])
         note = "\n".join(filter(None, lines))
         results = limit_results(query, map(_to_result, found), self.cap - len(origin.render()) - len(note))
         return replace(results, origin=origin, note=note)

@@ -281,5 +281,5 @@ async def _find_replacement(run: Run, page: str | None, history: Sequence[Exchan
                 return [TextReleased(f"{reason} {prompts.NEAREST_SECTIONS}\n\n"), *shown]
             if run.note:
                 return [TextReleased(f"{reason}\n\n{run.note}")]
-    elsewhere = "" if run.stop else escape_markup(run.navigator.library.elsewhere(run.question))
+    elsewhere = "" if run.stop else escape_markup(run.navigator.library.find_left_out(run.question))
     return [TextReleased(f"{reason}\n\n{elsewhere}".rstrip())]

@@ -128,7 +128,7 @@ def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, 
     elif hits:
         _print_hits(hits)
     else:
-        note = "" if target.store else target.open_site().elsewhere(query)
+        note = "" if target.store else target.open_site().find_left_out(query)
         click.echo(f"Nothing found. {note}".rstrip(), err=True)
     if not hits:
         sys.exit(NOTHING_FOUND)

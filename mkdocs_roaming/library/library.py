@@ -223,7 +223,7 @@ class Library:
         """
         return [to_search_result(self.sections, hit) for hit in self._get_search().find(query, limit=limit)]
 
-    def elsewhere(self, query: str) -> str:
+    def find_left_out(self, query: str) -> str:
         """Return the line that names the page of the site which fits a query best and is not in this bundle of it.
 
         It is empty unless the titles of the page contain two words of the query, or all, and more than those of any

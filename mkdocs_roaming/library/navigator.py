@@ -409,7 +409,7 @@ class Navigator:
             tuple(list_section(self.sections, section) for section in before),
             unknown,
             self.search.confidence(query),
-            "\n".join(filter(None, (note, self.library.elsewhere(query)))),
+            "\n".join(filter(None, (note, self.library.find_left_out(query)))),
             self._origin(opened),
         )
         return replace(found, hits=self._list_hits(hits, known, max_lines, self.cap - len(render(found))))

@@ -462,7 +462,7 @@ class SiteTarget:
         """Return the best sections for a query, best first."""
         library, search = self.library, self._search(self.library)
         hits = search.find(query, limit=limit)
-        note = "\n".join(filter(None, (search.judge(query), library.elsewhere(query)))) if hits else ""
+        note = "\n".join(filter(None, (search.judge(query), library.find_left_out(query)))) if hits else ""
         return [TargetHit(library, hit, hit.score, note=note) for hit in hits]
 
     def grep(self, pattern: str, limit: int) -> GrepResult:

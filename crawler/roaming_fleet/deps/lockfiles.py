@@ -203,16 +203,25 @@ def _read_npm(files: _Files, path: Path) -> Iterator[Dependency]:
             )
 
 
-def _read_pnpm(files: _Files, path: Path) -> Iterator[Dependency]:
+def _parse_yaml(text: str) -> Any:
+    """Return the last document that is not empty.
+
+    Raises:
+        ValueError: It is nested too deeply: composing is recursive, in C.
+    """
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is optional
-    text, depth = files.text(path), 0
-    for event in yaml.parse(text, loader):  # composing is recursive, in C
+    depth = 0
+    for event in yaml.parse(text, loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _MAX_DEPTH:
             raise ValueError("nested too deeply")
-    data = [one for one in yaml.load_all(text, loader) if one][-1]
+    return [one for one in yaml.load_all(text, loader) if one][-1]
+
+
+def _read_pnpm(files: _Files, path: Path) -> Iterator[Dependency]:
+    data = _parse_yaml(files.text(path))
     own = (data.get("importers") or {".": data}).values()
     asked = [pair for one in own for kind in _NPM_KINDS for pair in (one.get(kind) or {}).items()]
     for name, entry in chain(asked, (("", key) for key in data.get("packages") or ())):

@@ -135,9 +135,9 @@ def test_search_of_a_bundle_names_the_page_that_is_left_out(write: Write, tmp_pa
     library = open_library(tmp_path / "_docs")
     note = f"Not in this bundle: Single sign-on, {URL}sso/"
     for query in ("How do I use single sign-on?", "kerberos", "renew a kerberos ticket"):
-        assert library.elsewhere(query) == note
+        assert library.find_left_out(query) == note
     for query in ("limescale", "descale a kettle", "single walls", "expiry of milk", "the"):
-        assert library.elsewhere(query) == ""
+        assert library.find_left_out(query) == ""
     assert SiteTarget(str(tmp_path / "_docs")).search("single sign-on", 3)[0].note.endswith(note)
     assert note in render(Navigator(library).call("search_sections", {"query": "single sign-on"}))
     for command in ("search", "ask"):
@@ -149,7 +149,7 @@ def test_search_of_a_bundle_names_the_page_that_is_left_out(write: Write, tmp_pa
 def test_bundle_of_an_older_release_is_read_without_notes(write: Write, tmp_path: Path) -> None:
     write()
     (tmp_path / "_docs/roaming/bundle.json").write_text('{"left_out": ["faq/"]}')
-    assert open_library(tmp_path / "_docs").elsewhere("faq") == ""
+    assert open_library(tmp_path / "_docs").find_left_out("faq") == ""
 
 
 def test_page_that_is_too_large_makes_room_for_smaller_ones(write: Write) -> None:
