@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -17,6 +18,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import SiteTarget, open_library
 from mkdocs_roaming.library.tools import render
+from mkdocs_roaming.manifest.io import load_left_out
 from mkdocs_roaming.manifest.models import Manifest, NavItem, PageEntry
 from mkdocs_roaming.publish.agents.bundle import MAX_BYTES, BundleReport, rank_pages, write_bundle
 from mkdocs_roaming.publish.llms_txt import is_page_list
@@ -218,3 +220,20 @@ def test_bundle_has_neither_rules_nor_other_versions(tmp_path: Path, licence: Pa
 def test_missing_licence_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the licence cannot be read"):
         write_bundle(build(PAGES), lambda page: b"", tmp_path / "b", tmp_path / "none")
+
+
+@pytest.mark.parametrize("is_inside", [True, False])
+def test_list_of_left_out_pages_is_not_read_outside_of_the_bundle(tmp_path: Path, is_inside: bool) -> None:
+    text = json.dumps({"left_out": [{"path": "a/", "url": "https://kite.example/a/", "title": "A", "titles": ""}]})
+    folder = tmp_path / "bundle"
+    (folder / "roaming").mkdir(parents=True)
+    real = (folder if is_inside else tmp_path) / "other.json"
+    real.write_text(text)
+    (folder / "roaming" / "bundle.json").symlink_to(real)
+    assert len(load_left_out(folder)) == is_inside
+
+
+def test_list_of_left_out_pages_that_is_a_pipe_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "roaming").mkdir()
+    os.mkfifo(tmp_path / "roaming" / "bundle.json")
+    assert not load_left_out(tmp_path)
