@@ -190,7 +190,7 @@ class _Sync:
         url = f"{folder.as_uri()}/"
         package.edition, package.key = (
             Edition(url, version, "manifest", True, url),
-            make_key(url, f"{version}-{digest}"),
+            make_key(f"{url}#{digest}", version),
         )
         package.is_stored = self._has_copy(package.key)
         return True

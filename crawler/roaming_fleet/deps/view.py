@@ -116,8 +116,6 @@ class DepsCollection(Collection):
             library = open_library(record.home)
         except RoamingError:
             raise LibraryError(f"{key}: cannot be read; run `roaming deps sync`") from None
-        if info.origin == "bundle" and library.manifest.digest != record.entry.digest:
-            raise LibraryError(f"{info.name}: the installed package has changed; run `roaming deps sync`")
         flagged = [section for section in library.sections if section.section.flags and self._skip_flagged]
         hidden = {below.id for one in flagged for below in (one, *library.sections.descendants(one))}
         library = library.rename_ids(partial(_prepare, key=key, is_bundle=info.origin == "bundle", hidden=hidden))

@@ -179,13 +179,6 @@ def test_quoted_code_decides_which_package_is_searched(project: Project) -> None
     assert SWIRL not in decided.stdout
 
 
-def test_bundle_of_another_version_than_synced_is_not_read(project: Project) -> None:
-    add_site(project.root.parent / "site-packages", "requests", "# Requests\n\nNew.\n", "Requests", "")
-    done = run("search", "--deps", "requests: session")
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert "requests: the installed package has changed; run `roaming deps sync`" in done.stderr
-
-
 @pytest.mark.parametrize("url", ["", "https://docs.python.example/"])
 def test_bundle_is_labelled_with_its_package_and_not_with_the_host_that_it_claims(project: Project, url: str) -> None:
     add_site(project.root.parent / "site-packages", "requests", "# Requests\n\nA session.\n", "Requests", url)
