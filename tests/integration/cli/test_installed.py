@@ -92,8 +92,10 @@ def test_unknown_package_is_named_with_those_that_there_are(environment: Path, t
 
 
 def test_option_and_library_exclude_each_other(tmp_path: Path) -> None:
-    for options in (["--installed", "lib"], ["lib", "--installed"], ["--deps", "--installed"]):
+    for options in (["--installed", "lib"], ["lib", "--installed"]):
         assert "unexpected extra argument" in run("ask", *options, "question", cwd=tmp_path, code=2)
+    both = run("ask", "--deps", "--installed", "question", cwd=tmp_path, code=2)
+    assert "--deps and --installed exclude each other" in both
     assert "Missing argument 'QUESTION'" in run("ask", "question", cwd=tmp_path, code=2)
 
 
