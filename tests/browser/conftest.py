@@ -59,7 +59,7 @@ def find_chromium() -> str:
     return path
 
 
-CLOSED = r"ERR_CONNECTION_(?:RESET|REFUSED)|ERR_EMPTY_RESPONSE"
+CLOSED = r"ERR_CONNECTION_(?:RESET|REFUSED)|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED"
 """The server of a test is closed before its page, perhaps while that loads a module ahead."""
 
 
