@@ -233,6 +233,20 @@ def in_part(rows: Iterable[RowT], part: Half | Literal["all"]) -> list[RowT]:
 # Sets
 
 
+class Group(Struct, frozen=True):
+    """A part of a set that has a table of its own.
+
+    Attributes:
+        title: The head of its table.
+        columns: The columns of its table.
+        published: Published figures of its questions.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    published: tuple[Published, ...] = ()
+
+
 class SetReport(Struct, frozen=True):
     """All that a set's command has measured.
 
@@ -244,6 +258,7 @@ class SetReport(Struct, frozen=True):
         columns: The columns of its table.
         published: Rows of figures that are published without scores of each question.
         gains: The columns of the table of gains.
+        groups: The groups with tables of their own, by the name in their rows.
     """
 
     name: str
@@ -253,6 +268,7 @@ class SetReport(Struct, frozen=True):
     columns: tuple[Column, ...]
     published: tuple[Published, ...] = ()
     gains: tuple[Column, ...] = ()
+    groups: dict[str, Group] = {}
 
 
 Measure = Callable[[Path, Path], SetReport]
@@ -263,28 +279,24 @@ Raises:
 """
 
 
-def iter_parts(report: SetReport) -> Iterator[str]:
-    """Yield the lines of the tables of each half and of the whole; published figures are about the whole."""
+def iter_tables(report: SetReport) -> Iterator[tuple[str, list[str]]]:
+    """Yield the tables of each half and of the whole with their titles; published figures are about the whole."""
     for part in PARTS:
-        chosen = in_part(report.rows, part)
-        yield f"\n{part}: {len({row.number for row in chosen})} questions\n"
-        yield from iter_table(chosen, report.columns, report.published if part == "all" else ())
-        yield ""
-        yield from iter_gains(chosen, SEARCH_NAME, report.gains)
+        chosen, whole = in_part(report.rows, part), part == "all"
+        yield part, list(iter_table(chosen, report.columns, report.published * whole))
+        if report.gains:
+            yield f"{part}, gains", list(iter_gains(chosen, SEARCH_NAME, report.gains))
+        for name, group in report.groups.items():
+            if own := [row for row in chosen if row.group == name]:
+                yield f"{part}, {group.title}", list(iter_table(own, group.columns, group.published * whole))
 
 
-def run_set(
-    measure: Measure,
-    description: str | None,
-    iter_lines: Callable[[SetReport], Iterator[str]] = iter_parts,
-    arguments: Sequence[str] | None = None,
-) -> None:
+def run_set(measure: Measure, description: str | None, arguments: Sequence[str] | None = None) -> None:
     """Measure a set from the command line.
 
     Args:
         measure: Measures the set.
         description: What `--help` prints.
-        iter_lines: Yields the lines of its tables.
         arguments: The arguments; by default those of the process.
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -295,7 +307,8 @@ def run_set(
         report = measure(options.data, Path(folder))
     print("\n".join(map(str, report.checkouts)))
     print("\n".join(f"{name}: {value}" for name, value in report.facts.items()))
-    print("\n".join(iter_lines(report)), flush=True)
+    for title, lines in iter_tables(report):
+        print(f"\n## {title}\n\n" + "\n".join(lines), flush=True)
     if options.record:
         write_record(make_record(report.name, report.checkouts, report.facts, report.rows), options.record)
 

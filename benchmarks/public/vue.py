@@ -22,7 +22,7 @@ The halves are chosen by a hash of the question. Search was improved by looking 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
@@ -35,19 +35,7 @@ from mkdocs_roaming.library.search import Search
 
 from .corpus import build_library, find_checkout, read_checkout
 from .methods import Method, PrefetchMethod, Ranked, count_tokens, make_methods
-from .report import (
-    PARTS,
-    Column,
-    Figure,
-    Published,
-    Row,
-    SetReport,
-    choose_half,
-    in_part,
-    iter_table,
-    mean_of,
-    run_set,
-)
+from .report import Column, Figure, Group, Published, Row, SetReport, choose_half, mean_of, run_set
 from .vitepress import iter_pages
 from .vue_scores import (
     hits_page,
@@ -55,7 +43,6 @@ from .vue_scores import (
     measure_recall,
     measure_strict_recall,
     remove_echo,
-    share_of,
     strip_suffix,
     unnamed,
 )
@@ -238,11 +225,11 @@ def iter_columns(limits: Iterable[int], *, mean: bool) -> Iterator[Column]:
 
     for limit in sorted(limits):
         yield Column(recall_name(limit), figure(f"recall {limit}"), interval=limit in LIMITS)
-        yield Column("tokens", figure(f"tokens {limit}"), "{:,.0f}", interval=False)
-    yield Column("of ceiling", share_of(figure(f"recall {LAST}"), figure("recall ceiling")), interval=False)
+        yield Column(f"tokens at {limit:,}", figure(f"tokens {limit}"), "{:,.0f}", interval=False)
+    yield Column("ceiling", figure("recall ceiling"), interval=False)
     for limit in LIMITS:
         yield Column(f"strict at {limit:,}", figure(f"strict {limit}"), interval=mean)
-    yield Column("of ceiling", share_of(figure(f"strict {LAST}"), figure("strict ceiling")), interval=False)
+    yield Column("strict ceiling", figure("strict ceiling"), interval=False)
     for depth in DEPTHS:
         yield Column(f"page hit@{depth}", figure(f"page {depth}"), interval=mean)
     yield Column(f"with .md, @{DEPTHS[-1]}", figure(f"file {DEPTHS[-1]}"), interval=False)
@@ -259,27 +246,6 @@ def iter_published(site: Site) -> Iterator[Published]:
         limit = min(site.limits, key=lambda one: abs(one - (each.tokens or LAST)))
         tokens = f"{each.tokens:,} tokens, other tokenizer" if each.tokens else "tokens not published"
         yield Published(f"{each.name}, {tokens}", {recall_name(limit): f"{each.percent / 100:.3f}"})
-
-
-def iter_report(report: SetReport) -> Iterator[str]:
-    """Yield the lines of all tables: each half and the whole in the mean, then each framework."""
-    for part in PARTS:
-        chosen = in_part(report.rows, part)
-        yield f"\n## {part}: mean of {len({row.group for row in chosen})} frameworks, {_count(chosen)}\n"
-        yield from iter_table(chosen, report.columns)
-        for name, site in SITES.items():
-            if own := [row for row in chosen if row.group == name]:
-                yield f"\n### {part}: {site.name}, {_count(own)}\n"
-                yield from iter_table(
-                    own, tuple(iter_columns(site.limits, mean=False)), list(iter_published(site)) * (part == "all")
-                )
-
-
-def _count(rows: Sequence[Row]) -> str:
-    questions = {row.number: row for row in rows}.values()
-    strict = sum("strict ceiling" in row.scores for row in questions)
-    recall, own = (mean_of_groups(mean_of(f"{name} ceiling"))(list(questions)) for name in ("recall", "strict"))
-    return f"{len(questions)} questions (ceiling {recall:.3f}), {strict} of them strict (ceiling {own:.3f})"
 
 
 def read_questions(folder: Path) -> dict[str, list[tuple[int, Question]]]:
@@ -309,13 +275,20 @@ def measure(data: Path, site: Path) -> SetReport:
             f"{name}: pages": len(corpus.files),
             f"{name}: questions": len(questions[name]),
             f"{name}: questions without names": sum(not each.relevant_apis for _, each in questions[name]),
+            f"{name}: strict questions": sum(
+                bool(unnamed(each.relevant_apis, each.question)) for _, each in questions[name]
+            ),
             f"{name}: right paths": len(right),
             f"{name}: right paths with a page": len(right & set(map(strip_suffix, corpus.files.values()))),
         }
         rows += iter_rows(corpus, questions[name], name, framework.limits)
+    groups = {
+        name: Group(each.name, tuple(iter_columns(each.limits, mean=False)), tuple(iter_published(each)))
+        for name, each in SITES.items()
+    }
     columns = tuple(iter_columns(LIMITS, mean=True))
-    return SetReport("vue", tuple(checkouts), facts, tuple(rows), columns)
+    return SetReport("vue", tuple(checkouts), facts, tuple(rows), columns, groups=groups)
 
 
 if __name__ == "__main__":
-    run_set(measure, __doc__, iter_report)
+    run_set(measure, __doc__)

@@ -85,8 +85,3 @@ def mean_of_groups(figure: Figure) -> Figure:
         return fmean(figures) if figures else nan
 
     return mean
-
-
-def share_of(part: Figure, whole: Figure) -> Figure:
-    """Return the quotient of two figures, such as recall and its ceiling."""
-    return lambda rows: part(rows) / whole(rows) if whole(rows) else nan

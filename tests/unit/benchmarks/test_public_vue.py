@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 from public.report import Row, mean_of, run_set
 from public.vitepress import expand_includes, iter_pages, make_path, read_page, remove_scripts
-from public.vue import Question, iter_report, measure, score_pages, score_text
+from public.vue import Question, measure, score_pages, score_text
 from public.vue_scores import (
     hits_page,
     mean_of_groups,
     measure_recall,
     measure_strict_recall,
     remove_echo,
-    share_of,
     unnamed,
 )
 
@@ -91,12 +90,6 @@ def test_mean_of_groups_weighs_groups_equally_and_leaves_out_those_without_score
 
     assert mean_of_groups(mean_of("hit"))(rows) == 0.75
     assert isnan(mean_of_groups(mean_of("other"))(rows))
-
-
-def test_share_of_divides_figures() -> None:
-    rows = [make_row(1, "a", hit=0.5, ceiling=0.8)]
-
-    assert share_of(mean_of("hit"), mean_of("ceiling"))(rows) == pytest.approx(0.625)
 
 
 # Pages
@@ -182,7 +175,7 @@ def test_command_writes_a_record_without_texts(tmp_path: Path, capsys: pytest.Ca
             identity = ["-c", "user.name=a", "-c", "user.email=a@b.example"]
             subprocess.run(["git", "-C", tmp_path / repository, *identity, *command], check=True)
 
-    run_set(measure, None, iter_report, ["--data", str(tmp_path), "--record", f"{tmp_path}/r.json"])
+    run_set(measure, None, ["--data", str(tmp_path), "--record", f"{tmp_path}/r.json"])
 
     record = json.loads((tmp_path / "r.json").read_text("utf-8"))
     assert len(record["checkouts"]) == 9
