@@ -8,14 +8,15 @@ the published rows:
 
 - The texts are code, cut at a number of characters. They have no titles, and the set does not name the files. All pages
   therefore have the same title and all chunks the same heading, so that neither says anything; a chunk is the code block
-  of its section. Search that weighs titles and reads prose has no advantage here.
+  of its section.
 - The published figures are those that the guide's notebook prints: no scores of single questions, so they have no
-  intervals and cannot be compared by question. Its contextual rows add to each chunk a text that a model wrote about it.
+  intervals and cannot be compared by question. “Basic RAG” is Voyage-2 embeddings. The contextual rows add to each chunk
+  a text that a model wrote about it, with BM25 in addition, or with a second ranking by Cohere's model.
 
 Definitions: pass@k is the mean share of a question's right chunks among the first k chunks that a method finds. By the
 set's rule, which the published rows have, a chunk with the same text as a right one is right as well; `exact` counts
-only the chunks that the set names. What an answer begins with (`prefetch`) has fewer than 20 chunks. Nothing of search
-was changed for this set; the halves of the questions are printed as for the other sets.
+only the chunks that the set names. Nothing of search was changed for this set; the halves of the questions are printed
+as for the other sets.
 """
 
 from __future__ import annotations
