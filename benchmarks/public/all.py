@@ -108,7 +108,8 @@ def measure_all(data: Path) -> Figures:
             sets[name] = make_figures(measure(data, Path(folder)))
         print(f"{name}: measured", flush=True)
     versions = make_record("", (), {}, ()).versions
-    return Figures(f"{datetime.now(UTC):%Y-%m-%d}", read_checkout(Path(__file__).parents[1]), versions, sets)
+    code = msgspec.structs.replace(read_checkout(Path(__file__).parent), name="mkdocs-roaming")
+    return Figures(f"{datetime.now(UTC):%Y-%m-%d}", code, versions, sets)
 
 
 def make_figures(report: SetReport) -> SetFigures:
@@ -126,8 +127,8 @@ def read_figures(file: Path = FILE) -> Figures:
 
 
 def format_cell(text: str) -> str:
-    """Return a figure as pages have it: `.868 (.810–.923)`, `82.2 % (77.6–86.4)`."""
-    percent = re.sub(r"%(?=[–)]| …)", "", text).replace("%", " %")
+    """Return a figure as pages have it: `.868 (.810–.923)`, `82.2 % (77.6–86.4)`, `−5.3 %`."""
+    percent = re.sub(r"%(?=[–)]| …)", "", text).replace("%", " %").replace("-", "−")
     return re.sub(r"(?<![\d.])0(?=\.\d{3})", "", percent)
 
 
@@ -162,13 +163,13 @@ def _split(place: str, figures: Figures) -> tuple[Table, *tuple[str, ...]]:
 
 def make_page(figures: Figures, answers: cookbook_answers.AnswerRecord) -> str:
     """Return the page of all public figures."""
-    versions = ", ".join(f"{name} {version}" for name, version in figures.versions.items())
+    versions = ", ".join(f"{name} {figures.versions[name]}" for name in ("python", "sqlite"))
     return (
         "\n".join(
             [
                 "# Public figures",
                 "",
-                f"Measured on {figures.date} at commit `{figures.code}` ({versions}) by one command, which also writes this page:",
+                f"Measured on {figures.date} with `{figures.code}` ({versions}) by one command, which also writes this page:",
                 "",
                 "```console",
                 "python -m benchmarks.public.all --data FOLDER",
