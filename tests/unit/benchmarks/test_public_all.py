@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
-from public.all import Figures, SetFigures, Table, fill, format_cell, make_figures
+from public.all import Figures, SetFigures, Table, fill, format_cell, make_figures, make_pages, read_figures
 from public.corpus import Checkout
 from public.report import Column, Published, Row, SetReport, mean_of
 
@@ -81,3 +83,12 @@ def test_figures_of_a_set_have_all_parts(figures: Figures) -> None:
     assert isinstance(figures.sets["pumps"], SetFigures)
     assert list(tables) == ["develop", "unseen", "all"]
     assert tables["unseen"].rows[0][0] == "`roaming search`"
+
+
+def test_pages_have_the_recorded_figures() -> None:
+    """UPDATE_DOCS=1 writes them into the pages."""
+    pages = make_pages(read_figures())
+    if os.environ.get("UPDATE_DOCS"):
+        for file, text in pages.items():
+            file.write_text(text, "utf-8")
+    assert [file.name for file, text in pages.items() if file.read_text("utf-8") != text] == []
