@@ -12,7 +12,7 @@ from public.report import Published
 FILES = [
     File(
         "f1",
-        [Chunk(0, "# prime\n```\ndef prime(pump):\n    pump.fill()\n```"), Chunk(1, "<div>ebb</div>\n---\ntide()")],
+        [Chunk(0, "x = 1\n```\n# prime\n```\npump.fill()"), Chunk(1, "<div>ebb</div>\n---\ntide()")],
     ),
     File("f2", [Chunk(0, "def drain(valve):\n    valve.open()")]),
 ]
@@ -26,7 +26,7 @@ def test_make_pages_keeps_code_that_looks_like_markdown(tmp_path: Path) -> None:
 
     assert sorted(chunks.values()) == [("f1", 0), ("f1", 1), ("f2", 0)]
     texts = {place: library.text(library.sections.get(id_)) for id_, place in chunks.items()}
-    assert "```\ndef prime(pump):\n    pump.fill()\n```" in texts["f1", 0]
+    assert "x = 1\n```\n# prime\n```\npump.fill()" in texts["f1", 0]
     assert "<div>ebb</div>\n---\ntide()" in texts["f1", 1]
 
 
