@@ -27,10 +27,8 @@ The halves are chosen by a hash of the question. Search was improved by looking 
 
 from __future__ import annotations
 
-import argparse
 import csv
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -42,21 +40,9 @@ from mkdocs_roaming import Page
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.models import Heading
 
-from .corpus import Checkout, build_library, read_checkout
-from .methods import SEARCH_NAME, Method, count_tokens, make_methods
-from .report import (
-    PARTS,
-    TOKENS,
-    Column,
-    Row,
-    choose_half,
-    in_part,
-    iter_gains,
-    iter_table,
-    make_record,
-    mean_of,
-    write_record,
-)
+from .corpus import Checkout, build_library, find_checkout, read_checkout
+from .methods import Method, count_tokens, make_methods
+from .report import TOKENS, Column, Row, SetReport, choose_half, mean_of, run_set
 
 FOLDERS = ("capabilities/retrieval_augmented_generation", "skills/retrieval_augmented_generation")
 """Where the repository has had the guide, the newest place first."""
@@ -106,15 +92,13 @@ def open_cookbook(data: Path, site: Path) -> Cookbook:
     """Read the set and build its library.
 
     Args:
-        data: The checkout of the repository.
+        data: The checkout of the repository, or the folder that has it.
         site: An empty folder for the library.
 
     Raises:
         SystemExit: The set is not in the checkout, or cannot be mapped to sections.
     """
-    folder = next((path for name in FOLDERS if (path := data / name).is_dir()), None)
-    if folder is None:
-        raise SystemExit(f"{data}: no folder {' or '.join(FOLDERS)}")
+    folder = find_checkout(data, "anthropic-cookbook", *FOLDERS)
     chunks = msgspec.json.decode((folder / CHUNKS).read_bytes(), type=list[Chunk])
     questions = msgspec.json.decode((folder / QUESTIONS).read_bytes(), type=list[Question])
     library = build_library(make_pages(chunks), site, name="Claude", url="https://docs.example/")
@@ -235,36 +219,24 @@ def iter_rows(questions: Sequence[Question], methods: Sequence[Method], addresse
             yield Row(number, half, method.name, scores, count_tokens(ranked.text()))
 
 
-def main() -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="Checkout of anthropics/anthropic-cookbook.")
-    parser.add_argument("--record", type=Path, help="File for the scores of each question, as JSON.")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as site:
-        cookbook = open_cookbook(options.data, Path(site))
-        questions, library, addresses = cookbook.questions, cookbook.library, cookbook.addresses
-        right = {address for question in questions for address in question.correct_chunks}
-        facts = {
-            "pages": len(library.manifest.pages),
-            "sections": len(addresses),
-            "questions": len(questions),
-            "right addresses": len(right),
-            "right addresses with a section": len(right & set(addresses.values())),
-        }
-        rows = [
-            *read_published(cookbook.folder, questions),
-            *iter_rows(questions, make_methods(library, lambda section: section.id in addresses), addresses),
-        ]
-    print(f"{cookbook.checkout}: " + ", ".join(f"{count} {name}" for name, count in facts.items()))
-    for part in PARTS:
-        chosen = in_part(rows, part)
-        print(f"\n{part}: {len({row.number for row in chosen})} questions\n")
-        print("\n".join(iter_table(chosen, COLUMNS)) + "\n")
-        print("\n".join(iter_gains(chosen, SEARCH_NAME, GAIN_COLUMNS)), flush=True)
-    if options.record:
-        write_record(make_record("cookbook", [cookbook.checkout], facts, rows), options.record)
+def measure(data: Path, site: Path) -> SetReport:
+    """Measure the set; see `run_set`."""
+    cookbook = open_cookbook(data, site)
+    questions, library, addresses = cookbook.questions, cookbook.library, cookbook.addresses
+    right = {address for question in questions for address in question.correct_chunks}
+    facts = {
+        "pages": len(library.manifest.pages),
+        "sections": len(addresses),
+        "questions": len(questions),
+        "right addresses": len(right),
+        "right addresses with a section": len(right & set(addresses.values())),
+    }
+    rows = (
+        *read_published(cookbook.folder, questions),
+        *iter_rows(questions, make_methods(library, lambda section: section.id in addresses), addresses),
+    )
+    return SetReport("cookbook", (cookbook.checkout,), facts, rows, COLUMNS, gains=GAIN_COLUMNS)
 
 
 if __name__ == "__main__":
-    main()
+    run_set(measure, __doc__)

@@ -50,6 +50,24 @@ def _git(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
+def find_checkout(data: Path, name: str, *folders: str) -> Path:
+    """Return a checkout, or the first of some folders that it has.
+
+    Args:
+        data: The folder that has it, or the checkout itself under any name.
+        name: The name of the checkout in the folder.
+        folders: Folders in it: where a set has been, the newest place first.
+
+    Raises:
+        SystemExit: There is none.
+    """
+    checkout = data / name if (data / name).is_dir() else data
+    found = next((path for folder in folders or ("",) if (path := checkout / folder).is_dir()), None)
+    if found is None:
+        raise SystemExit(f"{checkout}: no folder {' or '.join(folders or (name,))}")
+    return found
+
+
 def build_library(pages: Iterable[Page], folder: Path, *, name: str, url: str) -> Library:
     """Publish pages to a folder, as `mkdocs_roaming.publish_pages` does for any source, and open the result.
 

@@ -25,11 +25,11 @@ from mkdocs_roaming.manifest.lookup import SectionRef
 
 from .baselines import RankTexts, make_bm25, make_fts5
 from .corpus import has_text
+from .report import SEARCH_NAME
 
 MAX_DEPTH = 50
 """Number of sections that a method returns."""
 CHARS_PER_TOKEN = 4
-SEARCH_NAME = "`roaming search`"
 IsResult = Callable[[SectionRef], bool]
 """Returns whether a section can be a result."""
 SEPARATOR = "\n\n"

@@ -5,10 +5,12 @@ A record contains numbers of questions and scores only, nothing of the set's tex
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import platform
 import random
 import sqlite3
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isnan, nan, sqrt
 from pathlib import Path
@@ -25,6 +27,8 @@ from .corpus import Checkout
 Half = Literal["develop", "unseen"]
 PARTS: tuple[Half | Literal["all"], ...] = ("develop", "unseen", "all")
 
+SEARCH_NAME = "`roaming search`"
+"""The method whose gains over the others are reported."""
 RESAMPLES = 2_000
 SEED = 1
 _Z = 1.959964  # of a 95 % interval
@@ -65,8 +69,13 @@ Figure = Callable[[Sequence[Row]], float]
 
 
 def mean_of(score: str) -> Figure:
-    """Return the mean of a score over the rows."""
-    return lambda rows: fmean(row.scores[score] for row in rows)
+    """Return the mean of a score over the rows that have it; NaN if none has."""
+
+    def figure(rows: Sequence[Row]) -> float:
+        values = [row.scores[score] for row in rows if score in row.scores]
+        return fmean(values) if values else nan
+
+    return figure
 
 
 def mean_tokens(rows: Sequence[Row]) -> float:
@@ -219,6 +228,89 @@ RowT = TypeVar("RowT", bound=HasHalf)
 def in_part(rows: Iterable[RowT], part: Half | Literal["all"]) -> list[RowT]:
     """Return the rows of a half, or all of them."""
     return [row for row in rows if part in ("all", row.half)]
+
+
+# Sets
+
+
+class Group(Struct, frozen=True):
+    """A part of a set that has a table of its own.
+
+    Attributes:
+        title: The head of its table.
+        columns: The columns of its table.
+        published: Published figures of its questions.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    published: tuple[Published, ...] = ()
+
+
+class SetReport(Struct, frozen=True):
+    """All that a set's command has measured.
+
+    Attributes:
+        name: The name of the set.
+        checkouts: What it was read from.
+        facts: Counts of the corpus and of its mapping.
+        rows: The scores of each method for each question.
+        columns: The columns of its table.
+        published: Rows of figures that are published without scores of each question.
+        gains: The columns of the table of gains.
+        groups: The groups with tables of their own, by the name in their rows.
+    """
+
+    name: str
+    checkouts: tuple[Checkout, ...]
+    facts: dict[str, int]
+    rows: tuple[Row, ...]
+    columns: tuple[Column, ...]
+    published: tuple[Published, ...] = ()
+    gains: tuple[Column, ...] = ()
+    groups: dict[str, Group] = {}
+
+
+Measure = Callable[[Path, Path], SetReport]
+"""Measures a set: from the folder that has its checkouts, and an empty folder for libraries.
+
+Raises:
+    SystemExit: The set is not in the folder, or cannot be mapped to sections.
+"""
+
+
+def iter_tables(report: SetReport) -> Iterator[tuple[str, list[str]]]:
+    """Yield the tables of each half and of the whole with their titles; published figures are about the whole."""
+    for part in PARTS:
+        chosen, whole = in_part(report.rows, part), part == "all"
+        yield part, list(iter_table(chosen, report.columns, report.published * whole))
+        if report.gains:
+            yield f"{part}, gains", list(iter_gains(chosen, SEARCH_NAME, report.gains))
+        for name, group in report.groups.items():
+            if own := [row for row in chosen if row.group == name]:
+                yield f"{part}, {group.title}", list(iter_table(own, group.columns, group.published * whole))
+
+
+def run_set(measure: Measure, description: str | None, arguments: Sequence[str] | None = None) -> None:
+    """Measure a set from the command line.
+
+    Args:
+        measure: Measures the set.
+        description: What `--help` prints.
+        arguments: The arguments; by default those of the process.
+    """
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="Folder with the checkouts, or the only checkout.")
+    parser.add_argument("--record", type=Path, help="File for the scores of each question, as JSON.")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        report = measure(options.data, Path(folder))
+    print("\n".join(map(str, report.checkouts)))
+    print("\n".join(f"{name}: {value}" for name, value in report.facts.items()))
+    for title, lines in iter_tables(report):
+        print(f"\n## {title}\n\n" + "\n".join(lines), flush=True)
+    if options.record:
+        write_record(make_record(report.name, report.checkouts, report.facts, report.rows), options.record)
 
 
 # Records

@@ -1,9 +1,9 @@
 """Retrieval on the questions of Vue Docs MCP: 519 questions about 8 documentation sites.
 
     git clone https://github.com/joelbarmettlerUZH/vue-mcp
-    python -m benchmarks.public.vue --data vue-mcp --docs FOLDER [--record FILE.json]
+    python -m benchmarks.public.vue --data FOLDER [--record FILE.json]
 
-FOLDER has a checkout of each documentation repository, named as in the address: `docs`, `router`, `vueuse`, `vite`,
+FOLDER has this checkout, and one of each documentation repository, named as in the address: `docs`, `router`, `vueuse`, `vite`,
 `vitest`, `devtools`, `pinia` of the organizations that `SITES` names, and `nuxt`. The set is read at run time; nothing
 of it is part of this repository. The set does not record the commits that it was made from.
 
@@ -22,9 +22,7 @@ The halves are chosen by a hash of the question. Search was improved by looking 
 
 from __future__ import annotations
 
-import argparse
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
@@ -35,29 +33,16 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
 from mkdocs_roaming.library.search import Search
 
-from .corpus import Checkout, build_library, read_checkout
+from .corpus import build_library, find_checkout, read_checkout
 from .methods import Method, PrefetchMethod, Ranked, count_tokens, make_methods
-from .report import (
-    PARTS,
-    Column,
-    Figure,
-    Published,
-    Row,
-    choose_half,
-    in_part,
-    iter_table,
-    make_record,
-    write_record,
-)
+from .report import Column, Figure, Group, Published, Row, SetReport, choose_half, mean_of, run_set
 from .vitepress import iter_pages
 from .vue_scores import (
     hits_page,
-    mean_known,
     mean_of_groups,
     measure_recall,
     measure_strict_recall,
     remove_echo,
-    share_of,
     strip_suffix,
     unnamed,
 )
@@ -236,15 +221,15 @@ def iter_columns(limits: Iterable[int], *, mean: bool) -> Iterator[Column]:
     """Yield the columns of a table: of one framework, or of the mean over the frameworks."""
 
     def figure(score: str) -> Figure:
-        return mean_of_groups(mean_known(score)) if mean else mean_known(score)
+        return mean_of_groups(mean_of(score)) if mean else mean_of(score)
 
     for limit in sorted(limits):
         yield Column(recall_name(limit), figure(f"recall {limit}"), interval=limit in LIMITS)
-        yield Column("tokens", figure(f"tokens {limit}"), "{:,.0f}", interval=False)
-    yield Column("of ceiling", share_of(figure(f"recall {LAST}"), figure("recall ceiling")), interval=False)
+        yield Column(f"tokens at {limit:,}", figure(f"tokens {limit}"), "{:,.0f}", interval=False)
+    yield Column("ceiling", figure("recall ceiling"), interval=False)
     for limit in LIMITS:
         yield Column(f"strict at {limit:,}", figure(f"strict {limit}"), interval=mean)
-    yield Column("of ceiling", share_of(figure(f"strict {LAST}"), figure("strict ceiling")), interval=False)
+    yield Column("strict ceiling", figure("strict ceiling"), interval=False)
     for depth in DEPTHS:
         yield Column(f"page hit@{depth}", figure(f"page {depth}"), interval=mean)
     yield Column(f"with .md, @{DEPTHS[-1]}", figure(f"file {DEPTHS[-1]}"), interval=False)
@@ -263,27 +248,6 @@ def iter_published(site: Site) -> Iterator[Published]:
         yield Published(f"{each.name}, {tokens}", {recall_name(limit): f"{each.percent / 100:.3f}"})
 
 
-def iter_report(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of all tables: each half and the whole in the mean, then each framework."""
-    for part in PARTS:
-        chosen = in_part(rows, part)
-        yield f"\n## {part}: mean of {len({row.group for row in chosen})} frameworks, {_count(chosen)}\n"
-        yield from iter_table(chosen, tuple(iter_columns(LIMITS, mean=True)))
-        for name, site in SITES.items():
-            if own := [row for row in chosen if row.group == name]:
-                yield f"\n### {part}: {site.name}, {_count(own)}\n"
-                yield from iter_table(
-                    own, tuple(iter_columns(site.limits, mean=False)), list(iter_published(site)) * (part == "all")
-                )
-
-
-def _count(rows: Sequence[Row]) -> str:
-    questions = {row.number: row for row in rows}.values()
-    strict = sum("strict ceiling" in row.scores for row in questions)
-    recall, own = (mean_of_groups(mean_known(f"{name} ceiling"))(list(questions)) for name in ("recall", "strict"))
-    return f"{len(questions)} questions (ceiling {recall:.3f}), {strict} of them strict (ceiling {own:.3f})"
-
-
 def read_questions(folder: Path) -> dict[str, list[tuple[int, Question]]]:
     """Return the questions of each framework with their numbers in the whole set, from 1."""
     numbers = count(1)
@@ -296,37 +260,35 @@ def read_questions(folder: Path) -> dict[str, list[tuple[int, Question]]]:
     }
 
 
-def main() -> None:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="Checkout of joelbarmettlerUZH/vue-mcp.")
-    parser.add_argument("--docs", type=Path, required=True, help="Folder with checkouts of the documentation.")
-    parser.add_argument("--record", type=Path, help="File for the scores of each question, as JSON.")
-    options = parser.parse_args()
-    questions = read_questions(options.data / QUESTIONS)
-    checkouts: list[Checkout] = [read_checkout(options.data)]
+def measure(data: Path, site: Path) -> SetReport:
+    """Measure the set; see `run_set`."""
+    folder = find_checkout(data, "vue-mcp", QUESTIONS)
+    questions, checkouts = read_questions(folder), [read_checkout(folder)]
     facts: dict[str, int] = {}
     rows: list[Row] = []
-    for name, site in SITES.items():
-        docs = options.docs / site.repository.partition("/")[2] / site.folder
+    for name, framework in SITES.items():
+        docs = find_checkout(data, framework.repository.partition("/")[2], framework.folder)
         checkouts.append(read_checkout(docs))
-        with tempfile.TemporaryDirectory() as folder:
-            corpus = build_corpus(site, docs, Path(folder))
-            right = {strip_suffix(path) for _, question in questions[name] for path in question.relevant_paths}
-            facts |= {
-                f"{name}: pages": len(corpus.files),
-                f"{name}: questions": len(questions[name]),
-                f"{name}: questions without names": sum(not each.relevant_apis for _, each in questions[name]),
-                f"{name}: right paths": len(right),
-                f"{name}: right paths with a page": len(right & set(map(strip_suffix, corpus.files.values()))),
-            }
-            rows += iter_rows(corpus, questions[name], name, site.limits)
-    print("\n".join(map(str, checkouts)))
-    print("\n".join(f"{name}: {value}" for name, value in facts.items()))
-    print("\n".join(iter_report(rows)))
-    if options.record:
-        write_record(make_record("vue", checkouts, facts, rows), options.record)
+        corpus = build_corpus(framework, docs, site / name)
+        right = {strip_suffix(path) for _, question in questions[name] for path in question.relevant_paths}
+        facts |= {
+            f"{name}: pages": len(corpus.files),
+            f"{name}: questions": len(questions[name]),
+            f"{name}: questions without names": sum(not each.relevant_apis for _, each in questions[name]),
+            f"{name}: strict questions": sum(
+                bool(unnamed(each.relevant_apis, each.question)) for _, each in questions[name]
+            ),
+            f"{name}: right paths": len(right),
+            f"{name}: right paths with a page": len(right & set(map(strip_suffix, corpus.files.values()))),
+        }
+        rows += iter_rows(corpus, questions[name], name, framework.limits)
+    groups = {
+        name: Group(each.name, tuple(iter_columns(each.limits, mean=False)), tuple(iter_published(each)))
+        for name, each in SITES.items()
+    }
+    columns = tuple(iter_columns(LIMITS, mean=True))
+    return SetReport("vue", tuple(checkouts), facts, tuple(rows), columns, groups=groups)
 
 
 if __name__ == "__main__":
-    main()
+    run_set(measure, __doc__)

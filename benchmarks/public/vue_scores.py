@@ -74,16 +74,6 @@ def strip_suffix(path: str) -> str:
 # Figures
 
 
-def mean_known(score: str) -> Figure:
-    """Return the mean of a score over the rows that have it; NaN if none has."""
-
-    def figure(rows: Sequence[Row]) -> float:
-        values = [row.scores[score] for row in rows if score in row.scores]
-        return fmean(values) if values else nan
-
-    return figure
-
-
 def mean_of_groups(figure: Figure) -> Figure:
     """Return the mean of a figure over the groups of the rows, each with equal weight; a group without it is left out."""
 
@@ -95,8 +85,3 @@ def mean_of_groups(figure: Figure) -> Figure:
         return fmean(figures) if figures else nan
 
     return mean
-
-
-def share_of(part: Figure, whole: Figure) -> Figure:
-    """Return the quotient of two figures, such as recall and its ceiling."""
-    return lambda rows: part(rows) / whole(rows) if whole(rows) else nan

@@ -8,17 +8,15 @@ from math import isnan
 from pathlib import Path
 
 import pytest
-from public.report import Row
+from public.report import Row, mean_of, run_set
 from public.vitepress import expand_includes, iter_pages, make_path, read_page, remove_scripts
-from public.vue import Question, main, score_pages, score_text
+from public.vue import Question, measure, score_pages, score_text
 from public.vue_scores import (
     hits_page,
-    mean_known,
     mean_of_groups,
     measure_recall,
     measure_strict_recall,
     remove_echo,
-    share_of,
     unnamed,
 )
 
@@ -90,14 +88,8 @@ def test_score_pages_counts_each_page_once() -> None:
 def test_mean_of_groups_weighs_groups_equally_and_leaves_out_those_without_score() -> None:
     rows = [make_row(1, "a", hit=1.0), make_row(2, "a", hit=0.0), make_row(3, "b", hit=1.0), make_row(4, "c")]
 
-    assert mean_of_groups(mean_known("hit"))(rows) == 0.75
-    assert isnan(mean_of_groups(mean_known("other"))(rows))
-
-
-def test_share_of_divides_figures() -> None:
-    rows = [make_row(1, "a", hit=0.5, ceiling=0.8)]
-
-    assert share_of(mean_known("hit"), mean_known("ceiling"))(rows) == pytest.approx(0.625)
+    assert mean_of_groups(mean_of("hit"))(rows) == 0.75
+    assert isnan(mean_of_groups(mean_of("other"))(rows))
 
 
 # Pages
@@ -169,9 +161,7 @@ def test_iter_pages_leaves_out_excluded_and_hidden_folders(tmp_path: Path) -> No
 # The command
 
 
-def test_command_writes_a_record_without_texts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_writes_a_record_without_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = ("vue", "vue-router", "vueuse", "vite", "vitest", "vue-devtools", "pinia", "nuxt")
     folders = ("docs/src", "router/packages/docs", "vueuse/packages", "vite/docs", "vitest/docs", "devtools/docs")
     question = {"question": "How is it drained?", "relevant_paths": ["guide/a.md"], "relevant_apis": ["openValve"]}
@@ -184,11 +174,8 @@ def test_command_writes_a_record_without_texts(
         for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
             identity = ["-c", "user.name=a", "-c", "user.email=a@b.example"]
             subprocess.run(["git", "-C", tmp_path / repository, *identity, *command], check=True)
-    monkeypatch.setattr("public.report.RESAMPLES", 40)
-    arguments = ["vue", "--data", f"{tmp_path}/vue-mcp", "--docs", str(tmp_path), "--record", f"{tmp_path}/r.json"]
-    monkeypatch.setattr("sys.argv", arguments)
 
-    main()
+    run_set(measure, None, ["--data", str(tmp_path), "--record", f"{tmp_path}/r.json"])
 
     record = json.loads((tmp_path / "r.json").read_text("utf-8"))
     assert len(record["checkouts"]) == 9
