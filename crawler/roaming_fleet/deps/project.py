@@ -111,8 +111,8 @@ class DepsSettings(msgspec.Struct, frozen=True):
 
     Attributes:
         add: Indirect packages that are wanted, too.
-        exclude: Packages that are left out; `*` stands for any characters.
-        sites: URL of the documentation of a package; `{version}` stands for the version in use.
+        exclude: Packages that are left out; `*` matches any characters.
+        sites: URL of the documentation of a package; `{version}` is replaced by the version in use.
     """
 
     add: tuple[str, ...] = ()
