@@ -36,6 +36,7 @@ from mkdocs_roaming.manifest.models import Heading
 from .corpus import build_library, find_checkout, read_checkout
 from .methods import Method, count_tokens, make_methods
 from .report import TOKENS, Column, Published, Row, SetReport, choose_half, mean_of, run_set
+from .vectors import find_embeddings
 
 DEPTHS = (5, 10, 20)
 
@@ -151,7 +152,8 @@ def measure(data: Path, site: Path) -> SetReport:
         (file.original_uuid, chunk.original_index): chunk.content.strip() for file in files for chunk in file.chunks
     }
     facts = {"files": len(files), "chunks": len(texts), "different texts": len(set(texts.values()))}
-    rows = iter_rows(questions, make_methods(library, lambda section: section.id in chunks), chunks, texts)
+    methods = make_methods(library, lambda section: section.id in chunks, find_embeddings(data, "contextual"))
+    rows = iter_rows(questions, methods, chunks, texts)
     published = read_published(msgspec.json.decode((folder / "guide.ipynb").read_bytes()))
     return SetReport("contextual", (read_checkout(folder),), facts, tuple(rows), COLUMNS, tuple(published), COLUMNS[:6])
 

@@ -23,6 +23,9 @@ halves and the intervals of differences are known. That evaluation's method retu
 are similar enough, and then divides precision by their number.
 
 The halves are chosen by a hash of the question. Search was improved by looking at `develop` only.
+
+Rows “with descriptions” have a file of descriptions, as `roaming describe` makes one. A reader who had not seen the
+questions wrote it in place of a model.
 """
 
 from __future__ import annotations
@@ -38,17 +41,20 @@ from msgspec import Struct
 
 from mkdocs_roaming import Page
 from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import Heading
 
 from .corpus import Checkout, build_library, find_checkout, read_checkout
-from .methods import Method, count_tokens, make_methods
+from .methods import Method, count_tokens, make_described_methods, make_methods
 from .report import TOKENS, Column, Row, SetReport, choose_half, mean_of, run_set
+from .vectors import find_embeddings
 
 FOLDERS = ("capabilities/retrieval_augmented_generation", "skills/retrieval_augmented_generation")
 """Where the repository has had the guide, the newest place first."""
 CHUNKS = "data/anthropic_docs.json"
 QUESTIONS = "evaluation/docs_evaluation_dataset.json"
 SCORES = "evaluation/csvs/evaluation_results_detailed_{}.csv"
+DESCRIPTIONS = Path(__file__).parents[1] / "descriptions_of_sites/cookbook.json"
 RESULTS = 3
 
 
@@ -231,10 +237,14 @@ def measure(data: Path, site: Path) -> SetReport:
         "right addresses": len(right),
         "right addresses with a section": len(right & set(addresses.values())),
     }
-    rows = (
-        *read_published(cookbook.folder, questions),
-        *iter_rows(questions, make_methods(library, lambda section: section.id in addresses), addresses),
-    )
+
+    def is_chunk(section: SectionRef) -> bool:
+        return section.id in addresses
+
+    embeddings = find_embeddings(data, "cookbook")
+    methods = make_methods(library, is_chunk, embeddings)
+    described = make_described_methods(library, DESCRIPTIONS, is_chunk, embeddings)
+    rows = (*read_published(cookbook.folder, questions), *iter_rows(questions, [*methods, *described], addresses))
     return SetReport("cookbook", (cookbook.checkout,), facts, rows, COLUMNS, gains=GAIN_COLUMNS)
 
 

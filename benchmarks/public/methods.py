@@ -10,22 +10,27 @@ Definitions, equal for all methods:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
 
+from mkdocs_roaming.evals.runner import replace_descriptions
+from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.tools import SearchResults, render
+from mkdocs_roaming.manifest.descriptions import read_descriptions
 from mkdocs_roaming.manifest.expand import render_expansion
 from mkdocs_roaming.manifest.lookup import SectionRef
 
 from .baselines import RankTexts, make_bm25, make_fts5
 from .corpus import has_text
 from .report import SEARCH_NAME
+from .vectors import MODEL, Embeddings, open_hybrid_search
 
 MAX_DEPTH = 50
 """Number of sections that a method returns."""
@@ -33,6 +38,7 @@ CHARS_PER_TOKEN = 4
 IsResult = Callable[[SectionRef], bool]
 """Returns whether a section can be a result."""
 SEPARATOR = "\n\n"
+HYBRID_NAME = f"{SEARCH_NAME}, hybrid with {MODEL}"
 
 
 def count_tokens(text: str) -> int:
@@ -111,6 +117,29 @@ class TextMethod:
         return Ranked(tuple(RankedSection(section, self._library.text(section)) for section in sections))
 
 
+class EmbeddingsMethod:
+    """Ranks by embeddings alone: a section is as near to the question as the nearest of its windows.
+
+    Args:
+        library: The library.
+        hybrid: Its hybrid search.
+        is_result: Whether a section can be a result.
+    """
+
+    name = f"{MODEL} embeddings"
+
+    def __init__(self, library: Library, hybrid: HybridSearch, *, is_result: IsResult = has_text) -> None:
+        self._library, self._hybrid, self._is_result = library, hybrid, is_result
+
+    def rank(self, question: str) -> Ranked:
+        """Return the nearest sections."""
+        sections = [section for section, _, _ in self._hybrid.vectors.nearest(question) or ()]
+        found = [
+            RankedSection(section, self._library.text(section)) for section in sections if self._is_result(section)
+        ]
+        return Ranked(tuple(found[:MAX_DEPTH]))
+
+
 class SearchMethod:
     """Ranks as `roaming search` does, without a model, and sends the sections' own texts.
 
@@ -143,6 +172,7 @@ class PrefetchMethod:
         library: The library.
         search: Its search.
         max_tokens: Maximum size of the opened sections, as the product estimates tokens.
+        name: The name in tables.
         is_result: Whether a section can be a result.
     """
 
@@ -151,10 +181,11 @@ class PrefetchMethod:
         library: Library,
         search: Search,
         max_tokens: int = PREFETCH_TOKENS,
+        name: str = "prefetch",
         *,
         is_result: IsResult = has_text,
     ) -> None:
-        self.name = "prefetch" if max_tokens == PREFETCH_TOKENS else f"prefetch, {max_tokens:,} opened"
+        self.name = name
         self._library, self._search = library, search
         self._max_tokens, self._is_result = max_tokens, is_result
 
@@ -177,13 +208,44 @@ def outline_line(library: Library, section: SectionRef) -> str:
     return f"{titles} — {section.section.opening}" if section.section.opening else titles
 
 
-def make_methods(library: Library, is_result: IsResult = has_text) -> list[Method]:
-    """Return all methods for a library, each with its default settings."""
+def make_methods(
+    library: Library, is_result: IsResult = has_text, embeddings: Embeddings | None = None
+) -> list[Method]:
+    """Return all methods for a library, each with its default settings.
+
+    Args:
+        library: The library.
+        is_result: Whether a section can be a result.
+        embeddings: The model of the rows with embeddings, which are left out without it.
+    """
     search = Search(library)
     return [
         TextMethod("FTS5 porter", library, make_fts5, is_result=is_result),
         TextMethod("BM25", library, make_bm25, is_result=is_result),
         TextMethod("BM25 over outline lines", library, make_bm25, outline_line, is_result=is_result),
+        *(_iter_embeddings_methods(library, is_result, embeddings) if embeddings else ()),
         SearchMethod(library, search, is_result=is_result),
         PrefetchMethod(library, search, is_result=is_result),
     ]
+
+
+def _iter_embeddings_methods(library: Library, is_result: IsResult, embeddings: Embeddings) -> Iterator[Method]:
+    hybrid = open_hybrid_search(library, embeddings)
+    yield EmbeddingsMethod(library, hybrid, is_result=is_result)
+    yield SearchMethod(library, hybrid, HYBRID_NAME, is_result=is_result)
+
+
+def make_described_methods(
+    library: Library, file: Path, is_result: IsResult = has_text, embeddings: Embeddings | None = None
+) -> list[Method]:
+    """Return search and prefetch for a library with a file of descriptions; the arguments are those of `make_methods`."""
+    described = replace_descriptions(library, read_descriptions(file))
+    search, end = Search(described), "with descriptions"
+    methods: list[Method] = [
+        SearchMethod(described, search, f"{SEARCH_NAME}, {end}", is_result=is_result),
+        PrefetchMethod(described, search, name=f"prefetch, {end}", is_result=is_result),
+    ]
+    if embeddings:
+        hybrid = open_hybrid_search(described, embeddings)
+        methods.append(SearchMethod(described, hybrid, f"{HYBRID_NAME}, {end}", is_result=is_result))
+    return methods

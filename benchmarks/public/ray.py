@@ -44,6 +44,7 @@ from mkdocs_roaming.library.library import Library
 from .corpus import find_checkout, has_text, read_checkout
 from .methods import Method, count_tokens, make_methods
 from .report import TOKENS, Column, Row, SetReport, choose_half, mean_of, run_set
+from .vectors import find_embeddings
 
 URL = "https://docs.ray.io/en/master/"
 DEPTHS = (1, 5, 13)
@@ -178,7 +179,7 @@ def measure(data: Path, site: Path) -> SetReport:
     }
     rows = (
         *iter_published(folder / "experiments/responses", library, questions, golds),
-        *iter_rows(make_methods(library), questions, golds),
+        *iter_rows(make_methods(library, embeddings=find_embeddings(data, "ray")), questions, golds),
     )
     return SetReport("ray", (read_checkout(folder), read_checkout(docs)), facts, rows, COLUMNS, gains=COLUMNS[:6])
 

