@@ -17,14 +17,14 @@ import argparse
 import inspect
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from . import contextual, cookbook, cookbook_answers, ray, vue
+from . import answers, contextual, cookbook, ray, vue
 from .corpus import Checkout, read_checkout
 from .report import Measure, SetReport, iter_tables, make_record
 
@@ -73,11 +73,12 @@ class Table(Struct, frozen=True):
 
 
 class SetFigures(Struct, frozen=True):
-    """The figures of a set: what they were read from, counts, and tables by title."""
+    """The figures of a set: what they were read from, counts, tables by title, and who answered by hand."""
 
     checkouts: tuple[Checkout, ...]
     facts: dict[str, int]
     tables: dict[str, Table]
+    note: str = ""
 
 
 class Figures(Struct, frozen=True):
@@ -119,8 +120,23 @@ def make_figures(report: SetReport) -> SetFigures:
 
 
 def read_figures(file: Path = FILE) -> Figures:
-    """Return the recorded figures."""
-    return msgspec.json.decode(file.read_bytes(), type=Figures)
+    """Return the recorded figures, and those of the records of answers by hand."""
+    figures = msgspec.json.decode(file.read_bytes(), type=Figures)
+    by_hand = {name: read(RECORDS / f"{name}.json") for name, (_, read) in BY_HAND.items()}
+    return msgspec.structs.replace(figures, sets={**figures.sets, **by_hand})
+
+
+def read_answers(file: Path) -> SetFigures:
+    """Return the figures of a record of answers."""
+    record = msgspec.json.decode(file.read_bytes(), type=answers.AnswerRecord)
+    note = f"Answered by {record.answered_by}. Graded by {record.graded_by}."
+    return SetFigures(record.checkouts, {}, {"all": Table.from_lines(list(answers.iter_report(record.rows)))}, note)
+
+
+BY_HAND: Mapping[str, tuple[str, Callable[[Path], SetFigures]]] = {
+    "cookbook_answers": ("Answers about Anthropic's cookbook", read_answers),
+}
+"""The title of each record of answers by hand, and what reads it."""
 
 
 # Pages
@@ -158,36 +174,32 @@ def fill(text: str, figures: Figures) -> str:
 def _split(place: str, figures: Figures) -> tuple[Table, *tuple[str, ...]]:
     address, *names = place.split("; ")
     name, _, title = address.partition(" ")
-    return figures.sets[name].tables[title], *names
+    return (figures.sets[name].tables[title], *names)
 
 
-def make_page(figures: Figures, answers: cookbook_answers.AnswerRecord) -> str:
+def make_page(figures: Figures) -> str:
     """Return the page of all public figures."""
     versions = ", ".join(f"{name} {figures.versions[name]}" for name in ("python", "sqlite"))
-    return (
-        "\n".join(
-            [
-                "# Public figures",
-                "",
-                f"Measured on {figures.date} with `{figures.code}` ({versions}) by one command, which also writes this page:",
-                "",
-                "```console",
-                "python -m benchmarks.public.all --data FOLDER",
-                "```",
-                "",
-                "Rows with “(published)” are computed from what others published. Figures in brackets are 95 % intervals.",
-                "Tables of the half of the questions that search was improved with are printed by the commands of the sets.",
-                *(line for name in SETS for line in _iter_set(name, figures.sets[name])),
-                "",
-                "## Answers played by hand",
-                "",
-                f"Answered by: {answers.answered_by}. Graded by: {answers.graded_by}. Read from `{answers.checkout}`. No command reproduces them.",
-                "",
-                *cookbook_answers.iter_report(answers.rows),
-            ]
-        )
-        + "\n"
-    )
+    lines = [
+        "# Public figures",
+        "",
+        f"Measured on {figures.date} with `{figures.code}` ({versions}) by one command, which also writes this page:",
+        "",
+        "```console",
+        "python -m benchmarks.public.all --data FOLDER",
+        "```",
+        "",
+        "Rows with “(published)” are computed from what others published. Figures in brackets are 95 % intervals.",
+        "Tables of the half of the questions that search was improved with are printed by the commands of the sets.",
+        *(line for name in SETS for line in _iter_set(name, figures.sets[name])),
+        "",
+        "## Played by hand",
+        "",
+        "Readers stood for the model, from the requests that the product sends. No command reproduces these figures; those with",
+        "the names of the sets do the same with a model.",
+        *(line for name, (title, _) in BY_HAND.items() for line in _iter_by_hand(title, figures.sets[name])),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _iter_set(name: str, figures: SetFigures) -> Iterator[str]:
@@ -201,10 +213,17 @@ def _iter_set(name: str, figures: SetFigures) -> Iterator[str]:
             yield from table.lines()
 
 
+def _iter_by_hand(title: str, figures: SetFigures) -> Iterator[str]:
+    yield f"\n### {title}\n"
+    yield f"{figures.note} Read from {', '.join(f'`{checkout}`' for checkout in figures.checkouts)}."
+    for table in figures.tables.values():
+        yield ""
+        yield from table.lines()
+
+
 def make_pages(figures: Figures) -> dict[Path, str]:
     """Return the texts that all pages have with the figures."""
-    answers = msgspec.json.decode((RECORDS / "cookbook_answers.json").read_bytes(), type=cookbook_answers.AnswerRecord)
-    return {PAGE: make_page(figures, answers), **{file: fill(file.read_text("utf-8"), figures) for file in MARKED}}
+    return {PAGE: make_page(figures), **{file: fill(file.read_text("utf-8"), figures) for file in MARKED}}
 
 
 def main() -> None:
@@ -213,7 +232,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="Folder with the checkouts.")
     figures = measure_all(parser.parse_args().data)
     FILE.write_bytes(msgspec.json.encode(figures).replace(b"],[", b"],\n[").replace(b'},"', b'},\n"') + b"\n")
-    for file, text in make_pages(figures).items():
+    for file, text in make_pages(read_figures()).items():
         file.write_text(text, "utf-8")
 
 
