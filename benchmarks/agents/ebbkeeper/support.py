@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
+from socketserver import TCPServer
 from statistics import fmean
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -74,6 +75,17 @@ class Query(NamedTuple):
     limit: int
 
 
+class Server(ThreadingHTTPServer):
+    """A server that does not look up the name of its host, which can take seconds."""
+
+    daemon_threads = True
+
+    def server_bind(self) -> None:
+        """Bind the socket, and take the address as the name."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = "127.0.0.1", self.socket.getsockname()[1]
+
+
 @dataclass
 class Harbour:
     """A server, used as a context manager.
@@ -107,8 +119,7 @@ class Harbour:
         self._wrong_tokens = 0
         self._wait_until = 0.0
         self._times: list[float] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._make_handler())
-        self._server.daemon_threads = True
+        self._server = Server(("127.0.0.1", 0), self._make_handler())
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
