@@ -172,7 +172,8 @@ class Plan:
             source: A hopper, the path of a file (see `open_hopper`), or records in memory. None: the source of the plan
                 file.
             window: Window of this run instead of the plan's.
-            now: Moment to which spans such as `"-6h"` relate. None: the clock.
+            now: Aware moment to which spans such as `"-6h"` relate, and the end of a window without `until`. None: the
+                clock.
 
         Returns:
             The lot.
