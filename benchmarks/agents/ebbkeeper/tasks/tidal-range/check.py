@@ -17,11 +17,11 @@ TOKEN = "ebbp_range"
 
 
 def make_tide(hours: float, step: int, wash: float, height: float) -> list[tuple[datetime, float, int]]:
-    """Return a tide with a period of 6 hours and a spike of `wash` every 40 minutes."""
+    """Return a tide with a period of 6 hours, unequal highs, and a spike of `wash` every 40 minutes."""
     now = datetime.now(UTC).replace(microsecond=0)
     rows = []
     for seconds in range(int(hours * 3600), 0, -step):
-        level = 1.5 + height * sin(2 * pi * seconds / 21600)
+        level = 1.5 + height * (sin(2 * pi * seconds / 21600) + 0.3 * sin(2 * pi * seconds / 50000))
         time = now - timedelta(seconds=seconds)
         rows.append((time, round(level + (wash if seconds % 2400 < step else 0.0), 4), 96))
     return rows
@@ -47,7 +47,7 @@ def expected_range(rows: list[tuple[datetime, float, int]], swing: float) -> flo
 def check(solution: ModuleType) -> None:
     os.environ["EBB_PILOT_TOKEN"] = TOKEN
     old = make_tide(31, 20, 0.0, 4.0)[:800]  # before the 26 hours
-    ferries, calm = make_tide(25.9, 20, 0.19, 1.1), make_tide(25.9, 600, 0.0, 0.1)
+    ferries, calm = make_tide(25.9, 20, 0.19, 1.1), make_tide(25.9, 600, 0.0, 0.08)
     stations = {"pier-north": old + ferries, "weir": calm}
     with Harbour(stations=stations, tokens={TOKEN: Token()}, busy={2: 0.3}) as harbour:
         result = solution.tidal_range(harbour.url, "pier-north")
