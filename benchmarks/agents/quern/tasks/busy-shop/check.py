@@ -55,7 +55,7 @@ def expect_error(solution: ModuleType, shop: Shop, kind: type[Exception], calls:
 
 def check(solution: ModuleType) -> None:
     pauses: list[float] = []
-    time.sleep = pauses.append
+    vars(time)["sleep"] = pauses.append
     rows = [{"sku": name, "stock": 3} for name in "abc"]
     shop = Shop(
         {0: [BUSY, BROKEN, (429, {"Retry-After": "7"}, None), BUSY], 4: [BROKEN, HTTPException(), BUSY, BROKEN]}

@@ -14,7 +14,7 @@ plan = Plan(
 
 
 @plan.hook("intake")
-def convert_seconds(record):
+def convert_seconds(record: dict[str, Any]) -> dict[str, Any]:
     arrived = str(record.get("Arrived")).strip()
     if arrived.isdecimal():
         record["Arrived"] = datetime.fromtimestamp(int(arrived), UTC)

@@ -1,6 +1,8 @@
 """The command line runs the plan on a good and on a faulty source."""
 
+import contextlib
 import csv
+import io
 import os
 import sys
 from pathlib import Path
@@ -44,8 +46,9 @@ def check(solution: ModuleType) -> None:
         os.environ["STOCK_FILE"] = str(source)
         source.write_text(HEADER + GOOD, encoding="utf-8")
         out = Path(folder, "clean.csv")
-        code = main(["mill", "-p", str(plan), "-o", str(out), "-l", str(ledger)])
-        reasons = ledger.read_text(encoding="utf-8") if ledger.exists() else sys.stderr.getvalue()
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            code = main(["mill", "-p", str(plan), "-o", str(out), "-l", str(ledger)])
+        reasons = ledger.read_text(encoding="utf-8") if ledger.exists() else errors.getvalue()
         expect(code == 0, f"exit code {code}: {reasons}")
         with out.open(encoding="utf-8", newline="") as file:
             rows = list(csv.reader(file))

@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import Any
 
 from quern import Column, Lot, Plan
 
@@ -14,7 +15,7 @@ plan = Plan(
 
 
 @plan.hook("intake")
-def add_percent_sign(record):
+def add_percent_sign(record: dict[str, Any]) -> dict[str, Any]:
     discount = record.get("Rabatt", "").strip()
     if discount[-1:].isdigit():
         record["Rabatt"] = f"{discount} %"
