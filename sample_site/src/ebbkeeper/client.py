@@ -126,7 +126,9 @@ class HarbourClient:
                     time.sleep(float(error.headers.get("X-Ebb-Wait", "1")))
                     continue
                 told = json.load(error)
-                raise _ERRORS.get(told.get("code", ""), EbbError)(told.get("hint", str(error))) from error
+                refusal = _ERRORS.get(told.get("code", ""), EbbError)(told.get("hint", str(error)))
+                refusal.code = told.get("code", refusal.code)
+                raise refusal from error
             except OSError as error:
                 tries += 1
                 if tries > self.retry_limit:
