@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from agents.tasks import AGENTS, Task, find_tasks
+from public.agents.tasks import AGENTS, Task, find_tasks
 
 TASKS = [pytest.param(task, id=f"{task.library}-{task.name}") for task in find_tasks()]
 

@@ -1,6 +1,6 @@
 """The tasks: where they are, and how a solution is checked.
 
-Each task is a folder `benchmarks/agents/<library>/tasks/<name>`:
+Each task is a folder `benchmarks/public/agents/<library>/tasks/<name>`:
 
 task.md      what a user asks for
 check.py     `python check.py SOLUTION.py` exits with 0, or prints one line that says what is wrong
@@ -17,8 +17,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-AGENTS = ROOT / "benchmarks/agents"
+ROOT = Path(__file__).parents[3]
+AGENTS = ROOT / "benchmarks/public/agents"
 SOURCES = {
     "ebbkeeper": ROOT / "sample_site/src",
     "quern": AGENTS / "quern/src",

@@ -1,1 +1,0 @@
-"""Small programming tasks for coding agents, each with a checker that runs the code."""

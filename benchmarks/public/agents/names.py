@@ -1,0 +1,87 @@
+"""Names that a solution uses although nothing has them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+def find_invented(solution: str, package: str, known_text: str) -> list[str]:
+    """Return the names of a solution that neither the library nor Python has.
+
+    Names are what is imported from the package, attributes, and keywords of calls. Known are all words of the library's
+    source, its documentation and the task, what the solution itself defines, and the names of built-in types and of
+    those modules of the standard library that it imports.
+
+    Args:
+        solution: The code of the solution.
+        package: The name of the library's package.
+        known_text: The library's source and documentation, and the statement of the task.
+
+    Returns:
+        The names in alphabetical order; empty if the solution is not valid Python.
+    """
+    try:
+        tree = ast.parse(solution)
+    except SyntaxError:
+        return []
+    modules = {name for name in _iter_imports(tree) if name.partition(".")[0] in sys.stdlib_module_names}
+    known = {*_WORD.findall(known_text), *_iter_defined(tree), *_iter_names(builtins)}
+    known.update(name for module in modules for name in _iter_names(import_module(module)))
+    return sorted({name for name in _iter_used(tree, package) if name not in known})
+
+
+def _iter_imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def _iter_used(tree: ast.AST, package: str) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == package:
+            yield from (node.module or "").split(".")
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.keyword) and node.arg:
+            yield node.arg
+
+
+def _iter_defined(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
+def _iter_names(module: ModuleType) -> Iterator[str]:
+    for name, value in inspect.getmembers(module):
+        yield name
+        members = inspect.getmembers(value) if inspect.isclass(value) or inspect.ismodule(value) else []
+        yield from (member for member, _ in members)
+        for each in (value, *(member for _, member in members)):
+            if callable(each):
+                yield from _iter_parameters(each)
+
+
+def _iter_parameters(function: object) -> Iterator[str]:
+    try:
+        yield from inspect.signature(function).parameters  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return

@@ -1,0 +1,232 @@
+"""Give twenty small tasks to coding agents that do not know the libraries, and check what they write.
+
+    pip install mkdocs-material mkdocs-llmstxt zensical
+    python -m benchmarks.public.agents.run prepare FOLDER [--conditions mcp …] [--tasks 5]
+    cd FOLDER/agents/NAME && YOUR_AGENT "$(cat PROMPT.md)"     # for each NAME, each time with an empty context
+    python -m benchmarks.public.agents.run report FOLDER [--agent "name and version"] [--record]
+
+Ten tasks are about Ebbkeeper's Python client (the sample site), ten about quern, a library that was written for this
+benchmark; no model has seen either. An agent gets five tasks of one library in one condition, one after another: it
+reads with the command `./agent`, which records what it reads, and submits each task once, without running it. A program
+then checks what the solution does.
+
+Recorded are, for each task, whether the solution is right, the requests (documents fetched or tools called), the tokens
+that were read (a quarter of the characters, with the index of AGENTS.md or the descriptions of the tools once for each
+agent), and names that the solution uses although neither the library nor Python has them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+import msgspec
+from msgspec import Struct
+
+from ..corpus import read_checkout
+from ..methods import count_tokens
+from .documentation import CONDITIONS, CONFIGS, ROOT, Condition, Documentation, build, call_tool, read
+from .names import find_invented
+from .report import FILE, AgentRecord, Outcome, iter_tables
+from .tasks import Task, find_tasks
+
+TASKS = 5
+PROMPT = """\
+You are a coding agent. Solve {count} tasks with the Python package `{library}`, one after another.
+
+- `./agent task` prints the task. Write the solution into a file in this folder, then run `./agent submit FILE`. The first
+  submission counts; then `./agent task` prints the next one.
+- A solution may use the package and the standard library. The package is not installed here: do not run the solution, and
+  open nothing outside of this folder.
+- {documentation}
+"""
+TEXTS: dict[Condition, str] = {
+    "nothing": "There is no documentation. Write what is most likely right.",
+    "AGENTS.md": "`./agent get URL` prints the document at an address of the documentation; no other program reads it. This is "
+    "the project's AGENTS.md:\n\n{index}",
+    "mcp": "The documentation has an MCP server, whose tools follow. `./agent call TOOL 'ARGUMENTS AS JSON'` calls one; no other "
+    "program reads the documentation.\n\n{index}",
+}
+LLMS_TXT = (
+    "The documentation is at {url}, with {url}llms.txt for agents. `./agent get URL` prints the document at an address "
+    "of it; no other program reads it."
+)
+
+
+class Setup(Struct, frozen=True):
+    """What an agent is given."""
+
+    library: str
+    tasks: tuple[str, ...]
+    documentation: Documentation
+
+
+class Event(Struct, frozen=True, omit_defaults=True):
+    """Something that an agent did.
+
+    Attributes:
+        kind: A document, a tool's result, or a solution.
+        task: The task that it was working on.
+        what: The address, the tool, or the file.
+        tokens: The tokens that it read.
+        reason: Why a solution is wrong; None if it is right.
+        invented: Names in a solution that nothing has.
+    """
+
+    kind: Literal["get", "call", "submit"]
+    task: str
+    what: str
+    tokens: int = 0
+    reason: str | None = None
+    invented: tuple[str, ...] = ()
+
+
+class Session:
+    """The work of one agent.
+
+    Args:
+        folder: The folder with its state, which the agent does not see.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = folder / "log.jsonl"
+        self.setup = msgspec.json.decode((folder / "setup.json").read_bytes(), type=Setup)
+
+    @classmethod
+    def create(cls, root: Path, name: str, setup: Setup) -> None:
+        """Write the state of an agent, and the folder that it works in."""
+        state, own = root / "state" / name, root / "agents" / name
+        state.mkdir(parents=True)
+        own.mkdir(parents=True)
+        (state / "setup.json").write_bytes(msgspec.json.encode(setup))
+        docs = setup.documentation
+        text = TEXTS.get(docs.condition, LLMS_TXT).format(index=docs.index, url=docs.url)
+        prompt = PROMPT.format(count=len(setup.tasks), library=setup.library, documentation=text)
+        (own / "PROMPT.md").write_text(prompt, "utf-8")
+        program = own / "agent"
+        command = shlex.join([sys.executable, "-m", "benchmarks.public.agents.run", "do", str(state.resolve())])
+        program.write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(ROOT))} exec {command} "$@"\n')
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+
+    @property
+    def events(self) -> list[Event]:
+        """What the agent has done."""
+        lines = self.log.read_bytes().splitlines() if self.log.exists() else []
+        return [msgspec.json.decode(line, type=Event) for line in lines]
+
+    @property
+    def task(self) -> Task | None:
+        """The task that the agent is working on; None after the last one."""
+        done = {event.task for event in self.events if event.kind == "submit"}
+        tasks = {task.name: task for task in find_tasks() if task.library == self.setup.library}
+        return next((tasks[name] for name in self.setup.tasks if name not in done), None)
+
+    def do(self, action: str, arguments: Sequence[str]) -> str:
+        """Carry out a command of the agent, record it, and return what it prints."""
+        task, docs = self.task, self.setup.documentation
+        if task is None:
+            return "All tasks are done."
+        match action, arguments:
+            case "task", []:
+                return task.read_statement()
+            case "get", [url]:
+                text = read(docs, url)
+                self._add(Event("get", task.name, url, count_tokens(text)))
+            case "call", [tool, json]:
+                text = call_tool(docs, tool, msgspec.json.decode(json))
+                self._add(Event("call", task.name, f"{tool} {json}", count_tokens(text)))
+            case "submit", [file]:
+                self._submit(task, Path(file))
+                text = "Submitted. `./agent task` prints the next task." if self.task else "All tasks are done."
+            case _:
+                text = "usage: ./agent task | get URL | call TOOL JSON | submit FILE"
+        return text
+
+    def _submit(self, task: Task, file: Path) -> None:
+        code = file.read_text("utf-8")
+        (self.folder / f"{task.name}.py").write_text(code, "utf-8")
+        self._add(Event("submit", task.name, file.name, 0, task.check(file), tuple(find_names(task, code))))
+
+    def _add(self, event: Event) -> None:
+        with self.log.open("ab") as file:
+            file.write(msgspec.json.encode(event) + b"\n")
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Yield what came of each submitted task."""
+        docs, events = self.setup.documentation, self.events
+        for event in events:
+            if event.kind == "submit":
+                own = [each for each in events if each.task == event.task and each.kind != "submit"]
+                index = count_tokens(docs.index) if event.task == self.setup.tasks[0] else 0
+                tokens = index + sum(each.tokens for each in own)
+                yield Outcome(
+                    docs.condition,
+                    self.setup.library,
+                    event.task,
+                    event.reason is None,
+                    len(own),
+                    tokens,
+                    event.invented,
+                )
+
+
+def find_names(task: Task, code: str) -> list[str]:
+    """Return the names in a solution that nothing has."""
+    docs = CONFIGS[task.library].parent / "docs"
+    files = [*(file for source in task.sources for file in source.rglob("*.py")), *docs.rglob("*.md")]
+    known = "\n".join([task.read_statement(), *(file.read_text("utf-8") for file in files)])
+    return find_invented(code, task.library, known)
+
+
+def prepare(root: Path, conditions: Sequence[Condition], size: int) -> None:
+    """Build the documentation in each condition, and write the folders of the agents."""
+    for library in CONFIGS:
+        names = [task.name for task in find_tasks() if task.library == library]
+        for condition in conditions:
+            docs = build(library, condition, root / "sites" / f"{library}-{condition}")
+            for start in range(0, len(names), size):
+                tasks = tuple(names[start : start + size])
+                Session.create(root, f"{library}-{condition}-{start // size + 1}", Setup(library, tasks, docs))
+            print(f"{library}: {condition}", flush=True)
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    preparing = commands.add_parser("prepare", help="Write the folders of the agents.")
+    preparing.add_argument("folder", type=Path)
+    preparing.add_argument("--conditions", nargs="+", choices=get_args(Condition), default=list(CONDITIONS))
+    preparing.add_argument("--tasks", type=int, default=TASKS, help=f"Tasks for each agent (default: {TASKS}).")
+    doing = commands.add_parser("do", help="A command of an agent.")
+    doing.add_argument("folder", type=Path)
+    doing.add_argument("action")
+    doing.add_argument("arguments", nargs="*")
+    reporting = commands.add_parser("report", help="Print the tables.")
+    reporting.add_argument("folder", type=Path)
+    reporting.add_argument("--agent", default="", help="Who solved the tasks, for the record.")
+    reporting.add_argument("--record", action="store_true", help=f"Write {FILE.name}.")
+    options = parser.parse_args()
+    if options.command == "prepare":
+        prepare(options.folder.resolve(), options.conditions, options.tasks)
+    elif options.command == "do":
+        print(Session(options.folder).do(options.action, options.arguments))
+    else:
+        states = sorted((options.folder / "state").iterdir())
+        outcomes = tuple(outcome for state in states for outcome in Session(state).outcomes())
+        checkout = msgspec.structs.replace(read_checkout(ROOT), name="mkdocs-roaming")
+        record = AgentRecord(options.agent, checkout, outcomes)
+        for title, lines in iter_tables(record):
+            print(f"\n{title}\n\n" + "\n".join(lines))
+        if options.record:
+            FILE.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+
+
+if __name__ == "__main__":
+    main()
