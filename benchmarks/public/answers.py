@@ -47,6 +47,8 @@ from .cookbook import open_cookbook
 from .corpus import Checkout, find_checkout, read_checkout
 from .newcomers import SITES, Question, open_site, read_questions
 from .report import choose_half, wilson_interval, write_record
+from .vectors import find_embeddings, open_hybrid_search
+from .ways import Prompt, Way, iter_ways, iter_ways_lines, make_chunks_prompt, make_whole_prompt
 
 ROUNDS = 4
 GRADE_TOKENS = 1000
@@ -81,8 +83,9 @@ class Asked(Struct, frozen=True):
 
 
 class Source(Struct, frozen=True):
-    """A library that answers questions, and the address of each section by its id."""
+    """A library that answers questions, with the name of its vectors, and the address of each section by its id."""
 
+    name: str
     library: Library
     addresses: dict[str, str]
     questions: tuple[Asked, ...]
@@ -147,6 +150,7 @@ class AnswerRecord(Struct, frozen=True):
         answered_by: The model that answered, or who did so by hand: such rows cannot be reproduced by a command.
         graded_by: The model or the person that graded.
         rows: The verdicts.
+        ways: What the answers and other ways sent to the model; empty if it was not measured.
     """
 
     set: str
@@ -154,6 +158,7 @@ class AnswerRecord(Struct, frozen=True):
     answered_by: str
     graded_by: str
     rows: tuple[Verdict, ...]
+    ways: tuple[Way, ...] = ()
 
 
 # Sets
@@ -166,7 +171,7 @@ def open_cookbook_source(data: Path, folder: Path) -> Iterator[Source]:
         Asked(number, each.question, each.correct_answer, tuple(each.correct_chunks), (choose_half(each.question),))
         for number, each in enumerate(cookbook.questions, 1)
     )
-    yield Source(cookbook.library, cookbook.addresses, tuple(questions))
+    yield Source("cookbook", cookbook.library, cookbook.addresses, tuple(questions))
 
 
 def open_newcomers_sources(data: Path, folder: Path) -> Iterator[Source]:
@@ -188,7 +193,7 @@ def open_newcomers_sources(data: Path, folder: Path) -> Iterator[Source]:
                 questions.append(first)
                 if each.follow_up:
                     questions.append(_make_asked(next(numbers), each.follow_up, (site, "follow-ups"), first.number))
-        yield Source(library, addresses, tuple(questions))
+        yield Source(f"newcomers-{name}", library, addresses, tuple(questions))
 
 
 def _make_asked(number: int, question: Question, parts: tuple[str, ...], follows: int | None = None) -> Asked:
@@ -409,6 +414,33 @@ def iter_report(rows: Sequence[Verdict]) -> Iterator[str]:
         )
 
 
+def compare_ways(sources: Iterable[Source], data: Path, found: Sequence[Graded]) -> list[Way]:
+    """Return what the answers and other ways send to the model.
+
+    Args:
+        sources: The libraries with their questions.
+        data: The folder with the checkouts and the model of the chunks.
+        found: The answers.
+    """
+    answers = {graded.asked.number: graded for graded in found}
+    opened: list[Prompt] = []
+    whole: list[Prompt] = []
+    chunks: list[Prompt] = []
+    for source in sources:
+        library, embeddings = source.library, find_embeddings(data, source.name)
+        if embeddings is None:
+            return []
+        hybrid = open_hybrid_search(library, embeddings)
+        for asked in source.questions:
+            right = {id_ for id_, address in source.addresses.items() if address in asked.right}
+            graded = answers[asked.number]
+            opened.append(Prompt(graded.tokens, bool(right & {*graded.opened}) if right else None))
+            whole.append(make_whole_prompt(library, right))
+            chunks.append(make_chunks_prompt(library, hybrid, asked.question, right))
+    calls, output = (fmean(getattr(graded, name) for graded in found) for name in ("calls", "output"))
+    return list(iter_ways(opened, whole, chunks, calls, output))
+
+
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -437,11 +469,17 @@ def main() -> None:
     elif options.step == "grade":
         asyncio.run(grade_all(options.answers, options.model))
     else:
-        rows = make_verdicts(read_all(options.answers))
+        found = read_all(options.answers)
+        rows = make_verdicts(found)
         print("\n".join(iter_report(rows)))
         if options.record:
             checkouts = read_checkouts(options.set, options.data)
-            record = AnswerRecord(options.set, checkouts, options.answered_by, options.graded_by, tuple(rows))
+            with tempfile.TemporaryDirectory() as folder:
+                ways = compare_ways(SETS[options.set](options.data, Path(folder)), options.data, found)
+            print("\n" + "\n".join(iter_ways_lines(ways)))
+            record = AnswerRecord(
+                options.set, checkouts, options.answered_by, options.graded_by, tuple(rows), tuple(ways)
+            )
             write_record(record, options.record)
 
 

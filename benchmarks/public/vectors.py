@@ -10,6 +10,7 @@ FOLDER has the checkouts of the sets. Without the model the commands of the sets
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.models import Page, PublishedPage
 
 MODEL = "all-MiniLM-L6-v2"
-QUERY_SECONDS = 60.0
+QUERY_SECONDS = 600.0
 
 
 class SentenceModel:
@@ -72,11 +73,15 @@ def find_embeddings(data: Path, name: str) -> Embeddings | None:
 
 
 def open_hybrid_search(library: Library, embeddings: Embeddings) -> HybridSearch:
-    """Return hybrid search over a library, as it is with `search: hybrid` and this model."""
+    """Return hybrid search over a library, as it is with `search: hybrid` and this model.
+
+    Raises:
+        SystemExit: The vectors cannot be computed, now or during a search.
+    """
     embeddings.cache.parent.mkdir(exist_ok=True)
     options = EmbeddingsOptions(MODEL, lambda: embeddings.model)
     with_vectors, _ = add_library_vectors(library, options, embeddings.cache, save=embeddings.cache.write_bytes)
-    return HybridSearch(with_vectors, QueryEmbedder(embeddings.model, on_warning=print, timeout=QUERY_SECONDS))
+    return HybridSearch(with_vectors, QueryEmbedder(embeddings.model, on_warning=sys.exit, timeout=QUERY_SECONDS))
 
 
 def add_library_vectors(

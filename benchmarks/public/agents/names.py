@@ -19,7 +19,7 @@ def find_invented(solution: str, package: str, known_text: str) -> list[str]:
 
     Names are what is imported from the package, attributes, and keywords of calls. Known are all words of the library's
     source, its documentation and the task, what the solution itself defines, and the names of built-in types and of
-    those modules of the standard library that it imports.
+    those modules of the standard library that it imports, and of the modules in them.
 
     Args:
         solution: The code of the solution.
@@ -34,7 +34,7 @@ def find_invented(solution: str, package: str, known_text: str) -> list[str]:
     except SyntaxError:
         return []
     modules = {name for name in _iter_imports(tree) if name.partition(".")[0] in sys.stdlib_module_names}
-    known = {*_WORD.findall(known_text), *_iter_defined(tree), *_iter_names(builtins)}
+    known = {package, *_WORD.findall(known_text), *_iter_defined(tree), *_iter_names(builtins)}
     known.update(name for module in modules for name in _iter_names(import_module(module)))
     return sorted({name for name in _iter_used(tree, package) if name not in known})
 
@@ -70,14 +70,16 @@ def _iter_defined(tree: ast.AST) -> Iterator[str]:
             yield node.attr
 
 
-def _iter_names(module: ModuleType) -> Iterator[str]:
-    for name, value in inspect.getmembers(module):
+def _iter_names(module: ModuleType, *, nested: bool = True) -> Iterator[str]:
+    for name, value in vars(module).items():
         yield name
-        members = inspect.getmembers(value) if inspect.isclass(value) or inspect.ismodule(value) else []
-        yield from (member for member, _ in members)
-        for each in (value, *(member for _, member in members)):
-            if callable(each):
-                yield from _iter_parameters(each)
+        if inspect.ismodule(value) and nested:
+            yield from _iter_names(value, nested=False)
+        for kind in value.__mro__ if inspect.isclass(value) else ():
+            yield from vars(kind)
+        for function in (value, *(vars(value).values() if inspect.isclass(value) else ())):
+            if callable(function):
+                yield from _iter_parameters(function)
 
 
 def _iter_parameters(function: object) -> Iterator[str]:

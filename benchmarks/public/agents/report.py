@@ -22,7 +22,7 @@ class Outcome(Struct, frozen=True):
         condition: The condition.
         library: The library.
         task: The task.
-        right: Whether the first solution is right.
+        reason: Why the first solution is wrong; None if it is right.
         requests: Number of documents fetched or tools called.
         tokens: Tokens that were read.
         invented: Names in the solution that nothing has.
@@ -31,7 +31,7 @@ class Outcome(Struct, frozen=True):
     condition: Condition
     library: str
     task: str
-    right: bool
+    reason: str | None
     requests: int
     tokens: int
     invented: tuple[str, ...]
@@ -65,7 +65,7 @@ def _iter_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
     for condition, name in CONDITIONS.items():
         own = [outcome for outcome in outcomes if outcome.condition == condition]
         if own:
-            right = sum(outcome.right for outcome in own)
+            right = sum(outcome.reason is None for outcome in own)
             interval = wilson_interval(right, len(own))
             yield (
                 f"| {name} | {len(own)} | {right / len(own):.0%} ({interval.low:.0%}–{interval.high:.0%})"

@@ -74,16 +74,12 @@ class Event(Struct, frozen=True, omit_defaults=True):
         task: The task that it was working on.
         what: The address, the tool, or the file.
         tokens: The tokens that it read.
-        reason: Why a solution is wrong; None if it is right.
-        invented: Names in a solution that nothing has.
     """
 
     kind: Literal["get", "call", "submit"]
     task: str
     what: str
     tokens: int = 0
-    reason: str | None = None
-    invented: tuple[str, ...] = ()
 
 
 class Session:
@@ -97,6 +93,7 @@ class Session:
         self.folder = folder
         self.log = folder / "log.jsonl"
         self.setup = msgspec.json.decode((folder / "setup.json").read_bytes(), type=Setup)
+        self._tasks = {task.name: task for task in find_tasks() if task.library == self.setup.library}
 
     @classmethod
     def create(cls, root: Path, name: str, setup: Setup) -> None:
@@ -124,8 +121,7 @@ class Session:
     def task(self) -> Task | None:
         """The task that the agent is working on; None after the last one."""
         done = {event.task for event in self.events if event.kind == "submit"}
-        tasks = {task.name: task for task in find_tasks() if task.library == self.setup.library}
-        return next((tasks[name] for name in self.setup.tasks if name not in done), None)
+        return next((self._tasks[name] for name in self.setup.tasks if name not in done), None)
 
     def do(self, action: str, arguments: Sequence[str]) -> str:
         """Carry out a command of the agent, record it, and return what it prints."""
@@ -142,44 +138,40 @@ class Session:
                 text = call_tool(docs, tool, msgspec.json.decode(json))
                 self._add(Event("call", task.name, f"{tool} {json}", count_tokens(text)))
             case "submit", [file]:
-                self._submit(task, Path(file))
+                (self.folder / f"{task.name}.py").write_bytes(Path(file).read_bytes())
+                self._add(Event("submit", task.name, file))
                 text = "Submitted. `./agent task` prints the next task." if self.task else "All tasks are done."
             case _:
                 text = "usage: ./agent task | get URL | call TOOL JSON | submit FILE"
         return text
-
-    def _submit(self, task: Task, file: Path) -> None:
-        code = file.read_text("utf-8")
-        (self.folder / f"{task.name}.py").write_text(code, "utf-8")
-        self._add(Event("submit", task.name, file.name, 0, task.check(file), tuple(find_names(task, code))))
 
     def _add(self, event: Event) -> None:
         with self.log.open("ab") as file:
             file.write(msgspec.json.encode(event) + b"\n")
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Yield what came of each submitted task."""
+        """Check each submitted solution, and yield what came of its task."""
         docs, events = self.setup.documentation, self.events
-        for event in events:
-            if event.kind == "submit":
-                own = [each for each in events if each.task == event.task and each.kind != "submit"]
-                index = count_tokens(docs.index) if event.task == self.setup.tasks[0] else 0
-                tokens = index + sum(each.tokens for each in own)
-                yield Outcome(
-                    docs.condition,
-                    self.setup.library,
-                    event.task,
-                    event.reason is None,
-                    len(own),
-                    tokens,
-                    event.invented,
-                )
+        for name in (event.task for event in events if event.kind == "submit"):
+            task = self._tasks[name]
+            solution = self.folder / f"{name}.py"
+            own = [event for event in events if event.task == name and event.kind != "submit"]
+            index = count_tokens(docs.index) if name == self.setup.tasks[0] else 0
+            yield Outcome(
+                condition=docs.condition,
+                library=self.setup.library,
+                task=name,
+                reason=task.check(solution),
+                requests=len(own),
+                tokens=index + sum(event.tokens for event in own),
+                invented=tuple(find_names(task, solution.read_text("utf-8", "replace"))),
+            )
 
 
 def find_names(task: Task, code: str) -> list[str]:
     """Return the names in a solution that nothing has."""
     docs = CONFIGS[task.library].parent / "docs"
-    files = [*(file for source in task.sources for file in source.rglob("*.py")), *docs.rglob("*.md")]
+    files = [*task.sources.rglob("*.py"), *docs.rglob("*.md")]
     known = "\n".join([task.read_statement(), *(file.read_text("utf-8") for file in files)])
     return find_invented(code, task.library, known)
 
