@@ -1,9 +1,9 @@
 """Give twenty small tasks to coding agents that do not know the libraries, and check what they write.
 
     pip install mkdocs-material mkdocs-llmstxt zensical
-    python -m benchmarks.public.agents.run prepare FOLDER [--conditions mcp …] [--tasks 5]
+    python -m benchmarks.public.agents.run prepare FOLDER [--conditions mcp …] [--tasks 5] [--limit TOKENS]
     cd FOLDER/agents/NAME && YOUR_AGENT "$(cat PROMPT.md)"     # for each NAME, each time with an empty context
-    python -m benchmarks.public.agents.run report FOLDER [--agent "name and version"] [--record]
+    python -m benchmarks.public.agents.run report FOLDER … [--agent "name and version"] [--record]
 
 Ten tasks are about Ebbkeeper's Python client (the sample site), ten about quern, a library that was written for this
 benchmark; no model has seen either. An agent gets five tasks of one library in one condition, one after another: it
@@ -12,7 +12,8 @@ then checks what the solution does.
 
 Recorded are, for each task, whether the solution is right, the requests (documents fetched or tools called), the tokens
 that were read (a quarter of the characters, with the index of AGENTS.md or the descriptions of the tools once for each
-agent), and names that the solution uses although neither the library nor Python has them.
+agent; an agent that has read a page for one task needs not read it for the next, so the figures of first tasks are
+given, too), and names that the solution uses although neither the library nor Python has them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import argparse
 import shlex
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -29,7 +30,7 @@ import msgspec
 from msgspec import Struct
 
 from ..corpus import read_checkout
-from ..methods import count_tokens
+from ..methods import CHARS_PER_TOKEN, count_tokens
 from .documentation import CONDITIONS, CONFIGS, ROOT, Condition, Documentation, build, call_tool, read
 from .names import find_invented
 from .report import FILE, AgentRecord, Outcome, iter_tables
@@ -45,6 +46,10 @@ You are a coding agent. Solve {count} tasks with the Python package `{library}`,
   open nothing outside of this folder.
 - {documentation}
 """
+LIMIT = (
+    "You may read {limit:,} tokens of the documentation for all tasks together; four characters are a token. What comes "
+    "with these rules counts, and each document shows how many are left. Choose what you open.\n- "
+)
 TEXTS: dict[Condition, str] = {
     "nothing": "There is no documentation. Write what is most likely right.",
     "AGENTS.md": "`./agent get URL` prints the document at an address of the documentation; no other program reads it. This is "
@@ -59,11 +64,12 @@ LLMS_TXT = (
 
 
 class Setup(Struct, frozen=True):
-    """What an agent is given."""
+    """What an agent is given: the tasks, the documentation, and how many tokens of it may be read; 0 without a limit."""
 
     library: str
     tasks: tuple[str, ...]
     documentation: Documentation
+    limit: int = 0
 
 
 class Event(Struct, frozen=True, omit_defaults=True):
@@ -104,6 +110,7 @@ class Session:
         (state / "setup.json").write_bytes(msgspec.json.encode(setup))
         docs = setup.documentation
         text = TEXTS.get(docs.condition, LLMS_TXT).format(index=docs.index, url=docs.url)
+        text = (LIMIT.format(limit=setup.limit) if setup.limit else "") + text
         prompt = PROMPT.format(count=len(setup.tasks), library=setup.library, documentation=text)
         (own / "PROMPT.md").write_text(prompt, "utf-8")
         program = own / "agent"
@@ -132,11 +139,11 @@ class Session:
             case "task", []:
                 return task.read_statement()
             case "get", [url]:
-                text = read(docs, url)
-                self._add(Event("get", task.name, url, count_tokens(text)))
+                text = self._read("get", task.name, url, lambda: read(docs, url))
             case "call", [tool, json]:
-                text = call_tool(docs, tool, msgspec.json.decode(json))
-                self._add(Event("call", task.name, f"{tool} {json}", count_tokens(text)))
+                text = self._read(
+                    "call", task.name, f"{tool} {json}", lambda: call_tool(docs, tool, msgspec.json.decode(json))
+                )
             case "submit", [file]:
                 (self.folder / f"{task.name}.py").write_bytes(Path(file).read_bytes())
                 self._add(Event("submit", task.name, file))
@@ -144,6 +151,17 @@ class Session:
             case _:
                 text = "usage: ./agent task | get URL | call TOOL JSON | submit FILE"
         return text
+
+    def _read(self, kind: Literal["get", "call"], task: str, what: str, load: Callable[[], str]) -> str:
+        limit = self.setup.limit
+        spent = count_tokens(self.setup.documentation.index) + sum(event.tokens for event in self.events)
+        if limit and spent >= limit:
+            return "You have read as much as you may."
+        text = load()
+        if limit and count_tokens(text) > limit - spent:
+            text = text[: CHARS_PER_TOKEN * (limit - spent)]
+        self._add(Event(kind, task, what, count_tokens(text)))
+        return f"{text}\n\n[{limit - spent - count_tokens(text):,} tokens left]" if limit else text
 
     def _add(self, event: Event) -> None:
         with self.log.open("ab") as file:
@@ -161,6 +179,8 @@ class Session:
                 condition=docs.condition,
                 library=self.setup.library,
                 task=name,
+                limit=self.setup.limit,
+                place=self.setup.tasks.index(name) + 1,
                 reason=task.check(solution),
                 requests=len(own),
                 tokens=index + sum(event.tokens for event in own),
@@ -176,15 +196,22 @@ def find_names(task: Task, code: str) -> list[str]:
     return find_invented(code, task.library, known)
 
 
-def prepare(root: Path, conditions: Sequence[Condition], size: int) -> None:
-    """Build the documentation in each condition, and write the folders of the agents."""
+def prepare(root: Path, conditions: Sequence[Condition], size: int, limit: int) -> None:
+    """Build the documentation in each condition, and write the folders of the agents.
+
+    Args:
+        root: The folder.
+        conditions: The conditions.
+        size: Number of tasks for each agent.
+        limit: The tokens that an agent may read; 0 without a limit.
+    """
     for library in CONFIGS:
         names = [task.name for task in find_tasks() if task.library == library]
         for condition in conditions:
             docs = build(library, condition, root / "sites" / f"{library}-{condition}")
             for start in range(0, len(names), size):
                 tasks = tuple(names[start : start + size])
-                Session.create(root, f"{library}-{condition}-{start // size + 1}", Setup(library, tasks, docs))
+                Session.create(root, f"{library}-{condition}-{start // size + 1}", Setup(library, tasks, docs, limit))
             print(f"{library}: {condition}", flush=True)
 
 
@@ -196,21 +223,22 @@ def main() -> None:
     preparing.add_argument("folder", type=Path)
     preparing.add_argument("--conditions", nargs="+", choices=get_args(Condition), default=list(CONDITIONS))
     preparing.add_argument("--tasks", type=int, default=TASKS, help=f"Tasks for each agent (default: {TASKS}).")
+    preparing.add_argument("--limit", type=int, default=0, help="Tokens that an agent may read (default: no limit).")
     doing = commands.add_parser("do", help="A command of an agent.")
     doing.add_argument("folder", type=Path)
     doing.add_argument("action")
     doing.add_argument("arguments", nargs="*")
     reporting = commands.add_parser("report", help="Print the tables.")
-    reporting.add_argument("folder", type=Path)
+    reporting.add_argument("folders", type=Path, nargs="+")
     reporting.add_argument("--agent", default="", help="Who solved the tasks, for the record.")
     reporting.add_argument("--record", action="store_true", help=f"Write {FILE.name}.")
     options = parser.parse_args()
     if options.command == "prepare":
-        prepare(options.folder.resolve(), options.conditions, options.tasks)
+        prepare(options.folder.resolve(), options.conditions, options.tasks, options.limit)
     elif options.command == "do":
         print(Session(options.folder).do(options.action, options.arguments))
     else:
-        states = sorted((options.folder / "state").iterdir())
+        states = sorted(state for folder in options.folders for state in (folder / "state").iterdir())
         outcomes = tuple(outcome for state in states for outcome in Session(state).outcomes())
         checkout = msgspec.structs.replace(read_checkout(ROOT), name="mkdocs-roaming")
         record = AgentRecord(options.agent, checkout, outcomes)

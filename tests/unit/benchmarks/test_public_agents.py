@@ -78,7 +78,14 @@ def test_session_records_what_an_agent_reads_and_its_first_solution(docs: Docume
     assert session.do("submit", [str(wrong)]) == "All tasks are done."
     assert session.do("get", [f"{URL}llms.txt"]) == "All tasks are done."
     right, failed = session.outcomes()
-    assert (right.task, right.reason, right.requests, right.tokens, right.invented) == (first.name, None, 1, 2, ())
+    assert (right.task, right.place, right.reason, right.requests, right.tokens, right.invented) == (
+        first.name,
+        1,
+        None,
+        1,
+        2,
+        (),
+    )
     assert (failed.task, failed.requests, failed.tokens, failed.invented) == (second.name, 0, 0, ("guess_it",))
     assert failed.reason
 
@@ -92,6 +99,17 @@ def test_agent_sees_its_folder_with_the_tasks_one_by_one(docs: Documentation, tm
     assert "visits" not in (own / "PROMPT.md").read_text("utf-8")
 
 
+def test_limited_agent_reads_no_more_than_it_may(docs: Documentation, tmp_path: Path) -> None:
+    Session.create(tmp_path / "run", "one", Setup("quern", ("visits",), docs, limit=100))
+    session = Session(tmp_path / "run/state/one")
+
+    assert "100 tokens" in (tmp_path / "run/agents/one/PROMPT.md").read_text("utf-8")
+    assert session.do("get", [f"{URL}llms.txt"]) == "# Pumps\n\n[98 tokens left]"
+    assert session.do("get", [f"{URL}long.md"]) == "a" * 392 + "\n\n[0 tokens left]"
+    assert session.do("get", [f"{URL}llms.txt"]) == "You have read as much as you may."
+    assert [event.tokens for event in session.events] == [2, 98]
+
+
 def test_wrong_command_prints_the_usage(docs: Documentation, tmp_path: Path) -> None:
     Session.create(tmp_path / "run", "one", Setup("quern", ("visits",), docs))
 
@@ -100,14 +118,15 @@ def test_wrong_command_prints_the_usage(docs: Documentation, tmp_path: Path) -> 
 
 def test_tables_have_a_row_for_each_condition_with_outcomes() -> None:
     outcomes = (
-        Outcome("nothing", "quern", "visits", "no such name", 0, 0, ("guess", "run")),
-        Outcome("mcp", "quern", "visits", None, 4, 3_000, ()),
-        Outcome("mcp", "ebbkeeper", "upload", "wrong header", 2, 1_000, ()),
+        Outcome("nothing", "quern", "visits", 0, 1, "no such name", 0, 0, ("guess", "run")),
+        Outcome("mcp", "quern", "visits", 0, 1, None, 4, 3_000, ()),
+        Outcome("mcp", "quern", "visits", 500, 1, None, 2, 490, ()),
+        Outcome("mcp", "ebbkeeper", "upload", 0, 2, "wrong header", 2, 1_000, ()),
     )
     (_, lines), *libraries = iter_tables(AgentRecord("by hand", Checkout("code", "c0ffee"), outcomes))
 
-    assert [title for title, _ in libraries] == ["all, ebbkeeper", "all, quern"]
+    assert [title for title, _ in libraries] == ["all, ebbkeeper", "all, quern", "limit 500"]
     assert lines[2:] == [
-        "| no documentation | 1 | 0% (0%–79%) | 0.0 | 0 | 2 |",
-        "| MCP server, `roaming mcp` | 2 | 50% (9%–91%) | 3.0 | 2,000 | 0 |",
+        "| no documentation | 1 | 0% (0%–79%) | 0.0 | 0 | 0.0 | 0 | 2 |",
+        "| MCP server, `roaming mcp` | 2 | 50% (9%–91%) | 4.0 | 3,000 | 3.0 | 2,000 | 0 |",
     ]
