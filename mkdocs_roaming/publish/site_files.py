@@ -48,14 +48,20 @@ def make_site_files(
     section_files = _has_section_files(options, len(sections), note)
     files = list(_make_section_files(sections, read_page)) if section_files else []
     skill = skill_path(manifest) if options.agent_skill else ""
+    outline = render_outline(sections, budget=min(options.outline_tokens, MAX_CHARS // 4 - 100))
     own = b""
     if options.llms_txt is not False:
-        mcp = options.find_mcp_url(site.url)
-        texts = build_llms_txt(manifest, section_files=section_files, skill=skill, mcp=mcp, above=above)
+        texts = build_llms_txt(
+            manifest,
+            section_files=section_files,
+            outline_size=len(outline.encode()),
+            skill=skill,
+            mcp=options.find_mcp_url(site.url),
+            above=above,
+        )
         own = texts.pop(LLMS_TXT)[len(above) :].encode("utf-8", "surrogatepass")
         files.append(SiteFile(LLMS_TXT, above.encode("utf-8", "surrogateescape") + own))
         files += (SiteFile(path, text.encode("utf-8", "surrogatepass")) for path, text in texts.items())
-    outline = render_outline(sections, budget=min(options.outline_tokens, MAX_CHARS // 4 - 100))
     files.append(SiteFile(OUTLINE_PATH, outline.encode()))
     files.append(SiteFile(SCHEMA_PATH, render_schema().encode()))
     if options.agent_skill:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry, path_to_url
-from mkdocs_roaming.publish.llms_txt import MAX_CHARS, MAX_UNMAPPED_CHARS, build_llms_txt
+from mkdocs_roaming.publish.llms_txt import MAX_CHARS, MAX_UNMAPPED_CHARS, build_llms_txt, is_page_list
 
 from .conftest import URL
 
@@ -45,6 +45,12 @@ def test_head_links_to_full_text_with_its_size() -> None:
     text = build_llms_txt(_manifest({"Home": None}, full=2_000))["llms.txt"]
     assert f"[llms-full.txt]({URL}llms-full.txt) (2 KB)" in text
     assert "llms-full" not in build_llms_txt(_manifest({"Home": None}))["llms.txt"]
+
+
+def test_head_names_the_size_of_the_outline() -> None:
+    text = build_llms_txt(_manifest({"Home": None}), outline_size=27_100)["llms.txt"]
+    assert f"outline of all sections is at {URL}roaming/outline.md (28 KB), each section at" in text
+    assert is_page_list(text)
 
 
 def test_list_without_pages_of_posts_but_with_posts() -> None:
