@@ -2,11 +2,11 @@
 
     python -m benchmarks.public.all --data FOLDER
 
-FOLDER has the checkouts that the commands of the sets name. The figures are recorded in `records/figures.json`; from
+FOLDER has the checkouts that the commands of the sets name, and the model that `vectors.py` names. The figures are recorded in `records/figures.json`; from
 there they come to the page of public figures, and to marked places of other pages:
 
-- `<!-- figures: SET TABLE; COLUMN; … -->` … `<!-- /figures -->` is a table with some columns and all methods,
-- `<!-- figure: SET TABLE; METHOD; COLUMN -->` … `<!-- /figure -->` is one figure.
+- `<!-- figures: SET TABLE; COLUMN; … -->` … `<!-- /figures -->` is a table with some columns, or all, and all methods,
+- `<!-- figure: SET TABLE; METHOD; COLUMN -->` … `<!-- /figure -->` is one figure; the method is written without backticks.
 
 A test compares all pages with the record; `UPDATE_DOCS=1` lets it rewrite them.
 """
@@ -24,7 +24,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from . import answers, contextual, cookbook, ray, vue
+from . import answers, contextual, cookbook, newcomers, ray, vue, ways
+from .agents import report as agents
 from .corpus import Checkout, read_checkout
 from .report import Measure, SetReport, iter_tables, make_record
 
@@ -38,6 +39,7 @@ SETS: Mapping[str, tuple[str, Measure, str]] = {
     module.__name__.rpartition(".")[2]: (title, module.measure, inspect.cleandoc(module.__doc__ or ""))
     for title, module in (
         ("Anthropic's cookbook", cookbook),
+        ("Newcomers", newcomers),
         ("Ray's users", ray),
         ("Contextual retrieval", contextual),
         ("Vue Docs MCP", vue),
@@ -130,11 +132,23 @@ def read_answers(file: Path) -> SetFigures:
     """Return the figures of a record of answers."""
     record = msgspec.json.decode(file.read_bytes(), type=answers.AnswerRecord)
     note = f"Answered by {record.answered_by}. Graded by {record.graded_by}."
-    return SetFigures(record.checkouts, {}, {"all": Table.from_lines(list(answers.iter_report(record.rows)))}, note)
+    tables = {"all": Table.from_lines(list(answers.iter_report(record.rows)))}
+    if record.ways:
+        tables["ways"] = Table.from_lines(list(ways.iter_ways_lines(record.ways)))
+    return SetFigures(record.checkouts, {}, tables, note)
+
+
+def read_agents(file: Path) -> SetFigures:
+    """Return the figures of a record of what agents wrote."""
+    record = msgspec.json.decode(file.read_bytes(), type=agents.AgentRecord)
+    tables = {title: Table.from_lines(lines) for title, lines in agents.iter_tables(record)}
+    return SetFigures((record.checkout,), {}, tables, f"Solved by {record.agent}.")
 
 
 BY_HAND: Mapping[str, tuple[str, Callable[[Path], SetFigures]]] = {
     "cookbook_answers": ("Answers about Anthropic's cookbook", read_answers),
+    "newcomers_answers": ("Answers to newcomers", read_answers),
+    "agents": ("Agents that write code", read_agents),
 }
 """The title of each record of answers by hand, and what reads it."""
 
@@ -156,12 +170,13 @@ def fill(text: str, figures: Figures) -> str:
     """
 
     def table(match: re.Match[str]) -> str:
-        found, *columns = _split(match[2], figures)
-        return f"{match[1]}\n\n" + "\n".join(found.select(columns).lines()) + f"\n\n{match[4]}"
+        found, columns = _split(match[2], figures)
+        chosen = found.select(columns) if columns else found
+        return f"{match[1]}\n\n" + "\n".join(chosen.lines()) + f"\n\n{match[4]}"
 
     def figure(match: re.Match[str]) -> str:
-        found, method, column = _split(match[2], figures)
-        row = next((row for row in found.rows if row[0].strip("`") == method), None)
+        found, (method, column) = _split(match[2], figures)
+        row = next((row for row in found.rows if row[0].replace("`", "") == method), None)
         if row is None:
             raise LookupError(match[2])
         value = row[found.head.index(column)].partition(" (")[0]
@@ -171,10 +186,10 @@ def fill(text: str, figures: Figures) -> str:
     return re.sub(r"(<!-- figure: (.*?) -->)(.*?)(<!-- /figure -->)", figure, text)
 
 
-def _split(place: str, figures: Figures) -> tuple[Table, *tuple[str, ...]]:
+def _split(place: str, figures: Figures) -> tuple[Table, list[str]]:
     address, *names = place.split("; ")
     name, _, title = address.partition(" ")
-    return (figures.sets[name].tables[title], *names)
+    return figures.sets[name].tables[title], names
 
 
 def make_page(figures: Figures) -> str:

@@ -22,7 +22,7 @@ The halves are chosen by a hash of the question. Search was improved by looking 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 
@@ -36,7 +36,6 @@ from mkdocs_roaming.library.search import Search
 from .corpus import build_library, find_checkout, read_checkout
 from .methods import Method, PrefetchMethod, Ranked, count_tokens, make_methods
 from .report import Column, Figure, Group, Published, Row, SetReport, choose_half, mean_of, run_set
-from .vectors import Embeddings, find_embeddings
 from .vitepress import iter_pages
 from .vue_scores import (
     hits_page,
@@ -162,15 +161,14 @@ class Sender(Struct, frozen=True):
         return {limit: found[id(method)] for limit, method in self.methods.items()}
 
 
-def make_senders(library: Library, limits: Mapping[int, int], embeddings: Embeddings | None = None) -> list[Sender]:
+def make_senders(library: Library, limits: Mapping[int, int]) -> list[Sender]:
     """Return all methods for a library.
 
     Args:
         library: The library.
         limits: The limits of the scored text, and what prefetch opens for each.
-        embeddings: The model of the rows with embeddings.
     """
-    *others, prefetch = make_methods(library, embeddings=embeddings)
+    *others, prefetch = make_methods(library)
     search = Search(library)
     prefetches = {limit: PrefetchMethod(library, search, opened) for limit, opened in limits.items()}
     return [
@@ -181,9 +179,10 @@ def make_senders(library: Library, limits: Mapping[int, int], embeddings: Embedd
 
 
 def iter_rows(
-    corpus: Corpus, senders: Sequence[Sender], questions: Iterable[tuple[int, Question]], group: str
+    corpus: Corpus, questions: Iterable[tuple[int, Question]], group: str, limits: Mapping[int, int]
 ) -> Iterator[Row]:
     """Yield the scores of each method for each question with its number in the set."""
+    senders = make_senders(corpus.library, limits)
     for number, question in questions:
         ceilings = {
             f"{name} ceiling": score for name, score in score_text(question, corpus.text).items() if name != "tokens"
@@ -282,8 +281,7 @@ def measure(data: Path, site: Path) -> SetReport:
             f"{name}: right paths": len(right),
             f"{name}: right paths with a page": len(right & set(map(strip_suffix, corpus.files.values()))),
         }
-        senders = make_senders(corpus.library, framework.limits, find_embeddings(data, f"vue-{name}"))
-        rows += iter_rows(corpus, senders, questions[name], name)
+        rows += iter_rows(corpus, questions[name], name, framework.limits)
     groups = {
         name: Group(each.name, tuple(iter_columns(each.limits, mean=False)), tuple(iter_published(each)))
         for name, each in SITES.items()
