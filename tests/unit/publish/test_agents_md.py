@@ -33,7 +33,7 @@ def test_index_lists_groups_pages_and_sections_with_their_addresses() -> None:
     block = render(manifest)
     assert block.startswith(f"{BEGIN}\n## Documentation: Docs\n")
     assert block.endswith(f"```\n{END}\n")
-    assert f"`{URL}roaming/sections/<id>.md`" in block
+    assert f"`{URL}roaming/sections/<id>.md`; addresses without `.md` are HTML" in block
     assert lines(block) == [
         f"[{ids['Kettle']}] Kettle — Kettles boil water.",
         "Use",
