@@ -24,7 +24,6 @@ from mkdocs_roaming.manifest.models import (
     LLMS_FULL,
     LLMS_TXT,
     MORE_GROUP,
-    OUTLINE_PATH,
     Manifest,
     NavEntry,
     PageEntry,
@@ -63,7 +62,7 @@ def build_llms_txt(
     manifest: Manifest,
     *,
     section_files: bool = True,
-    outline_size: int = 0,
+    outline: str = "",
     skill: str = "",
     mcp: str = "",
     above: str = "",
@@ -73,7 +72,7 @@ def build_llms_txt(
     Args:
         manifest: The manifest of the site.
         section_files: Whether the site publishes a file for each section, which llms.txt then mentions.
-        outline_size: The size of the outline in bytes, which llms.txt then names: agents choose what they read by it.
+        outline: The outline, whose size llms.txt names: agents choose what they read by it.
         skill: Path of the site's skill, if it has one.
         mcp: URL of the site's MCP server, if it has one.
         above: The text of an author at the top of the root, instead of name and summary.
@@ -85,8 +84,8 @@ def build_llms_txt(
     about = "Every link below leads to a page as Markdown.\n"
     if size := full_size(manifest):
         about += f"The text of all pages is in [{LLMS_FULL}]({url}{LLMS_FULL}) ({size}).\n"
-    about += f"A collapsed outline of all sections is at {url}{OUTLINE_PATH}"
-    about += f" ({format_size(outline_size)})" if outline_size else ""
+    about += f"A collapsed outline of all sections is at {url}roaming/outline.md"
+    about += f" ({format_size(len(outline.encode()))})" if outline else ""
     about += f", each section at {url}roaming/sections/<id>.md.\n" if section_files else ".\n"
     about += f"{BY_A_MODEL}\n" if any(page.summary for page in manifest.pages) else ""
     about += f"How agents find and read sections is described at {url}{skill}\n" if skill else ""

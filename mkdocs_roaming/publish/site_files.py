@@ -54,7 +54,7 @@ def make_site_files(
         texts = build_llms_txt(
             manifest,
             section_files=section_files,
-            outline_size=len(outline.encode()),
+            outline=outline,
             skill=skill,
             mcp=options.find_mcp_url(site.url),
             above=above,
@@ -65,11 +65,10 @@ def make_site_files(
     files.append(SiteFile(OUTLINE_PATH, outline.encode()))
     files.append(SiteFile(SCHEMA_PATH, render_schema().encode()))
     if options.agent_skill:
-        made = iter_skill_files(sections, outline, options, section_files=section_files)
-        files += (SiteFile(path, data) for path, data in made)
+        files += starmap(SiteFile, iter_skill_files(sections, outline, options, section_files=section_files))
         files += list(iter_copies(files, manifest.site.url)) if not manifest.crawled_from else []
     if options.similar_pages:
-        files += [SiteFile(path, data) for path, data in iter_not_found_files(manifest, site)]
+        files += starmap(SiteFile, iter_not_found_files(manifest, site))
     if _has_finder(options):
         files += starmap(SiteFile, iter_finder_files(manifest, _section_reader(sections, read_page)))
     llms_txt = LlmsTxtEntry(len(own), file_digest(own))

@@ -95,9 +95,8 @@ def _comments(url: str) -> tuple[str, str]:
 
 def _make_head(manifest: Manifest, *, section_files: bool, trusted: bool) -> str:
     site = manifest.site
-    opens = f"`roaming expand {site.url} <id>`"
-    if section_files:
-        opens = f"`{site.url}roaming/sections/<id>.md`; addresses without `.md` are HTML, to cite"
+    file = f"`{site.url}roaming/sections/<id>.md`; addresses without `.md` are HTML"
+    opens = file if section_files else f"`roaming expand {site.url} <id>`"
     if trusted:
         advice = "Open the sections that fit a task before you rely on what you know: they describe the version in use."
     else:

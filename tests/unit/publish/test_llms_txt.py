@@ -48,7 +48,7 @@ def test_head_links_to_full_text_with_its_size() -> None:
 
 
 def test_head_names_the_size_of_the_outline() -> None:
-    text = build_llms_txt(_manifest({"Home": None}), outline_size=27_100)["llms.txt"]
+    text = build_llms_txt(_manifest({"Home": None}), outline="é" * 13_550)["llms.txt"]
     assert f"outline of all sections is at {URL}roaming/outline.md (28 KB), each section at" in text
     assert is_page_list(text)
 
