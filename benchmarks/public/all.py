@@ -231,8 +231,8 @@ def _iter_set(name: str, figures: SetFigures) -> Iterator[str]:
 def _iter_by_hand(title: str, figures: SetFigures) -> Iterator[str]:
     yield f"\n### {title}\n"
     yield f"{figures.note} Read from {', '.join(f'`{checkout}`' for checkout in figures.checkouts)}."
-    for table in figures.tables.values():
-        yield ""
+    for part, table in figures.tables.items():
+        yield "" if part == "all" else f"\n#### {title}: {part}\n"
         yield from table.lines()
 
 
