@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mkdocs_roaming.embeddings.client import QueryEmbedder, Vector
+from mkdocs_roaming.embeddings.client import Embedder, QueryEmbedder, Vector
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions, add_vectors
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import Library
@@ -57,7 +57,7 @@ class SentenceModel:
 class Embeddings(Struct, frozen=True):
     """The model, and the file that keeps its vectors for the next run."""
 
-    model: SentenceModel
+    model: Embedder
     cache: Path
 
 
