@@ -142,7 +142,7 @@ def read_agents(file: Path) -> SetFigures:
     """Return the figures of a record of what agents wrote."""
     record = msgspec.json.decode(file.read_bytes(), type=agents.AgentRecord)
     tables = {title: Table.from_lines(lines) for title, lines in agents.iter_tables(record)}
-    return SetFigures((record.checkout,), {}, tables, f"Solved by {record.agent}.")
+    return SetFigures(record.checkouts, {}, tables, f"Solved by {record.agent}.")
 
 
 BY_HAND: Mapping[str, tuple[str, Callable[[Path], SetFigures]]] = {

@@ -46,12 +46,12 @@ class AgentRecord(Struct, frozen=True):
 
     Attributes:
         agent: Who solved the tasks.
-        checkout: The commit of this repository.
+        checkouts: The commits of this repository that made the documentation.
         outcomes: The outcomes.
     """
 
     agent: str
-    checkout: Checkout
+    checkouts: tuple[Checkout, ...]
     outcomes: tuple[Outcome, ...]
 
 

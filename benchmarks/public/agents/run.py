@@ -29,7 +29,7 @@ from typing import Literal, get_args
 import msgspec
 from msgspec import Struct
 
-from ..corpus import read_checkout
+from ..corpus import Checkout, read_checkout
 from ..methods import CHARS_PER_TOKEN, count_tokens
 from .documentation import CONDITIONS, CONFIGS, ROOT, Condition, Documentation, build, call_tool, read
 from .names import find_invented
@@ -64,11 +64,20 @@ LLMS_TXT = (
 
 
 class Setup(Struct, frozen=True):
-    """What an agent is given: the tasks, the documentation, and how many tokens of it may be read; 0 without a limit."""
+    """What an agent is given.
+
+    Attributes:
+        library: The library.
+        tasks: The names of the tasks.
+        documentation: The documentation.
+        checkout: The commit of this repository that made it.
+        limit: How many tokens of it may be read; 0 without a limit.
+    """
 
     library: str
     tasks: tuple[str, ...]
     documentation: Documentation
+    checkout: Checkout
     limit: int = 0
 
 
@@ -190,10 +199,8 @@ class Session:
 
 def find_names(task: Task, code: str) -> list[str]:
     """Return the names in a solution that nothing has."""
-    docs = CONFIGS[task.library].parent / "docs"
-    files = [*task.sources.rglob("*.py"), *docs.rglob("*.md")]
-    known = "\n".join([task.read_statement(), *(file.read_text("utf-8") for file in files)])
-    return find_invented(code, task.library, known)
+    docs = (file.read_text("utf-8") for file in (CONFIGS[task.library].parent / "docs").rglob("*.md"))
+    return find_invented(code, task.library, task.sources, "\n".join([task.read_statement(), *docs]))
 
 
 def prepare(root: Path, conditions: Sequence[Condition], size: int, limit: int) -> None:
@@ -205,13 +212,16 @@ def prepare(root: Path, conditions: Sequence[Condition], size: int, limit: int) 
         size: Number of tasks for each agent.
         limit: The tokens that an agent may read; 0 without a limit.
     """
+    checkout = msgspec.structs.replace(read_checkout(ROOT), name="mkdocs-roaming")
     for library in CONFIGS:
         names = [task.name for task in find_tasks() if task.library == library]
         for condition in conditions:
             docs = build(library, condition, root / "sites" / f"{library}-{condition}")
             for start in range(0, len(names), size):
                 tasks = tuple(names[start : start + size])
-                Session.create(root, f"{library}-{condition}-{start // size + 1}", Setup(library, tasks, docs, limit))
+                Session.create(
+                    root, f"{library}-{condition}-{start // size + 1}", Setup(library, tasks, docs, checkout, limit)
+                )
             print(f"{library}: {condition}", flush=True)
 
 
@@ -239,9 +249,10 @@ def main() -> None:
         print(Session(options.folder).do(options.action, options.arguments))
     else:
         states = sorted(state for folder in options.folders for state in (folder / "state").iterdir())
-        outcomes = tuple(outcome for state in states for outcome in Session(state).outcomes())
-        checkout = msgspec.structs.replace(read_checkout(ROOT), name="mkdocs-roaming")
-        record = AgentRecord(options.agent, checkout, outcomes)
+        sessions = [Session(state) for state in states]
+        outcomes = tuple(outcome for session in sessions for outcome in session.outcomes())
+        checkouts = dict.fromkeys(session.setup.checkout for session in sessions)
+        record = AgentRecord(options.agent, tuple(checkouts), outcomes)
         for title, lines in iter_tables(record):
             print(f"\n{title}\n\n" + "\n".join(lines))
         if options.record:

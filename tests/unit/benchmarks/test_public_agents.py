@@ -12,6 +12,7 @@ from public.agents.run import Session, Setup
 from public.agents.tasks import find_tasks
 from public.corpus import Checkout
 
+CODE = Checkout("code", "c0ffee")
 URL = "https://docs.example/guide/"
 KNOWN = "class Pump:\n    def prime(self, seconds): ..."
 
@@ -52,21 +53,32 @@ def test_long_document_is_cut(docs: Documentation) -> None:
     ("solution", "invented"),
     [
         ("from pump import Pump\nPump().prime(seconds=3)", []),
-        ("from pump import Pump, Valve\nPump().prime(minutes=3).close()", ["Valve", "close", "minutes"]),
+        ("from pump import Pump, Valve\nPump().prime(minutes=3).shut()", ["Valve", "minutes", "shut"]),
+        ("import pump\npump.Pump().prime(3)\npump.seconds(3)", ["seconds"]),
+        ("import pump as p\np.parts.Gauge\np.parts.Lamp", ["Lamp"]),
+        ("from pump.parts import Gauge, json, Lamp", ["Lamp"]),
+        ("from pump.valves import Valve", ["Valve"]),
         ("import json\njson.dumps([], sort_keys=True).strip()", []),
+        ("import datetime\ndatetime.datetime.now().isoformat(timespec='seconds')", []),
+        ("import http.server\nhttp.server.HTTPServer(1, 2).server_port", []),
         ("def run(speed): ...\nrun(speed=2)", []),
         ("class Own:\n    def __init__(self):\n        self.rate = 1\nOwn().rate", []),
         ("import urllib.request\nurllib.request.urlopen('x', timeout=1).read()", []),
         ("def broken(:", []),
     ],
 )
-def test_invented_names_are_those_that_nothing_has(solution: str, invented: list[str]) -> None:
-    assert find_invented(solution, "pump", KNOWN) == invented
+def test_invented_names_are_those_that_nothing_has(solution: str, invented: list[str], tmp_path: Path) -> None:
+    package = tmp_path / "pump"
+    package.mkdir()
+    (package / "__init__.py").write_text(KNOWN, "utf-8")
+    (package / "parts.py").write_text("import json\n\nclass Gauge: ...\n", "utf-8")
+
+    assert find_invented(solution, "pump", tmp_path, "Lamps are not part of it.") == invented
 
 
 def test_session_records_what_an_agent_reads_and_its_first_solution(docs: Documentation, tmp_path: Path) -> None:
     first, second, *_ = (task for task in find_tasks() if task.library == "quern")
-    Session.create(tmp_path / "run", "one", Setup("quern", (first.name, second.name), docs))
+    Session.create(tmp_path / "run", "one", Setup("quern", (first.name, second.name), docs, CODE))
     session = Session(tmp_path / "run/state/one")
     wrong = tmp_path / "wrong.py"
     wrong.write_text("import quern\nquern.guess_it()", "utf-8")
@@ -91,7 +103,7 @@ def test_session_records_what_an_agent_reads_and_its_first_solution(docs: Docume
 
 
 def test_agent_sees_its_folder_with_the_tasks_one_by_one(docs: Documentation, tmp_path: Path) -> None:
-    Session.create(tmp_path / "run", "one", Setup("quern", ("visits",), docs))
+    Session.create(tmp_path / "run", "one", Setup("quern", ("visits",), docs, CODE))
     own = tmp_path / "run/agents/one"
 
     assert sorted(file.name for file in own.iterdir()) == ["PROMPT.md", "agent"]
@@ -100,7 +112,7 @@ def test_agent_sees_its_folder_with_the_tasks_one_by_one(docs: Documentation, tm
 
 
 def test_limited_agent_reads_no_more_than_it_may(docs: Documentation, tmp_path: Path) -> None:
-    Session.create(tmp_path / "run", "one", Setup("quern", ("visits",), docs, limit=100))
+    Session.create(tmp_path / "run", "one", Setup("quern", ("visits",), docs, CODE, limit=100))
     session = Session(tmp_path / "run/state/one")
 
     assert "100 tokens" in (tmp_path / "run/agents/one/PROMPT.md").read_text("utf-8")
@@ -111,7 +123,7 @@ def test_limited_agent_reads_no_more_than_it_may(docs: Documentation, tmp_path: 
 
 
 def test_wrong_command_prints_the_usage(docs: Documentation, tmp_path: Path) -> None:
-    Session.create(tmp_path / "run", "one", Setup("quern", ("visits",), docs))
+    Session.create(tmp_path / "run", "one", Setup("quern", ("visits",), docs, CODE))
 
     assert Session(tmp_path / "run/state/one").do("run", ["a.py"]).startswith("usage: ./agent task | get URL")
 
@@ -123,7 +135,7 @@ def test_tables_have_a_row_for_each_condition_with_outcomes() -> None:
         Outcome("mcp", "quern", "visits", 500, 1, None, 2, 490, ()),
         Outcome("mcp", "ebbkeeper", "upload", 0, 2, "wrong header", 2, 1_000, ()),
     )
-    (_, lines), *libraries = iter_tables(AgentRecord("by hand", Checkout("code", "c0ffee"), outcomes))
+    (_, lines), *libraries = iter_tables(AgentRecord("by hand", (CODE,), outcomes))
 
     assert [title for title, _ in libraries] == ["all, ebbkeeper", "all, quern", "limit 500"]
     assert lines[2:] == [
