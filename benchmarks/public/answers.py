@@ -434,9 +434,11 @@ def compare_ways(sources: Iterable[Source], data: Path, found: Sequence[Graded])
         for asked in source.questions:
             right = {id_ for id_, address in source.addresses.items() if address in asked.right}
             graded = answers[asked.number]
-            opened.append(Prompt(graded.tokens, bool(right & {*graded.opened}) if right else None))
+            read = {source.addresses[id_] for id_ in graded.opened} | {*graded.cited}  # a citation is of a part of one
+            opened.append(Prompt(graded.tokens, bool(read & {*asked.right}) if right else None))
             whole.append(make_whole_prompt(library, right))
-            chunks.append(make_chunks_prompt(library, hybrid, asked.question, right))
+            before = f"{answers[asked.follows].asked.question} " if asked.follows else ""
+            chunks.append(make_chunks_prompt(library, hybrid, before + asked.question, right))
     calls, output = (fmean(getattr(graded, name) for graded in found) for name in ("calls", "output"))
     return list(iter_ways(opened, whole, chunks, calls, output))
 

@@ -24,8 +24,8 @@ are similar enough, and then divides precision by their number.
 
 The halves are chosen by a hash of the question. Search was improved by looking at `develop` only.
 
-Rows “with descriptions” have a file of descriptions, as `roaming describe` makes one. A reader who had not seen the
-questions wrote it in place of a model.
+Rows “with descriptions” have a file of descriptions, as `roaming describe` asks a model for it. A language model wrote it
+from those requests without having seen the questions. See `benchmarks.public.newcomers` for what each row does with it.
 """
 
 from __future__ import annotations

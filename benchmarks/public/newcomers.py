@@ -1,4 +1,4 @@
-r"""Retrieval on newcomers' questions: 40 about each of three sites, in words that the documentation does not use.
+r"""Retrieval on newcomers' questions: 40 about each of three sites, which avoid the words of the documentation.
 
     git clone https://github.com/pi-hole/docs pi-hole
     git clone https://github.com/syncthing/docs syncthing
@@ -10,15 +10,18 @@ r"""Retrieval on newcomers' questions: 40 about each of three sites, in words th
 
 FOLDER has the three checkouts, at the commits {commits}. The
 questions are part of this repository under a free licence, with the rule by which they were written:
-`benchmarks/questions/newcomers`. Each site has another author. The authors read the documentation, but had not seen
-search, and did not use it.
+`benchmarks/questions/newcomers`. Each site has another author, a language model that had read the documentation but not
+seen search, and did not use it. About a quarter of the questions are those of administrators and developers.
 
 Definitions: section@k and page@k are the shares of questions with a right section or its page among the first k
 sections or different pages that were found; MRR is the mean of 1 / rank of the first right section among the first 12;
-tokens are those of 12 sections. Search was not improved with these questions.
+tokens are those of 12 sections. Search was not improved with these questions. Intervals are about other questions on these
+sites, not about other sites.
 
-Rows “with descriptions” have a file of descriptions, as `roaming describe` makes one. Readers who had not seen the
-questions wrote it in place of a model. A row is of the same texts otherwise.
+Rows “with descriptions” have a file of descriptions, as `roaming describe` asks a model for it: what each section is for, and
+questions that it answers in other words. Language models wrote it from those requests without having seen the questions.
+They were asked for everyday words, as were the authors of the questions. The rows of FTS5 and BM25 have these texts below
+those of the sections, and the row of embeddings has them as a further window; hybrid search does not embed them.
 """
 
 from __future__ import annotations

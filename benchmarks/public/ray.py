@@ -19,8 +19,8 @@ repository. It has the ranked sources that each of its systems found for each qu
   left out. The systems searched them as well, so such sources, and those of pages that the commit does not have, are
   removed from their lists (`all sources` keeps them). What remains of a list moves up, which favours it, and a list can
   be shorter than 13.
-- The systems found chunks of 700 characters. Chunks of one section are one result here, at the place of the first; a
-  result of ours is a section.
+- The systems found chunks of 700 characters, some 2,300 tokens for 13. Chunks of one section are one result here, at the
+  place of the first; a result of ours is a section, which is longer.
 - Some of the published embeddings were tuned on questions that a model wrote about this documentation.
 
 Definitions: page@k is the share of questions with the right page among the first k different pages that were found,

@@ -12,6 +12,7 @@ import random
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import metadata
 from math import isnan, nan, sqrt
 from pathlib import Path
 from statistics import fmean
@@ -340,12 +341,20 @@ def make_record(name: str, checkouts: Iterable[Checkout], facts: dict[str, int],
         "mkdocs-roaming": __version__,
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
+        **_find_version("sentence-transformers"),
     }
     rounded = (
         msgspec.structs.replace(row, scores={key: round(value, _DECIMALS) for key, value in row.scores.items()})
         for row in rows
     )
     return Record(name, tuple(checkouts), versions, facts, tuple(rounded))
+
+
+def _find_version(package: str) -> dict[str, str]:
+    try:
+        return {package: metadata.version(package)}
+    except metadata.PackageNotFoundError:
+        return {}
 
 
 def write_record(record: Struct, file: Path) -> None:

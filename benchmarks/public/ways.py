@@ -1,7 +1,7 @@
 """What other ways to answer the same questions send to a model: the whole site, or the nearest chunks.
 
 Only their prompts are compared, not their answers: tokens (a quarter of the characters), whether a section that answers
-is among them, and the price with the replies of the recorded answers. Nothing is counted as cached, except in the row
+is among them, and the price with the replies of the recorded answers, in which nothing is counted that a model thinks. Nothing is counted as cached, except in the row
 that says so: there the site is read from the cache for each question.
 """
 
@@ -33,8 +33,8 @@ class Way(Struct, frozen=True):
         requests: Number of requests to the model.
         tokens: Input tokens.
         output: Output tokens.
-        has_right: The share of questions, of those that the documentation answers, with a section that answers in the
-            prompt.
+        has_right: The share of questions, of those that the documentation answers, with a section that answers among
+            what the model read.
         cached: Whether the input is read from the cache.
     """
 
@@ -104,7 +104,7 @@ def iter_ways_lines(ways: Sequence[Way]) -> Iterator[str]:
     """Yield the lines of a Markdown table with prices at the built-in price list."""
     date, known = load_known_prices()
     yield (
-        "| way | requests | input tokens | answering section in the prompt | "
+        "| way | requests | input tokens | answering section read | "
         + " | ".join(f"USD for {QUESTIONS:,} questions, {model} ({date})" for model in MODELS)
         + " |"
     )

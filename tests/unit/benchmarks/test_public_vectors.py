@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -69,16 +70,28 @@ def test_vectors_of_texts_are_kept_for_the_next_run(library: Library, embeddings
     assert len(model.texts) == 2
 
 
-def test_described_methods_search_the_descriptions(library: Library, embeddings: Embeddings, tmp_path: Path) -> None:
+def test_described_methods_all_search_the_descriptions(
+    library: Library, embeddings: Embeddings, tmp_path: Path
+) -> None:
+    tides = library.manifest.pages[1]
+    [section] = tides.sections
+    entry = {"title": "Tides", "digest": section.body, "about": "Ebb and flood", "asks": ["Where does the pump go?"]}
     file = tmp_path / "descriptions.json"
-    file.write_text('{"format": 1, "pages": {}}', "utf-8")
-    names = [method.name for method in make_described_methods(library, file, embeddings=embeddings)]
+    file.write_text(json.dumps({"format": 1, "pages": {tides.path: {"sections": {section.id: entry}}}}), "utf-8")
+    methods = make_described_methods(library, file, embeddings=embeddings)
 
-    assert names == [
+    assert [method.name for method in methods] == [
+        "FTS5 porter, with descriptions",
+        "BM25, with descriptions",
+        f"{MODEL} embeddings, with descriptions",
+        f"{HYBRID_NAME}, with descriptions",
         "`roaming search`, with descriptions",
         "prefetch, with descriptions",
-        f"{HYBRID_NAME}, with descriptions",
     ]
+    first = {
+        method.name: [each.section.section.title for each in method.rank("pump").sections][:1] for method in methods[:3]
+    }
+    assert all(titles == ["Tides"] for titles in first.values())
 
 
 def test_model_is_found_in_the_folder_with_the_checkouts(tmp_path: Path) -> None:
