@@ -24,7 +24,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 from msgspec import Struct
@@ -149,16 +149,14 @@ class Session:
                 return task.read_statement()
             case "get", [url]:
                 text = self._read("get", task.name, url, lambda: read(docs, url))
-            case "call", [tool, json]:
-                text = self._read(
-                    "call", task.name, f"{tool} {json}", lambda: call_tool(docs, tool, msgspec.json.decode(json))
-                )
-            case "submit", [file]:
+            case "call", [tool, json] if (given := _parse(json)) is not None:
+                text = self._read("call", task.name, f"{tool} {json}", lambda: call_tool(docs, tool, given))
+            case "submit", [file] if Path(file).is_file():
                 (self.folder / f"{task.name}.py").write_bytes(Path(file).read_bytes())
                 self._add(Event("submit", task.name, file))
                 text = "Submitted. `./agent task` prints the next task." if self.task else "All tasks are done."
             case _:
-                text = "usage: ./agent task | get URL | call TOOL JSON | submit FILE"
+                text = "usage: ./agent task | get URL | call TOOL 'JSON OBJECT' | submit FILE, a file in this folder"
         return text
 
     def _read(self, kind: Literal["get", "call"], task: str, what: str, load: Callable[[], str]) -> str:
@@ -195,6 +193,13 @@ class Session:
                 tokens=index + sum(event.tokens for event in own),
                 invented=tuple(find_names(task, solution.read_text("utf-8", "replace"))),
             )
+
+
+def _parse(json: str) -> dict[str, Any] | None:
+    try:
+        return msgspec.json.decode(json, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return None
 
 
 def find_names(task: Task, code: str) -> list[str]:

@@ -122,10 +122,13 @@ def test_limited_agent_reads_no_more_than_it_may(docs: Documentation, tmp_path: 
     assert [event.tokens for event in session.events] == [2, 98]
 
 
-def test_wrong_command_prints_the_usage(docs: Documentation, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [["run", "a.py"], ["call", "grep", "valve"], ["submit", "none.py"], ["get"]])
+def test_wrong_command_prints_the_usage(command: list[str], docs: Documentation, tmp_path: Path) -> None:
     Session.create(tmp_path / "run", "one", Setup("quern", ("visits",), docs, CODE))
+    session = Session(tmp_path / "run/state/one")
 
-    assert Session(tmp_path / "run/state/one").do("run", ["a.py"]).startswith("usage: ./agent task | get URL")
+    assert session.do(command[0], command[1:]).startswith("usage: ./agent task | get URL")
+    assert session.events == []
 
 
 def test_tables_have_a_row_for_each_condition_with_outcomes() -> None:

@@ -11,17 +11,16 @@ import msgspec
 import pytest
 from public.answers import (
     AnswerRecord,
-    Asked,
     Graded,
     ask_all,
     grade_all,
     iter_report,
     make_verdicts,
-    open_cookbook_source,
     read_all,
     read_grade,
     write,
 )
+from public.asked import Asked, open_cookbook_source
 from public.cookbook import FOLDERS
 from public.corpus import Checkout
 from public.report import write_record
