@@ -17,19 +17,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from public.vectors import add_library_vectors
 from search_quality import Question, Ranking, make_link_questions, print_hits, read_questions, search_ranking
 
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.embeddings.client import QueryEmbedder, create_embeddings_client
-from mkdocs_roaming.embeddings.store import EmbeddingsOptions, add_vectors
+from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.readers import MemoryReader
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionRef
-from mkdocs_roaming.manifest.models import Page, PublishedPage
 from mkdocs_roaming.search.ranking import Weights
 
 
@@ -108,20 +107,7 @@ def measure_median(queries: Sequence[str], find: Callable[[str], Any]) -> float:
 
 def add_site_vectors(location: str, options: EmbeddingsOptions) -> tuple[Library, int]:
     """Return a published site with vectors, and the size of the vectors in bytes."""
-    library = open_library(location)
-    library.prefetch()
-    files = {page.markdown: library.file(page.markdown) for page in library.manifest.pages}
-    published = [
-        PublishedPage(Page(page.path, page.title), files[page.markdown].decode("utf-8", "surrogatepass"), ())
-        for page in library.manifest.pages
-    ]
-    previous_vectors = Path(location) / VECTORS_PATH
-    manifest, data = add_vectors(
-        library.manifest, published, options, known_files=[previous_vectors], warn=print, note=print
-    )
-    if data is None:
-        raise SystemExit(1)
-    return Library(manifest, MemoryReader({**files, VECTORS_PATH: data}, where=location)), len(data)
+    return add_library_vectors(open_library(location), options, Path(location) / VECTORS_PATH)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -158,6 +159,7 @@ def measure(data: Path, site: Path) -> SetReport:
     """Measure the set; see `run_set`."""
     facts: dict[str, int] = {}
     rows: list[Row] = []
+    numbers = count(1)
     for name in SITES:
         library = open_site(data, name, site / name)
         questions = [question for question in read_questions(name) if question.answers]
@@ -171,8 +173,7 @@ def measure(data: Path, site: Path) -> SetReport:
             f"{name}: sections": sum(map(has_text, library.sections)),
             f"{name}: questions": len(questions),
         }
-        first = sum(count for fact, count in facts.items() if fact.endswith("questions")) - len(questions) + 1
-        rows += iter_rows(library, methods, list(enumerate(questions, first)), name)
+        rows += iter_rows(library, methods, [(next(numbers), question) for question in questions], name)
     groups = {name: Group(each.name, COLUMNS) for name, each in SITES.items()}
     checkouts = tuple(read_checkout(find_checkout(data, name)) for name in SITES)
     ordered = sorted(rows, key=lambda row: row.number)

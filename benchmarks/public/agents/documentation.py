@@ -11,7 +11,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urlsplit
 
 import anyio
 from mcp import ClientSession, StdioServerParameters
@@ -86,8 +86,9 @@ def build(library: str, condition: Condition, folder: Path) -> Documentation:
         shutil.move(built, folder)
     finally:
         file.unlink()
-    index = {"AGENTS.md": _export_index, "mcp": _describe_tools}.get(condition, _no_index)(folder)
-    return Documentation(condition, url, str(folder), index)
+        shutil.rmtree(built, ignore_errors=True)
+    make_index = {"AGENTS.md": _export_index, "mcp": _describe_tools}.get(condition)
+    return Documentation(condition, url, str(folder), make_index(folder) if make_index else "")
 
 
 def _configure(text: str, condition: Condition, docs: Path) -> str:
@@ -113,10 +114,6 @@ def _run(command: list[str]) -> str:
     return done.stdout
 
 
-def _no_index(folder: Path) -> str:
-    return ""
-
-
 def _export_index(folder: Path) -> str:
     return _run(["roaming", "export", "agents-md", str(folder)])
 
@@ -126,11 +123,10 @@ def _export_index(folder: Path) -> str:
 
 def read(documentation: Documentation, address: str) -> str:
     """Return the document at an address of the site, or a message as a server would."""
-    url = urldefrag(address).url
-    if not documentation.folder or not url.startswith(documentation.url):
+    if not documentation.folder or not address.startswith(documentation.url):
         return f"{address}: no such host"
     folder = Path(documentation.folder).resolve()
-    path = urlsplit(url).path.removeprefix(urlsplit(documentation.url).path).strip("/")
+    path = urlsplit(address).path.removeprefix(urlsplit(documentation.url).path).strip("/")
     file = (folder / path).resolve()
     file = file / "index.html" if file.is_dir() else file
     if not file.is_relative_to(folder) or not file.is_file():

@@ -216,7 +216,12 @@ def prepare(root: Path, conditions: Sequence[Condition], size: int, limit: int) 
         conditions: The conditions.
         size: Number of tasks for each agent.
         limit: The tokens that an agent may read; 0 without a limit.
+
+    Raises:
+        SystemExit: The folder already has agents.
     """
+    if (root / "state").exists():
+        raise SystemExit(f"{root}: already has agents. Choose another folder.")
     checkout = msgspec.structs.replace(read_checkout(ROOT), name="mkdocs-roaming")
     for library in CONFIGS:
         names = [task.name for task in find_tasks() if task.library == library]
@@ -253,7 +258,9 @@ def main() -> None:
     elif options.command == "do":
         print(Session(options.folder).do(options.action, options.arguments))
     else:
-        states = sorted(state for folder in options.folders for state in (folder / "state").iterdir())
+        states = sorted(state for folder in options.folders for state in folder.glob("state/*"))
+        if not states:
+            raise SystemExit(f"{options.folders[0]}: no agents. Write their folders with `prepare`.")
         sessions = [Session(state) for state in states]
         outcomes = tuple(outcome for session in sessions for outcome in session.outcomes())
         checkouts = dict.fromkeys(session.setup.checkout for session in sessions)

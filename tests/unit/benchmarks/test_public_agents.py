@@ -8,7 +8,7 @@ import pytest
 from public.agents.documentation import MAX_CHARS, Documentation, read
 from public.agents.names import find_invented
 from public.agents.report import AgentRecord, Outcome, iter_tables
-from public.agents.run import Session, Setup
+from public.agents.run import Session, Setup, prepare
 from public.agents.tasks import find_tasks
 from public.corpus import Checkout
 
@@ -129,6 +129,17 @@ def test_wrong_command_prints_the_usage(command: list[str], docs: Documentation,
 
     assert session.do(command[0], command[1:]).startswith("usage: ./agent task | get URL")
     assert session.events == []
+
+
+def test_agents_of_an_earlier_run_are_kept(tmp_path: Path) -> None:
+    prepare(tmp_path, ["nothing"], 5, 0)
+    log = tmp_path / "state/quern-nothing-1/log.jsonl"
+    log.write_text("", "utf-8")
+
+    with pytest.raises(SystemExit, match="already has agents"):
+        prepare(tmp_path, ["nothing"], 5, 0)
+    assert log.exists()
+    assert len(list((tmp_path / "agents").iterdir())) == 4
 
 
 def test_tables_have_a_row_for_each_condition_with_outcomes() -> None:

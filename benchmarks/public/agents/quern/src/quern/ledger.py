@@ -91,8 +91,8 @@ class Ledger:
         """
         with Path(path).open("a", encoding="utf-8") as file:
             for entry in self.entries:
-                told = {key: value for key, value in asdict(entry).items() if value is not None}
-                file.write(json.dumps(told, ensure_ascii=False) + "\n")
+                data = {key: value for key, value in asdict(entry).items() if value is not None}
+                file.write(json.dumps(data, ensure_ascii=False) + "\n")
 
     @classmethod
     def read(cls, path: str | Path) -> Ledger:
