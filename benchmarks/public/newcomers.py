@@ -124,7 +124,7 @@ def find_sections(library: Library, question: Question) -> dict[str, str]:
     found: dict[str, str] = {}
     for address in question.answers:
         section = library.sections.resolve(address)
-        if section is None or ("#" in address and section.section.anchor != address.partition("#")[2]):
+        if section is None:
             raise SystemExit(f"{library.manifest.site.name}: no section {address}")
         found[section.id] = section.page.path
     return found

@@ -73,11 +73,11 @@ def test_vectors_of_texts_are_kept_for_the_next_run(library: Library, embeddings
 def test_described_methods_all_search_the_descriptions(
     library: Library, embeddings: Embeddings, tmp_path: Path
 ) -> None:
-    tides = library.manifest.pages[1]
-    [section] = tides.sections
-    entry = {"title": "Tides", "digest": section.body, "about": "Ebb and flood", "asks": ["Where does the pump go?"]}
+    valves = library.manifest.pages[0]
+    [section] = valves.sections
+    entry = {"title": "Valves", "digest": section.body, "about": "Taps", "asks": ["Where does the pump go?"]}
     file = tmp_path / "descriptions.json"
-    file.write_text(json.dumps({"format": 1, "pages": {tides.path: {"sections": {section.id: entry}}}}), "utf-8")
+    file.write_text(json.dumps({"format": 1, "pages": {valves.path: {"sections": {section.id: entry}}}}), "utf-8")
     methods = make_described_methods(library, file, embeddings=embeddings)
 
     assert [method.name for method in methods] == [
@@ -91,7 +91,7 @@ def test_described_methods_all_search_the_descriptions(
     first = {
         method.name: [each.section.section.title for each in method.rank("pump").sections][:1] for method in methods[:3]
     }
-    assert all(titles == ["Tides"] for titles in first.values())
+    assert all(titles == ["Valves"] for titles in first.values())
 
 
 def test_model_is_found_in_the_folder_with_the_checkouts(tmp_path: Path) -> None:
