@@ -1,7 +1,7 @@
 # make install  create .venv with all development dependencies
 # make demo     build this documentation with the widget, print what was written, serve it on a terminal
 # make test     run the tests except the slow ones
-# make lint     check style, types, import rules and the size of the code
+# make lint     check style, types and import rules
 # make check    lint, and all tests including the slow ones
 # make site     build the sample site
 # make bundle   build the documentation, and put it into the package
@@ -29,7 +29,6 @@ lint: $(INSTALLED)
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/python benchmarks/size.py --check
 
 check: lint widget-check browser azurite
 	@$(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
