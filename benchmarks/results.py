@@ -1,6 +1,6 @@
 """Measure the results that readers get without a model, and which questions are declined.
 
-    python benchmarks/results.py SITE_DIR=QUESTIONS [SITE_DIR=QUESTIONS …] [--pairs PAIRS.jsonl]
+    python benchmarks/results.py SITE_DIR=QUESTIONS [SITE_DIR=QUESTIONS …]
 
 A question file is YAML, as in `benchmarks/questions`, or has one JSON object with `question` and `gold_sections` in each
 line. The answerable questions about the other sites are the negatives of a site. Prints for each file:
@@ -8,9 +8,6 @@ line. The answerable questions about the other sites are the negatives of a site
 - the share of questions about other sites, and of unanswerable ones about the site, that are declined;
 - the share of answerable questions that are wrongly declined;
 - the share of answerable questions with a right section, and a right page, among the results, of at most three.
-
-A pair is a question with a follow-up about the same site, which is the name of the folder. The follow-up is on the right
-page if a result is on one of its `gold_pages`; `first` counts the first result only.
 """
 
 from __future__ import annotations
@@ -21,12 +18,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 import yaml
 
-from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Answer, collect_answer
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.results import Offline
@@ -52,18 +47,10 @@ class Site:
         self.library: Library = open_library(folder)
         self._search = Search(self.library)
 
-    def ask(self, question: str, history: Sequence[Exchange] = (), opened: Sequence[str] = ()) -> Answer:
+    def ask(self, question: str) -> Answer:
         """Return the results for a question."""
         navigator = Navigator(self.library, search=self._search)
-        return anyio.run(
-            partial(collect_answer, answer(question, navigator, Offline(), history=history, opened=opened))
-        )
-
-    def follow_up(self, question: str, follow_up: str) -> Answer:
-        """Return the results for a follow-up."""
-        first = self.ask(question)
-        opened = [section.id for section in first.trail]
-        return self.ask(follow_up, [Exchange(question, first.text)], opened)
+        return anyio.run(partial(collect_answer, answer(question, navigator, Offline())))
 
     def resolve(self, addresses: Iterable[str]) -> set[str]:
         """Return the ids of sections."""
@@ -81,7 +68,6 @@ def main() -> None:
     parser.add_argument(
         "sets", nargs="+", metavar="SITE_DIR=QUESTIONS", help="A site and a file of questions about it."
     )
-    parser.add_argument("--pairs", type=Path, help="Questions with follow-ups.")
     options = parser.parse_args()
     sets = [(folder, Path(file)) for folder, _, file in (each.rpartition("=") for each in options.sets)]
     sites = {folder: Site(folder) for folder, _ in sets}
@@ -90,11 +76,6 @@ def main() -> None:
     for folder, file in sets:
         others = [question for other, path in sets if other != folder for question in read_questions(path)]
         print_row(sites[folder], file, [question.ask for question in others if question.gold])
-    if options.pairs:
-        pairs = [json.loads(line) for line in options.pairs.read_text("utf-8").splitlines()]
-        for held_out in (False, True):
-            chosen = [pair for pair in pairs if pair.get("held_out", False) is held_out]
-            print_pairs(list(sites.values()), chosen, "held-out pairs" if held_out else "pairs")
 
 
 def print_row(site: Site, file: Path, others: Sequence[str]) -> None:
@@ -111,23 +92,6 @@ def print_row(site: Site, file: Path, others: Sequence[str]) -> None:
         [not gold.isdisjoint(cited[question][:1]) for question, gold in golds.items()],
     ]
     print(f"{f'{site.name} {file.name}':28}" + "".join(f"{format_share(share):>12}" for share in shares), flush=True)
-
-
-def print_pairs(sites: Sequence[Site], pairs: Sequence[dict[str, Any]], label: str) -> None:
-    """Print the share of follow-ups on the right page."""
-    for site in sites:
-        results = [
-            (pages, pair["gold_pages"])
-            for pair in pairs
-            if pair["site"] == site.name
-            for pages in [
-                site.pages(section.id for section in site.follow_up(pair["question"], pair["follow_up"]).citations)
-            ]
-        ]
-        if results:
-            right = [not set(pages).isdisjoint(gold) for pages, gold in results]
-            first = [not set(pages[:1]).isdisjoint(gold) for pages, gold in results]
-            print(f"{f'{site.name} {label}':28}{format_share(right):>12} right page, first {format_share(first)}")
 
 
 def read_questions(file: Path) -> list[Question]:

@@ -1,6 +1,6 @@
 """Measure the support check on labelled answers.
 
-    python benchmarks/support.py --labelled FILE.jsonl [FILE.jsonl …] [--sites DIR] [--show] [--replies FILE.jsonl]
+    python benchmarks/support.py --labelled FILE.jsonl [FILE.jsonl …] [--sites DIR] [--show]
 
 Each line of a file is a question with the opened sections and several variants of an answer:
 
@@ -12,10 +12,6 @@ A variant is `faithful`, or of a kind of fault: `wrong_value`, `invented_name`, 
 overlaps a fault, a fault is found if a mark overlaps it. `text` may be missing: it is then read from the published
 site `DIR/<site>`, where `<site>` is the file's name without its ending.
 
-`--requests FILE` writes the request that `support = "model"` sends for each variant, instead of checking it: {"id", "turn",
-"variant", "system", "prompt"}, where `variant` counts from 0. `--replies FILE` measures the variants to which that file has
-a model's reply: {"id", "turn", "variant", "reply"}.
-
 The last line of the output is a JSON object with shares from 0 to 1 over all files.
 """
 
@@ -24,19 +20,14 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.models.base import OpenSection
-from mkdocs_roaming.answer.support.check import Mark, check_support, find_statements, read_claims, slice_utf16
+from mkdocs_roaming.answer.support.check import Mark, check_support, slice_utf16
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.targets import open_library
-
-Key = tuple[str, int, int]
-"""Id of a question, its turn, and the number of a variant."""
 
 
 @dataclass(slots=True)
@@ -83,57 +74,23 @@ def main() -> None:
     parser.add_argument("--labelled", nargs="+", type=Path, required=True, metavar="FILE", help="labelled answers")
     parser.add_argument("--sites", type=Path, help="folder with the published sites of files without section texts")
     parser.add_argument("--show", action="store_true", help="print wrong marks and missed faults")
-    parser.add_argument("--requests", type=Path, help="write the requests of the check by a model to this file")
-    parser.add_argument("--replies", type=Path, help="measure the check by a model with the replies of this file")
     options = parser.parse_args()
-    replies = read_replies(options.replies) if options.replies else None
-    requests: list[Mapping[str, Any]] = []
     total = Tally()
     for path in options.labelled:
         site = open_library(options.sites / path.stem) if options.sites else None
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
-        if options.requests:
-            requests += build_requests(rows, site)
-            continue
-        tally = measure(rows, site, replies)
+        tally = measure(rows, site)
         total.add(tally)
         print_table(path.name, tally)
         if options.show:
             print(*tally.failures, sep="\n")
-    if options.requests:
-        options.requests.write_text("".join(json.dumps(one) + "\n" for one in requests), "utf-8")
-        return
     if len(options.labelled) > 1:
         print_table("all files", total)
     print(json.dumps({name: _round(value) for name, value in total.shares().items()}))
 
 
-def read_replies(path: Path) -> Mapping[Key, str]:
-    """Return the replies of a model by question, turn and variant."""
-    rows = map(json.loads, path.read_text("utf-8").splitlines())
-    return {(row["id"], row["turn"], row["variant"]): row["reply"] for row in rows}
-
-
-def build_requests(rows: Sequence[Mapping[str, Any]], site: Library | None = None) -> Iterator[Mapping[str, Any]]:
-    """Yield the request of the check by a model for each variant."""
-    for row in rows:
-        opened = [OpenSection(one["id"], tuple(one["title"].split(" › ")), _read(one, site)) for one in row["opened"]]
-        for number, variant in enumerate(row["variants"]):
-            answer = variant["answer"]
-            turn = prompts.build_support_turn(opened, (answer[start:end] for start, end in find_statements(answer)))
-            yield {
-                "id": row["id"],
-                "turn": row.get("turn", 1),
-                "variant": number,
-                "system": prompts.SUPPORT_RULES,
-                "prompt": prompts.format_question(turn),
-            }
-
-
-def measure(
-    rows: Sequence[Mapping[str, Any]], site: Library | None = None, replies: Mapping[Key, str] | None = None
-) -> Tally:
-    """Check all variants of all questions, or those with a reply of a model.
+def measure(rows: Sequence[Mapping[str, Any]], site: Library | None = None) -> Tally:
+    """Check all variants of all questions.
 
     A later turn is checked with the question of the first one, as in a chat.
     """
@@ -142,19 +99,16 @@ def measure(
     for row in rows:
         asked = [row["question"]] if row.get("turn", 1) == 1 else [first_questions.get(row["id"], ""), row["question"]]
         sections = {section["id"]: f"{section['title']}\n\n{_read(section, site)}" for section in row["opened"]}
-        for number, variant in enumerate(row["variants"]):
-            reply = replies.get((row["id"], row.get("turn", 1), number)) if replies is not None else None
-            if replies is None or reply is not None:
-                _check_variant(row["id"], variant, sections, "\n".join(asked), tally, reply)
+        for variant in row["variants"]:
+            _check_variant(row["id"], variant, sections, "\n".join(asked), tally)
     return tally
 
 
 def _check_variant(
-    id_: str, variant: Mapping[str, Any], sections: Mapping[str, str], question: str, tally: Tally, reply: str | None
+    id_: str, variant: Mapping[str, Any], sections: Mapping[str, str], question: str, tally: Tally
 ) -> None:
     kind, answer = variant["kind"], variant["answer"]
-    claims = None if reply is None else read_claims(reply, answer, find_statements(answer))
-    marks = check_support(answer, sections, question=question, claims=claims).marks
+    marks = check_support(answer, sections, question=question).marks
     faults = [_find_fault(answer, fault["text"]) for fault in variant["faults"]]
     right = [mark for mark in marks if any(_overlaps(mark, *span) for span in faults)]
     found = [any(_overlaps(mark, *span) for mark in marks) for span in faults]

@@ -23,7 +23,7 @@ class RequestTally:
         self.seconds: list[float] = []
 
 
-async def send_question(port: int, address: str, question: str, tally: RequestTally, *, aborts: bool = False) -> float:
+async def send_question(port: int, address: str, question: str, tally: RequestTally) -> float:
     """Send one question over a new connection and return the seconds to wait before the next."""
     started = time.monotonic()
     try:
@@ -36,16 +36,10 @@ async def send_question(port: int, address: str, question: str, tally: RequestTa
         head = f"POST /v1/ask HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {address}\r\nConnection: close\r\n"
         head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         writer.write(head.encode() + body)
-        if aborts:
-            await reader.readuntil(b'"tool-output-available"')
-            tally.outcomes["aborted"] += 1
-            return 0.0
         response = await reader.read(-1)
-    except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-        response = getattr(error, "partial", b"")
-        if not aborts or b"429" not in response:
-            tally.failures.append(f"{type(error).__name__}: {error}")
-            return 0.1
+    except OSError as error:
+        tally.failures.append(f"{type(error).__name__}: {error}")
+        return 0.1
     finally:
         writer.close()
         with suppress(OSError):
@@ -65,20 +59,6 @@ async def send_question(port: int, address: str, question: str, tally: RequestTa
         return min(float(retry_after[1]), MAX_RETRY_SECONDS)
     tally.failures.append(response[:300].decode("latin-1"))
     return 0.1
-
-
-async def send_request(port: int, address: str, method: str, path: str, body: object, accept: str) -> bytes:
-    """Send a request over a new connection, with a body as JSON unless it is None, and return the whole response."""
-    content = b"" if body is None else json.dumps(body).encode()
-    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: {address}\r\nAccept: {accept}\r\n"
-    head += f"Connection: close\r\nContent-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-    response = b""
-    with suppress(OSError):
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(head.encode() + content)
-        response = await reader.read(-1)
-        writer.close()
-    return response
 
 
 async def run_stream_clients(port: int) -> None:

@@ -16,8 +16,6 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from scale import WORDS
-
 from endpoint.site import open_built_library
 
 SCRIPT = Path(__file__).parents[1] / "serve.py"
@@ -44,12 +42,6 @@ def start_server(name: str, *arguments: object) -> Iterator[tuple[int, subproces
             yield port, process
         finally:
             process.terminate()
-
-
-def get_resident_megabytes(process: subprocess.Popen[bytes]) -> float:
-    """Return the resident size of a process in MB."""
-    status = Path(f"/proc/{process.pid}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
 def run_endpoint(folder: str, limits: str, pace: str, model: str = "scripted") -> None:
@@ -158,7 +150,7 @@ class ScriptedModel:
         first, second = arguments["ids"][0], arguments["ids"][-1]  # a follow-up question opens earlier sections again
         for id_ in (first, second, first):
             for position in range(PIECES):
-                yield Text(f"The {WORDS[position]} is at the {WORDS[-position]}, and ")
+                yield Text(f"Part {position} is in the section, and ")
                 await asyncio.sleep(self._pace)
             yield Text("that is all")
             yield Citation(id_)

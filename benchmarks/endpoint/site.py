@@ -2,54 +2,70 @@
 
 from __future__ import annotations
 
-import os
 import random
-import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from scale import WORDS, write_project
+from mkdocs_roaming import Page, publish_pages
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.targets import open_library
 
-if TYPE_CHECKING:
-    from mkdocs_roaming.library.library import Library
-
-PAGES, SECTIONS = 834, 6
+PAGES = 834
+SECTIONS = 6
+PARAGRAPHS = 2
+WORDS_OF_A_PARAGRAPH = 40
+VOCABULARY = 5_000
+SEED = 7
+_SYLLABLES = ("ka", "ri", "to", "ne", "lu", "mo", "se", "vi", "da", "pu")
+_PRIME_STEP = 7919
+_PRIME_COUNT = 10_007
+"""Ranks are spread over four digits, one syllable each, so that neighbouring ranks are different words."""
 
 
 @contextmanager
 def build_site() -> Iterator[Path]:
-    """Generate and build the site; yield its folder."""
+    """Generate and publish the site; yield its folder."""
     with tempfile.TemporaryDirectory(prefix="roaming-serve-") as folder:
-        write_project(Path(folder), PAGES, SECTIONS)
-        rng = random.Random(7)
-        for file in sorted(Path(folder, "docs").rglob("*.md")):
-            file.write_text(_PLACEHOLDER.sub(lambda _: random_word(rng), file.read_text("utf-8")), "utf-8")
-        command = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", "roaming.yml", "-d", "built"]
-        environment = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
-        subprocess.run(command, cwd=folder, env={**os.environ, **environment}, check=True)
-        yield Path(folder) / "built"
+        rng = random.Random(SEED)
+        pages = [make_page(rng, number) for number in range(PAGES)]
+        built = Path(folder) / "built"
+        built.mkdir()
+        publish_pages(pages, built, url="https://bench.example/", name="Bench")
+        yield built
 
 
-def random_word(rng: random.Random, least_common: int = 5_000, most_common: int = 0) -> str:
+def make_page(rng: random.Random, number: int) -> Page:
+    """Return a page of random words."""
+    title = f"{random_word(rng).capitalize()} {number}"
+    blocks = [f"# {title}", make_paragraph(rng)]
+    for _ in range(SECTIONS - 1):
+        blocks.append(f"## {random_word(rng).capitalize()} {random_word(rng)}")
+        blocks += [make_paragraph(rng) for _ in range(PARAGRAPHS)]
+    return Page(f"page-{number}/", title, markdown="\n\n".join(blocks) + "\n")
+
+
+def make_paragraph(rng: random.Random) -> str:
+    """Return a sentence of random words."""
+    words = [random_word(rng) for _ in range(WORDS_OF_A_PARAGRAPH)]
+    return " ".join(words).capitalize() + "."
+
+
+def random_word(rng: random.Random, least_common: int = VOCABULARY, most_common: int = 0) -> str:
     """Return a word of syllables; the n-th word is about n times as rare as the first.
 
-    `most_common` and `least_common` limit the ranks of the words.
+    Args:
+        rng: The source of randomness.
+        least_common: The highest rank.
+        most_common: The lowest rank.
     """
-    rank = min(int((least_common - most_common + 1) ** rng.random()) - 1 + most_common, least_common)
-    syllables = "ka", "ri", "to", "ne", "lu", "mo", "se", "vi", "da", "pu"
-    return "".join(syllables[int(digit)] for digit in f"{rank * 7919 % 10_007:04}")
+    ranks = least_common - most_common + 1
+    rank = min(int(ranks ** rng.random()) - 1 + most_common, least_common)
+    digits = f"{rank * _PRIME_STEP % _PRIME_COUNT:04}"
+    return "".join(_SYLLABLES[int(digit)] for digit in digits)
 
 
 def open_built_library(folder: Path) -> Library:
     """Open the built site."""
-    from mkdocs_roaming.library.targets import open_library
-
     return open_library(folder)
-
-
-_PLACEHOLDER = re.compile(rf"\b(?:{'|'.join(WORDS)})\b")

@@ -1,53 +1,38 @@
-"""All public figures on one page, with the date and the commits that they result from.
+"""All public figures, with the date and the commits that they result from.
 
     python -m benchmarks.public.all --data FOLDER
 
 FOLDER has the checkouts that the commands of the sets name, and the model that `vectors.py` names. The figures are recorded in `records/figures.json`; from
-there they come to the page of public figures, and to marked places of other pages:
+there they come to marked places of pages:
 
 - `<!-- figures: SET TABLE; COLUMN; … -->` … `<!-- /figures -->` is a table with some columns, or all, and all methods,
 - `<!-- figure: SET TABLE; METHOD; COLUMN -->` … `<!-- /figure -->` is one figure; the method is written without backticks.
 
-A test compares all pages with the record; `UPDATE_DOCS=1` lets it rewrite them.
+A test compares the pages with the record; `UPDATE_DOCS=1` lets it rewrite them.
 """
 
 from __future__ import annotations
 
 import argparse
-import inspect
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from . import answers, contextual, cookbook, newcomers, ray, vue, ways
-from .agents import report as agents
+from . import answers, cookbook, newcomers, ray
 from .corpus import Checkout, read_checkout
-from .report import Measure, SetReport, iter_tables, make_record
+from .report import Measure, SetReport, find_versions, iter_tables
 
 ROOT = Path(__file__).parents[2]
-RECORDS = Path(__file__).parent / "records"
-FILE = RECORDS / "figures.json"
-PAGE = ROOT / "docs/explanation/public-figures.md"
+FILE = answers.RECORDS / "figures.json"
 MARKED = (ROOT / "README.md", ROOT / "docs/index.md", ROOT / "docs/explanation/how-well.md")
 """Pages with marked places."""
-SETS: Mapping[str, tuple[str, Measure, str]] = {
-    module.__name__.rpartition(".")[2]: (title, module.measure, inspect.cleandoc(module.__doc__ or ""))
-    for title, module in (
-        ("Anthropic's cookbook", cookbook),
-        ("Newcomers", newcomers),
-        ("Ray's users", ray),
-        ("Contextual retrieval", contextual),
-        ("Vue Docs MCP", vue),
-    )
-}
-"""The title of each set, what measures it, and its description."""
-TUNED = ("cookbook", "vue")
-"""The sets of which one half was looked at while search was improved; the other half has a table of its own."""
+SETS: Mapping[str, Measure] = {"cookbook": cookbook.measure, "newcomers": newcomers.measure, "ray": ray.measure}
+"""What measures each set."""
 
 
 class Table(Struct, frozen=True):
@@ -77,12 +62,11 @@ class Table(Struct, frozen=True):
 
 
 class SetFigures(Struct, frozen=True):
-    """The figures of a set: what they were read from, counts, tables by title, and who answered by hand."""
+    """The figures of a set: what they were read from, counts, and tables by title."""
 
     checkouts: tuple[Checkout, ...]
     facts: dict[str, int]
     tables: dict[str, Table]
-    note: str = ""
 
 
 class Figures(Struct, frozen=True):
@@ -108,13 +92,12 @@ def measure_all(data: Path) -> Figures:
         data: The folder with the checkouts.
     """
     sets: dict[str, SetFigures] = {}
-    for name, (_, measure, _) in SETS.items():
+    for name, measure in SETS.items():
         with tempfile.TemporaryDirectory() as folder:
             sets[name] = make_figures(measure(data, Path(folder)))
         print(f"{name}: measured", flush=True)
-    versions = make_record("", (), {}, ()).versions
     code = msgspec.structs.replace(read_checkout(Path(__file__).parent), name="mkdocs-roaming")
-    return Figures(f"{datetime.now(UTC):%Y-%m-%d}", code, versions, sets)
+    return Figures(f"{datetime.now(UTC):%Y-%m-%d}", code, find_versions(), sets)
 
 
 def make_figures(report: SetReport) -> SetFigures:
@@ -124,35 +107,16 @@ def make_figures(report: SetReport) -> SetFigures:
 
 
 def read_figures(file: Path = FILE) -> Figures:
-    """Return the recorded figures, and those of the records of answers by hand."""
+    """Return the recorded figures, and those of the recorded answers."""
     figures = msgspec.json.decode(file.read_bytes(), type=Figures)
-    by_hand = {name: read(RECORDS / f"{name}.json") for name, (_, read) in BY_HAND.items()}
-    return msgspec.structs.replace(figures, sets={**figures.sets, **by_hand})
+    recorded = {f"{name}_answers": read_answers(name) for name in answers.SETS}
+    return msgspec.structs.replace(figures, sets={**figures.sets, **recorded})
 
 
-def read_answers(file: Path) -> SetFigures:
+def read_answers(name: str) -> SetFigures:
     """Return the figures of a record of answers."""
-    record = msgspec.json.decode(file.read_bytes(), type=answers.AnswerRecord)
-    note = f"Answered by {record.answered_by}. Graded by {record.graded_by}."
-    tables = {"all": Table.from_lines(list(answers.iter_report(record.rows)))}
-    if record.ways:
-        tables["ways"] = Table.from_lines(list(ways.iter_ways_lines(record.ways)))
-    return SetFigures(record.checkouts, {}, tables, note)
-
-
-def read_agents(file: Path) -> SetFigures:
-    """Return the figures of a record of what agents wrote."""
-    record = msgspec.json.decode(file.read_bytes(), type=agents.AgentRecord)
-    tables = {title: Table.from_lines(lines) for title, lines in agents.iter_tables(record)}
-    return SetFigures(record.checkouts, {}, tables, f"Solved by {record.agent}.")
-
-
-BY_HAND: Mapping[str, tuple[str, Callable[[Path], SetFigures]]] = {
-    "cookbook_answers": ("Answers about Anthropic's cookbook", read_answers),
-    "newcomers_answers": ("Answers to newcomers", read_answers),
-    "agents": ("Agents that write code", read_agents),
-}
-"""The title of each record of answers by hand, and what reads it."""
+    record = answers.read_record(name)
+    return SetFigures(record.checkouts, {}, {"all": Table.from_lines(list(answers.iter_report(record.rows)))})
 
 
 # Pages
@@ -194,53 +158,9 @@ def _split(place: str, figures: Figures) -> tuple[Table, list[str]]:
     return figures.sets[name].tables[title], names
 
 
-def make_page(figures: Figures) -> str:
-    """Return the page of all public figures."""
-    versions = ", ".join(f"{name} {version}" for name, version in figures.versions.items() if name != "mkdocs-roaming")
-    lines = [
-        "# Public figures",
-        "",
-        f"Measured on {figures.date} with `{figures.code}` ({versions}) by one command, which also writes this page:",
-        "",
-        "```console",
-        "python -m benchmarks.public.all --data FOLDER",
-        "```",
-        "",
-        "Rows with “(published)” are computed from what others published. Figures in brackets are 95 % intervals.",
-        "Tables of the half of the questions that search was improved with are printed by the commands of the sets.",
-        *(line for name in SETS for line in _iter_set(name, figures.sets[name])),
-        "",
-        "## Played by hand",
-        "",
-        "Readers stood for the model, from the requests that the product sends. No command reproduces these figures; those with",
-        "the names of the sets do the same with a model.",
-        *(line for name, (title, _) in BY_HAND.items() for line in _iter_by_hand(title, figures.sets[name])),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _iter_set(name: str, figures: SetFigures) -> Iterator[str]:
-    title, _, description = SETS[name]
-    yield f"\n## {title}\n\n{description}\n"
-    yield f"Read from {', '.join(f'`{checkout}`' for checkout in figures.checkouts)}.\n"
-    yield "; ".join(f"{fact}: {count:,}" for fact, count in figures.facts.items()) + "."
-    for part, table in figures.tables.items():
-        if part.startswith("all") or (part == "unseen" and name in TUNED):
-            yield f"\n### {title}: {part}\n"
-            yield from table.lines()
-
-
-def _iter_by_hand(title: str, figures: SetFigures) -> Iterator[str]:
-    yield f"\n### {title}\n"
-    yield f"{figures.note} Read from {', '.join(f'`{checkout}`' for checkout in figures.checkouts)}."
-    for part, table in figures.tables.items():
-        yield "" if part == "all" else f"\n#### {title}: {part}\n"
-        yield from table.lines()
-
-
 def make_pages(figures: Figures) -> dict[Path, str]:
     """Return the texts that all pages have with the figures."""
-    return {PAGE: make_page(figures), **{file: fill(file.read_text("utf-8"), figures) for file in MARKED}}
+    return {file: fill(file.read_text("utf-8"), figures) for file in MARKED}
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Retrieval on Anthropic's cookbook: 100 questions about 45 pages, with the sections that answer them.
 
     git clone https://github.com/anthropics/anthropic-cookbook
-    python -m benchmarks.public.cookbook --data anthropic-cookbook [--record FILE.json]
+    python -m benchmarks.public.cookbook --data anthropic-cookbook
 
 The set is the guide to retrieval-augmented generation of the repository, which is not part of this one. Its 232 chunks
 are sections of a documentation site, each with an address (`page#anchor`), a heading and a text. They become Markdown
@@ -23,9 +23,6 @@ halves and the intervals of differences are known. That evaluation's method retu
 are similar enough, and then divides precision by their number.
 
 The halves are chosen by a hash of the question. Search was improved by looking at `develop` only.
-
-Rows “with descriptions” have a file of descriptions, as `roaming describe` asks a model for it. A language model wrote it
-from those requests without having seen the questions. See `benchmarks.public.newcomers` for what each row does with it.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import Heading
 
 from .corpus import Checkout, build_library, find_checkout, read_checkout
-from .methods import Method, count_tokens, make_described_methods, make_methods
+from .methods import Method, count_tokens, make_methods
 from .report import TOKENS, Column, Row, SetReport, choose_half, mean_of, run_set
 from .vectors import find_embeddings
 
@@ -54,7 +51,6 @@ FOLDERS = ("capabilities/retrieval_augmented_generation", "skills/retrieval_augm
 CHUNKS = "data/anthropic_docs.json"
 QUESTIONS = "evaluation/docs_evaluation_dataset.json"
 SCORES = "evaluation/csvs/evaluation_results_detailed_{}.csv"
-DESCRIPTIONS = Path(__file__).parents[1] / "descriptions_of_sites/cookbook.json"
 RESULTS = 3
 
 
@@ -243,8 +239,7 @@ def measure(data: Path, site: Path) -> SetReport:
 
     embeddings = find_embeddings(data, "cookbook")
     methods = make_methods(library, is_chunk, embeddings)
-    described = make_described_methods(library, DESCRIPTIONS, is_chunk, embeddings)
-    rows = (*read_published(cookbook.folder, questions), *iter_rows(questions, [*methods, *described], addresses))
+    rows = (*read_published(cookbook.folder, questions), *iter_rows(questions, methods, addresses))
     return SetReport("cookbook", (cookbook.checkout,), facts, rows, COLUMNS, gains=GAIN_COLUMNS)
 
 

@@ -10,29 +10,25 @@ Definitions, equal for all methods:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from operator import mul
-from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct
 
-from mkdocs_roaming.evals.runner import replace_descriptions
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.tools import SearchResults, render
-from mkdocs_roaming.manifest.descriptions import read_descriptions
 from mkdocs_roaming.manifest.expand import render_expansion
 from mkdocs_roaming.manifest.lookup import SectionRef
 
 from .baselines import RankTexts, make_bm25, make_fts5
 from .corpus import has_text
 from .report import SEARCH_NAME
-from .vectors import MODEL, Embeddings, embed_texts, normalize, open_hybrid_search
+from .vectors import MODEL, Embeddings, open_hybrid_search
 
 MAX_DEPTH = 50
 """Number of sections that a method returns."""
@@ -40,7 +36,6 @@ CHARS_PER_TOKEN = 4
 IsResult = Callable[[SectionRef], bool]
 """Returns whether a section can be a result."""
 SEPARATOR = "\n\n"
-WITH_DESCRIPTIONS = ", with descriptions"
 HYBRID_NAME = f"{SEARCH_NAME}, hybrid with {MODEL}"
 
 
@@ -126,31 +121,21 @@ class EmbeddingsMethod:
     Args:
         library: The library.
         hybrid: Its hybrid search.
-        descriptions: The vectors of a further window for some sections, by their ids.
         is_result: Whether a section can be a result.
     """
 
-    def __init__(
-        self,
-        library: Library,
-        hybrid: HybridSearch,
-        descriptions: Mapping[str, Sequence[float]] | None = None,
-        *,
-        is_result: IsResult = has_text,
-    ) -> None:
-        self.name = f"{MODEL} embeddings{WITH_DESCRIPTIONS if descriptions else ''}"
-        self._library, self._hybrid, self._is_result = library, hybrid, is_result
-        self._descriptions = descriptions or {}
+    def __init__(self, library: Library, hybrid: HybridSearch, *, is_result: IsResult = has_text) -> None:
+        self.name = f"{MODEL} embeddings"
+        self._library = library
+        self._hybrid = hybrid
+        self._is_result = is_result
 
     def rank(self, question: str) -> Ranked:
         """Return the nearest sections."""
-        cosines = {section.id: cosine for section, cosine, _ in self._hybrid.vectors.nearest(question) or ()}
-        vector = normalize(self._hybrid.vectors.queries.embed(question) or ())
-        for id_, described in self._descriptions.items():
-            cosines[id_] = max(cosines.get(id_, 0.0), sum(map(mul, vector, described)))
-        ids = sorted(cosines, key=lambda id_: -cosines[id_])
-        sections = (section for id_ in ids if (section := self._library.sections.get(id_)))
-        found = (RankedSection(each, self._library.text(each)) for each in sections if self._is_result(each))
+        nearest = self._hybrid.vectors.nearest(question) or ()
+        cosines = {section: cosine for section, cosine, _ in nearest}
+        ordered = sorted(cosines, key=lambda section: -cosines[section])
+        found = (RankedSection(section, self._library.text(section)) for section in ordered if self._is_result(section))
         return Ranked(tuple(islice(found, MAX_DEPTH)))
 
 
@@ -247,43 +232,3 @@ def _iter_embeddings_methods(library: Library, is_result: IsResult, embeddings: 
     hybrid = open_hybrid_search(library, embeddings)
     yield EmbeddingsMethod(library, hybrid, is_result=is_result)
     yield SearchMethod(library, hybrid, HYBRID_NAME, is_result=is_result)
-
-
-def make_described_methods(
-    library: Library, file: Path, is_result: IsResult = has_text, embeddings: Embeddings | None = None
-) -> list[Method]:
-    """Return all methods but those over outline lines, each with the texts of a file of descriptions.
-
-    Search and prefetch use the file as the product does. The others rank the text of a section with its description and
-    the questions that it answers; embeddings have these as a further window, which hybrid search does not have.
-
-    Args:
-        library: The library.
-        file: The file of descriptions.
-        is_result: Whether a section can be a result.
-        embeddings: The model of the rows with embeddings, which are left out without it.
-    """
-    descriptions = read_descriptions(file)
-    texts = {
-        id_: "\n".join([entry.about, *entry.asks])
-        for page in descriptions.pages.values()
-        for id_, entry in page.sections.items()
-    }
-
-    def describe(library: Library, section: SectionRef) -> str:
-        return f"{library.text(section)}\n{texts.get(section.id, '')}"
-
-    described = replace_descriptions(library, descriptions)
-    search = Search(described)
-    methods: list[Method] = [
-        TextMethod(f"FTS5 porter{WITH_DESCRIPTIONS}", library, make_fts5, describe, is_result=is_result),
-        TextMethod(f"BM25{WITH_DESCRIPTIONS}", library, make_bm25, describe, is_result=is_result),
-    ]
-    if embeddings:
-        hybrid = open_hybrid_search(described, embeddings)
-        vectors = embed_texts({id_: text for id_, text in texts.items() if text.strip()}, embeddings.model)
-        methods.append(EmbeddingsMethod(library, hybrid, vectors, is_result=is_result))
-        methods.append(SearchMethod(described, hybrid, HYBRID_NAME + WITH_DESCRIPTIONS, is_result=is_result))
-    methods.append(SearchMethod(described, search, SEARCH_NAME + WITH_DESCRIPTIONS, is_result=is_result))
-    methods.append(PrefetchMethod(described, search, name=f"prefetch{WITH_DESCRIPTIONS}", is_result=is_result))
-    return methods

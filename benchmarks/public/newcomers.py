@@ -6,7 +6,7 @@ r"""Retrieval on newcomers' questions: 40 about each of three sites, which avoid
     cd pi-hole && mkdocs build -d site
     cd syncthing && sphinx-build -b html . _build/html
     cd klipper && PYTHONPATH=. mkdocs build -f docs/_klipper3d/mkdocs.yml
-    python -m benchmarks.public.newcomers --data FOLDER [--record FILE.json]
+    python -m benchmarks.public.newcomers --data FOLDER
 
 FOLDER has the three checkouts, at the commits {commits}. The
 questions are part of this repository under a free licence, with the rule by which they were written:
@@ -17,11 +17,6 @@ Definitions: section@k and page@k are the shares of questions with a right secti
 sections or different pages that were found; MRR is the mean of 1 / rank of the first right section among the first 12;
 tokens are those of 12 sections. Search was not improved with these questions. Intervals are about other questions on these
 sites, not about other sites.
-
-Rows “with descriptions” have a file of descriptions, as `roaming describe` asks a model for it: what each section is for, and
-questions that it answers in other words. Language models wrote it from those requests without having seen the questions.
-They were asked for everyday words, as were the authors of the questions. The rows of FTS5 and BM25 have these texts below
-those of the sections, and the row of embeddings has them as a further window; hybrid search does not embed them.
 """
 
 from __future__ import annotations
@@ -38,12 +33,11 @@ from mkdocs_roaming import open_library, publish_site
 from mkdocs_roaming.library.library import Library
 
 from .corpus import find_checkout, has_text, read_checkout
-from .methods import Method, count_tokens, make_described_methods, make_methods
+from .methods import Method, count_tokens, make_methods
 from .report import TOKENS, Column, Group, Row, SetReport, choose_half, mean_of, run_set
 from .vectors import find_embeddings
 
 QUESTIONS = Path(__file__).parents[1] / "questions/newcomers"
-DESCRIPTIONS = Path(__file__).parents[1] / "descriptions_of_sites"
 DEPTHS = (1, 5, 12)
 
 
@@ -68,7 +62,7 @@ SITES: Mapping[str, Site] = {
     "syncthing": Site("Syncthing", "https://docs.syncthing.net/", "_build/html", "766daa6e2b02"),
     "klipper": Site("Klipper", "https://www.klipper3d.org/", "site", "84104bbbd762"),
 }
-"""The sites by the name of their checkout, which is also that of their questions and descriptions."""
+"""The sites by the name of their checkout, which is also that of their questions."""
 __doc__ = __doc__.format(commits=", ".join(site.commit for site in SITES.values()))
 
 
@@ -164,10 +158,7 @@ def measure(data: Path, site: Path) -> SetReport:
         library = open_site(data, name, site / name)
         questions = [question for question in read_questions(name) if question.answers]
         embeddings = find_embeddings(data, f"newcomers-{name}")
-        methods = [
-            *make_methods(library, embeddings=embeddings),
-            *make_described_methods(library, DESCRIPTIONS / f"{name}.json", embeddings=embeddings),
-        ]
+        methods = make_methods(library, embeddings=embeddings)
         facts |= {
             f"{name}: pages": len(library.manifest.pages),
             f"{name}: sections": sum(map(has_text, library.sections)),

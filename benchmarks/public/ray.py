@@ -8,7 +8,7 @@ r"""Retrieval on the questions of Ray's users: 177 questions with the place in R
         -D project=Ray -D exclude_patterns='templates/*' -D nb_execution_mode=off \
         -D myst_enable_extensions=dollarmath,amsmath,deflist,html_admonition,html_image,colon_fence,smartquotes \
         -D extensions=myst_nb,sphinx_design,sphinx_tabs.tabs,sphinx_external_toc,sphinx.ext.doctest,callouts,queryparamrefs
-    python -m benchmarks.public.ray --data FOLDER [--record FILE.json]
+    python -m benchmarks.public.ray --data FOLDER
 
 FOLDER has both checkouts. The set (CC BY 4.0) is Anyscale's guide to production applications, which is not part of this
 repository. It has the ranked sources that each of its systems found for each question. What differs from them:

@@ -1,7 +1,4 @@
-"""Scores of a public set: halves, confidence intervals, tables with published rows, and the JSON record.
-
-A record contains numbers of questions and scores only, nothing of the set's text.
-"""
+"""Scores of a public set: halves, confidence intervals, and tables with published rows."""
 
 from __future__ import annotations
 
@@ -11,14 +8,14 @@ import platform
 import random
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from importlib import metadata
 from math import isnan, nan, sqrt
 from pathlib import Path
 from statistics import fmean
 from typing import Literal, Protocol, TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from mkdocs_roaming import __version__
@@ -33,7 +30,6 @@ SEARCH_NAME = "`roaming search`"
 RESAMPLES = 2_000
 SEED = 1
 _Z = 1.959964  # of a 95 % interval
-_DECIMALS = 6
 
 
 def choose_half(question: str) -> Half:
@@ -151,33 +147,11 @@ def _percentiles(ordered: Sequence[float]) -> Interval:
 # Tables
 
 
-class Published(Struct, frozen=True):
-    """A row of figures that others have published about the same questions.
-
-    Attributes:
-        name: The name of the method, and who published it.
-        figures: Figures by the name of their column, as printed; a column without one is empty.
-    """
-
-    name: str
-    figures: Mapping[str, str]
-
-
-def iter_table(rows: Iterable[Row], columns: Sequence[Column], published: Sequence[Published] = ()) -> Iterator[str]:
-    """Yield the lines of a Markdown table: published rows first, then a row for each method.
-
-    Published tokens are marked, because they were counted with another tokenizer.
-    """
+def iter_table(rows: Iterable[Row], columns: Sequence[Column]) -> Iterator[str]:
+    """Yield the lines of a Markdown table with a row for each method."""
     by_method = _group_by_method(rows)
     yield "| method | " + " | ".join(column.name for column in columns) + " |"
     yield "| --- |" + " --: |" * len(columns)
-    for other in published:
-        cells = [other.figures.get(column.name, "–") for column in columns]
-        marked = [
-            f"{cell} (other tokenizer)" if column.name == TOKENS.name and cell != "–" else cell
-            for column, cell in zip(columns, cells, strict=True)
-        ]
-        yield f"| {other.name} (published) | " + " | ".join(marked) + " |"
     for method, own in by_method.items():
         yield f"| {method} | " + " | ".join(format_figure(own, column) for column in columns) + " |"
 
@@ -240,12 +214,10 @@ class Group(Struct, frozen=True):
     Attributes:
         title: The head of its table.
         columns: The columns of its table.
-        published: Published figures of its questions.
     """
 
     title: str
     columns: tuple[Column, ...]
-    published: tuple[Published, ...] = ()
 
 
 class SetReport(Struct, frozen=True):
@@ -257,7 +229,6 @@ class SetReport(Struct, frozen=True):
         facts: Counts of the corpus and of its mapping.
         rows: The scores of each method for each question.
         columns: The columns of its table.
-        published: Rows of figures that are published without scores of each question.
         gains: The columns of the table of gains.
         groups: The groups with tables of their own, by the name in their rows.
     """
@@ -267,7 +238,6 @@ class SetReport(Struct, frozen=True):
     facts: dict[str, int]
     rows: tuple[Row, ...]
     columns: tuple[Column, ...]
-    published: tuple[Published, ...] = ()
     gains: tuple[Column, ...] = ()
     groups: dict[str, Group] = {}
 
@@ -281,15 +251,15 @@ Raises:
 
 
 def iter_tables(report: SetReport) -> Iterator[tuple[str, list[str]]]:
-    """Yield the tables of each half and of the whole with their titles; published figures are about the whole."""
+    """Yield the tables of each half and of the whole with their titles."""
     for part in PARTS:
-        chosen, whole = in_part(report.rows, part), part == "all"
-        yield part, list(iter_table(chosen, report.columns, report.published * whole))
+        chosen = in_part(report.rows, part)
+        yield part, list(iter_table(chosen, report.columns))
         if report.gains:
             yield f"{part}, gains", list(iter_gains(chosen, SEARCH_NAME, report.gains))
         for name, group in report.groups.items():
             if own := [row for row in chosen if row.group == name]:
-                yield f"{part}, {group.title}", list(iter_table(own, group.columns, group.published * whole))
+                yield f"{part}, {group.title}", list(iter_table(own, group.columns))
 
 
 def run_set(measure: Measure, description: str | None, arguments: Sequence[str] | None = None) -> None:
@@ -302,7 +272,6 @@ def run_set(measure: Measure, description: str | None, arguments: Sequence[str] 
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="Folder with the checkouts, or the only checkout.")
-    parser.add_argument("--record", type=Path, help="File for the scores of each question, as JSON.")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         report = measure(options.data, Path(folder))
@@ -310,56 +279,18 @@ def run_set(measure: Measure, description: str | None, arguments: Sequence[str] 
     print("\n".join(f"{name}: {value}" for name, value in report.facts.items()))
     for title, lines in iter_tables(report):
         print(f"\n## {title}\n\n" + "\n".join(lines), flush=True)
-    if options.record:
-        write_record(make_record(report.name, report.checkouts, report.facts, report.rows), options.record)
 
 
-# Records
-
-
-class Record(Struct, frozen=True):
-    """All that a command has measured.
-
-    Attributes:
-        set: The name of the set.
-        checkouts: What it was read from.
-        versions: The versions of the programs that affect the scores.
-        facts: Counts of the corpus and of its mapping.
-        rows: The scores of each method for each question.
-    """
-
-    set: str
-    checkouts: tuple[Checkout, ...]
-    versions: dict[str, str]
-    facts: dict[str, int]
-    rows: tuple[Row, ...]
-
-
-def make_record(name: str, checkouts: Iterable[Checkout], facts: dict[str, int], rows: Iterable[Row]) -> Record:
-    """Return a record of this run, with rounded scores."""
+def find_versions() -> dict[str, str]:
+    """Return the versions of the programs that affect the figures."""
     versions = {
         "mkdocs-roaming": __version__,
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
-        **_find_version("sentence-transformers"),
     }
-    rounded = (
-        msgspec.structs.replace(row, scores={key: round(value, _DECIMALS) for key, value in row.scores.items()})
-        for row in rows
-    )
-    return Record(name, tuple(checkouts), versions, facts, tuple(rounded))
+    with suppress(metadata.PackageNotFoundError):
+        versions[_SENTENCE_MODELS] = metadata.version(_SENTENCE_MODELS)
+    return versions
 
 
-def _find_version(package: str) -> dict[str, str]:
-    try:
-        return {package: metadata.version(package)}
-    except metadata.PackageNotFoundError:
-        return {}
-
-
-def write_record(record: Struct, file: Path) -> None:
-    """Write a record, a struct with the field `rows`, as JSON with one row on each line."""
-    data = msgspec.to_builtins(record)
-    head = msgspec.json.format(msgspec.json.encode({**data, "rows": []}), indent=1).decode()
-    lines = ",\n  ".join(msgspec.json.encode(row).decode() for row in data["rows"])
-    file.write_text(head.replace('"rows": []', f'"rows": [\n  {lines}\n ]') + "\n", "utf-8")
+_SENTENCE_MODELS = "sentence-transformers"

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from math import hypot
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -111,15 +110,3 @@ def add_library_vectors(
     if data is None:
         raise SystemExit(1)
     return Library(manifest, MemoryReader({**files, VECTORS_PATH: data}, where=library.where)), len(data)
-
-
-def embed_texts(texts: Mapping[str, str], model: Embedder) -> dict[str, list[float]]:
-    """Return the vector of each text, of length 1."""
-    vectors = zip(texts, model.embed(list(texts.values())), strict=True) if texts else ()
-    return {key: normalize(vector) for key, vector in vectors}
-
-
-def normalize(vector: Sequence[float]) -> list[float]:
-    """Return a vector of length 1 in the same direction; a zero vector remains one."""
-    length = hypot(*vector) or 1.0
-    return [value / length for value in vector]

@@ -219,7 +219,7 @@ _B = 0.5
 _COVERAGE_PENALTY = 0.5
 _NAME_BONUS = 1.5
 _TITLE_BONUS = 0.5
-"""Weight of title words in `coverage_factor`; this and its exponent were measured by benchmarks/fleet_sites.py."""
+"""Weight of title words in `coverage_factor`."""
 _MAX_CACHED_SHARDS = 256
 _MAX_QUESTION_CHARS = 2_000
 _MAX_WORDS = 48

@@ -26,7 +26,7 @@ from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word
 
 VECTOR_WEIGHT = 0.4
-"""Weight of the vectors; words have the rest. Measured by benchmarks/fusions.py: a larger weight helps long queries in
+"""Weight of the vectors; words have the rest. A larger weight helps long queries in
 words that the docs do not use, a smaller one queries with names from the docs.
 """
 

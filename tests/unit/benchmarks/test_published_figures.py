@@ -1,4 +1,4 @@
-"""The page of all public figures, and the marked places of other pages."""
+"""The pages state the figures that were recorded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import pytest
 from public.all import Figures, SetFigures, Table, fill, format_cell, make_figures, make_pages, read_figures
 from public.corpus import Checkout
-from public.report import Column, Published, Row, SetReport, mean_of
+from public.report import Column, Row, SetReport, mean_of
 
 ROWS = tuple(Row(number, "unseen", "`roaming search`", {"hit": number % 2}, 10) for number in range(1, 5))
 COLUMN = Column("hit@5, all", mean_of("hit"), "{:.1%}")
@@ -15,8 +15,8 @@ COLUMN = Column("hit@5, all", mean_of("hit"), "{:.1%}")
 
 @pytest.fixture
 def figures() -> Figures:
-    published = (Published("theirs", {"hit@5, all": "40.0%"}), Published("others", {}))
-    report = SetReport("pumps", (Checkout("data", "c0ffee"),), {"pages": 2}, ROWS, (COLUMN,), published)
+    rows = (*ROWS, *(Row(number, "unseen", "others", {}) for number in range(1, 5)))
+    report = SetReport("pumps", (Checkout("data", "c0ffee"),), {"pages": 2}, rows, (COLUMN,))
     return Figures("2026-01-01", Checkout("code", "c0ffee"), {}, {"pumps": make_figures(report)})
 
 
@@ -48,8 +48,8 @@ def test_fill_replaces_a_table_and_leaves_out_rows_without_figures(figures: Figu
 
     lines = fill(text, figures).splitlines()
 
-    assert lines[3:6] == ["| method | hit@5, all |", "| --- | --: |", "| theirs (published) | 40.0 % |"]
-    assert lines[6].startswith("| `roaming search` | 50.0 % (")
+    assert lines[3:5] == ["| method | hit@5, all |", "| --- | --: |"]
+    assert lines[5].startswith("| `roaming search` | 50.0 % (")
     assert "others" not in "".join(lines)
     assert lines[-2:] == ["<!-- /figures -->", "b"]
 
