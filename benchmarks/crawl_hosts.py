@@ -1,20 +1,16 @@
-"""Generate sites to crawl, and host sites locally with nginx, or with Starlette if nginx is missing.
+"""Generate sites to crawl, and host sites locally with nginx.
 
-    python benchmarks/crawl_hosts.py FOLDER PAGES [--group N]
-
-writes a generated site. Its HTML resembles that of a theme: a nav of the page's group, an article of sections with
+A generated site resembles that of a theme: a nav of the page's group, an article of sections with
 prose, lists, code and links, and a head and footer of several kilobytes. Words follow Zipf's law, and each page has
 unique names, like an API.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
@@ -88,7 +84,7 @@ def host_site(folder: Path) -> Iterator[Host]:
 def _command(work_folder: Path, site: Path, port: int) -> list[str]:
     nginx = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/local/bin:/usr/bin")
     if nginx is None:
-        return [sys.executable, __file__, "--serve", str(site), str(port), str(work_folder / "access.log")]
+        raise SystemExit("nginx is missing. Install it, for example with: apt-get install nginx-light")
     (work_folder / "nginx.conf").write_text(
         f"daemon off; worker_processes 1; pid {work_folder}/pid; error_log /dev/null;\n"
         f"events {{}} http {{ log_format bytes '$body_bytes_sent'; access_log {work_folder}/access.log bytes;\n"
@@ -102,31 +98,6 @@ def _command(work_folder: Path, site: Path, port: int) -> list[str]:
         "utf-8",
     )
     return [nginx, "-c", str(work_folder / "nginx.conf")]
-
-
-def _serve(site: str, port: int, log: Path) -> None:
-    import uvicorn
-    from starlette.applications import Starlette
-    from starlette.routing import Mount
-    from starlette.staticfiles import StaticFiles
-    from starlette.types import Message, Receive, Scope, Send
-
-    static_app = Starlette(routes=[Mount("/", StaticFiles(directory=site, html=True))])
-    file = log.open("a", buffering=1)
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        size = 0
-
-        async def count_bytes(message: Message) -> None:
-            nonlocal size
-            size += len(message.get("body", b""))
-            await send(message)
-
-        await static_app(scope, receive, count_bytes)
-        if scope["type"] == "http":
-            file.write(f"{size}\n")
-
-    uvicorn.run(app, port=port, log_level="error", access_log=False)
 
 
 def _free_port() -> int:
@@ -190,20 +161,3 @@ _HEAD = "".join(
     f'<link rel="stylesheet" href="/assets/{at}.css"><script src="/assets/{at}.js"></script>' for at in range(20)
 )
 _FOOT = "<p>Made with nothing but a loop.</p>" * 20
-
-
-def main(arguments: list[str]) -> None:
-    """Write or serve a site."""
-    if arguments[:1] == ["--serve"]:
-        _serve(arguments[1], int(arguments[2]), Path(arguments[3]))
-        return
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="Folder to write the site to.")
-    parser.add_argument("pages", type=int, help="Number of pages.")
-    parser.add_argument("--group", type=int, default=GROUP, help=f"Pages per group of the nav (default: {GROUP}).")
-    options = parser.parse_args(arguments)
-    write_site(options.folder, options.pages, group=options.group)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

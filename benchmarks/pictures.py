@@ -1,4 +1,4 @@
-"""Take the pictures of README and documentation: home page, widget, page menu, preview.
+"""Take the pictures of README and documentation: home page, widget, page menu.
 
     python benchmarks/pictures.py [FOLDER] [--only NAME]...
 
@@ -26,7 +26,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import preview
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -201,7 +200,6 @@ PICTURES = {
 }
 ANIMATION = "turn.webp"
 HOME = "home.webp"
-PREVIEW = "preview"
 
 
 def main() -> None:
@@ -210,7 +208,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "docs/images")
     parser.add_argument("--only", action="append", metavar="NAME", help="file name; can be repeated (default: all)")
     given = parser.parse_args()
-    wanted = set(given.only or (*PICTURES, ANIMATION, HOME, PREVIEW))
+    wanted = set(given.only or (*PICTURES, ANIMATION, HOME))
     given.folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -227,9 +225,6 @@ def main() -> None:
                 save_animation(browser, url, given.folder / ANIMATION)
         if HOME in wanted:
             save_home(browser, folder / "documentation", given.folder / HOME)
-        if PREVIEW in wanted:
-            with preview.serve(str(build_site(folder, SITE_URL, {}))) as url:
-                preview.take_pictures(browser, url, given.folder)
 
 
 # The site
