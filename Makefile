@@ -12,9 +12,14 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 ESBUILD := npx --yes esbuild@0.25.12 --bundle --minify --charset=utf8 --target=es2022 --log-level=error
 BUILT := mkdocs_roaming
-APT_CHROMIUM := DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends chromium >/dev/null 2>&1
+APT := DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends
+# Install a command from a Debian package if it is missing: $(call apt_install,COMMAND,PACKAGE)
+apt_install = command -v $(1) >/dev/null || test -x /usr/sbin/$(1) \
+	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo "Installing $(2)" \
+	&& { $(APT) $(2) >/dev/null 2>&1 || { apt-get update -qq >/dev/null 2>&1 && $(APT) $(2) >/dev/null 2>&1; }; } } \
+	|| echo "$(2) is missing and cannot be installed: tests that need it are skipped"
 
-.PHONY: install bundle demo test lint check site clean browser azurite pictures widget widget-check
+.PHONY: install bundle demo test lint check site clean browser parts azurite pictures widget widget-check
 
 install: $(INSTALLED)
 
@@ -22,7 +27,7 @@ demo: bundle
 	@$(BIN)/roaming demo
 
 test: $(INSTALLED) browser
-	@$(BIN)/python -m pytest -q -n 2
+	@$(BIN)/python -m pytest -q -n 2 $(OPTIONS)
 
 lint: $(INSTALLED)
 	@$(BIN)/ruff check .
@@ -30,8 +35,8 @@ lint: $(INSTALLED)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
-check: lint widget-check browser azurite
-	@$(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
+check: lint widget-check parts
+	@$(BIN)/python -m pytest -q -n 2 -m "slow or not slow" $(OPTIONS)
 
 site: $(INSTALLED)
 	@cd sample_site && NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true ../$(BIN)/mkdocs build -q -f mkdocs.yml
@@ -66,11 +71,14 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 # Browser tests need Chromium; they are skipped where it cannot be installed.
 browser:
-	@if ! { command -v chromium || command -v chromium-browser || test "$$CHROMIUM"; } >/dev/null; then \
-	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo "Installing Chromium" \
-	  && { $(APT_CHROMIUM) || { apt-get update -qq >/dev/null 2>&1 && $(APT_CHROMIUM); }; } \
-	  || echo "Chromium is missing and cannot be installed: browser tests are skipped"; \
-	fi
+	@test "$$CHROMIUM" || command -v chromium-browser >/dev/null || { $(call apt_install,chromium,chromium); }
+
+# Slow tests run real servers and tools; they are skipped where these cannot be installed.
+parts: $(INSTALLED) browser azurite
+	@$(call apt_install,nginx,nginx-light)
+	@$(call apt_install,caddy,caddy)
+	@$(call apt_install,redis-server,redis-server)
+	@$(call apt_install,firefox-esr,firefox-esr)
 
 # The slow Azure tests need Azurite from npm; they are skipped where it cannot be installed.
 azurite: $(INSTALLED)

@@ -34,12 +34,41 @@ _WORDS = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options of the laboratory of themes; see tests/browser/test_laboratory.py."""
+    """Add the option of skipped tests, and those of the laboratory of themes; see tests/browser/test_laboratory.py."""
+    parser.addoption(
+        "--skips", type=Path, metavar="FILE", help="Fail if a test is skipped for a reason without a line here."
+    )
     group = parser.getgroup("laboratory")
     group.addoption("--generators", nargs="+", default=[], metavar="DIR", help="Folders with site generators.")
     group.addoption("--require", nargs="+", default=[], metavar="NAME", help="Generators that must not be skipped.")
     group.addoption("--pictures", metavar="DIR", help="Folder for pictures of all sites.")
     group.addoption("--sites", metavar="DIR", help="Folder whose sites are used, and where missing ones are built.")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> Iterator[None]:
+    """Name the skipped tests whose reason is not in the file of `--skips`."""
+    yield
+    for test, reason in _find_unexpected_skips(terminalreporter, config):
+        terminalreporter.write_line(f"skipped for a reason that {config.option.skips} does not name: {test}: {reason}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run in which a test was skipped for a reason that is not in the file of `--skips`."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if session.exitstatus == 0 and reporter and any(_find_unexpected_skips(reporter, session.config)):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _find_unexpected_skips(reporter: pytest.TerminalReporter, config: pytest.Config) -> Iterator[tuple[str, str]]:
+    file: Path | None = config.option.skips
+    if file is None:
+        return
+    expected = [line for line in file.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+    for report in reporter.stats.get("skipped", ()):
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if not any(reason.startswith(start) for start in expected):
+            yield report.nodeid, reason
 
 
 @dataclass(frozen=True)
