@@ -1,5 +1,5 @@
 # make install  create .venv with all development dependencies
-# make demo     build this documentation with the widget, print what was written, serve it on a terminal
+# make demo     build this documentation as it is deployed, and serve it; with a key or a local model it answers
 # make test     run the tests except the slow ones
 # make lint     check style, types and import rules
 # make check    lint, and all tests including the slow ones
@@ -23,8 +23,11 @@ apt_install = command -v $(1) >/dev/null || test -x /usr/sbin/$(1) \
 
 install: $(INSTALLED)
 
-demo: bundle
-	@$(BIN)/roaming demo
+demo: export ROAMING_DEMO = 1
+demo: export ROAMING_MONEY_A_DAY ?= unlimited
+demo: $(INSTALLED)
+	@NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build -q -d .cache/demo
+	@$(BIN)/roaming serve .cache/demo --site .cache/demo
 
 test: $(INSTALLED) browser
 	@$(BIN)/python -m pytest -q -n 2 $(OPTIONS)

@@ -1,7 +1,7 @@
-"""A MkDocs hook: the answers that the panel of this site plays, recorded in each build.
+"""MkDocs hooks: the answers that the panel of this site plays, recorded in each build.
 
 The loop, the search, the citations and the support check are real, and run on the pages that were just built. The
-replies of the model are in recordings.yml.
+replies of the model are in recordings.yml. During `mkdocs serve`, and in `make demo` with a model, an endpoint answers.
 """
 
 from __future__ import annotations
@@ -14,13 +14,19 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import click
 import msgspec
 import yaml
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
 
+from mkdocs_roaming._mkdocs import dev_server_path
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.scripted import ScriptedModel, parse_script
+from mkdocs_roaming.answer.results import Offline
+from mkdocs_roaming.config import load_settings
+from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.conversation_token import TokenSigner
 from mkdocs_roaming.serve.deployments import LocalizedSite, SiteWatcher
@@ -29,6 +35,13 @@ from mkdocs_roaming.serve.service import AnswerConfig, AnswerService
 
 FILE = Path(__file__).with_suffix(".yml")
 MODEL = "recording"
+OFFLINE = Offline().name
+DEMO = "ROAMING_DEMO"
+"""The variable that `make demo` sets."""
+NO_MODEL = (
+    "recorded answers, and sections that fit, without a model. For answers set ANTHROPIC_API_KEY, or ROAMING_MODEL and "
+    "ROAMING_BASE_URL of a local server"
+)
 
 _log = logging.getLogger("mkdocs.plugins.recordings")
 
@@ -67,6 +80,23 @@ def find_changed(recording: Recording, site_dir: Path) -> list[str]:
     sections = open_library(site_dir).sections
     found = {id_: sections.get(id_) for id_ in recording.cited}
     return [id_ for id_, ref in found.items() if ref is None or ref.section.digest != recording.cited[id_]]
+
+
+@event_priority(1)  # before the plugin reads its options
+def on_config(config: MkDocsConfig) -> None:
+    """Replace the recordings by the endpoint of the server that shows this build, if it has one."""
+    has_endpoint = bool(dev_server_path(config))
+    if DEMO in os.environ:
+        try:
+            model, _ = load_settings().create_model(None, None, os.environ)
+        except UsageError as error:
+            raise PluginError(str(error)) from None
+        has_endpoint = model.name != OFFLINE
+        click.echo(f"Questions: {f'{model.name} answers' if has_endpoint else NO_MODEL}.")
+    if has_endpoint:
+        widget = config.plugins["roaming"].config["widget"]
+        widget["endpoint"] = "/"
+        del widget["strings"]  # they speak of recordings
 
 
 @event_priority(-1001)  # after the plugin, which publishes the site last of all

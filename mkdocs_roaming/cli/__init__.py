@@ -23,7 +23,6 @@ COMMANDS = {
     "build": ("build:build", "Build a site with its generator, and publish it."),
     "bundle": ("export:bundle", "Write the documentation of a Python package for its package data."),
     "chat": ("chat:chat", "Ask questions in a conversation."),
-    "demo": ("demo:demo", "Show what mkdocs-roaming does to a site: its own documentation."),
     "describe": ("describe:describe", "Describe sections in readers' words, with a model."),
     "eval": ("evaluate:evaluate", "Measure answers and search with a set of questions."),
     "expand": ("navigate:expand", "Print sections."),

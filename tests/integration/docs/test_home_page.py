@@ -10,6 +10,8 @@ import anyio
 import html2text
 import pytest
 import recordings
+from mkdocs.config import load_config
+from mkdocs.exceptions import PluginError
 from recordings import Recording
 
 from mkdocs_roaming.library.targets import open_library
@@ -56,6 +58,40 @@ def test_changed_section_is_found(documentation: Path) -> None:
     id_ = next(iter(first.cited))
     changed = Recording(first.ask, {id_: "0" * 8, "ffffffff": "0" * 8}, [])
     assert recordings.find_changed(changed, documentation) == [id_, "ffffffff"]
+
+
+LOCAL = {"ROAMING_MODEL": "openai:qwen3", "ROAMING_BASE_URL": "http://127.0.0.1:1/v1"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "endpoint", "line"),
+    [
+        ({}, "/recorded/", "without a model. For answers set ANTHROPIC_API_KEY"),
+        (LOCAL, "/", "Questions: qwen3 answers.\n"),
+    ],
+)
+def test_demo_asks_the_model_that_there_is(
+    environment: dict[str, str],
+    endpoint: str,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in (environment | {recordings.DEMO: "1"}).items():
+        monkeypatch.setenv(name, value)
+    config = load_config(str(ROOT / "mkdocs.yml"))
+    recordings.on_config(config)
+    widget = config.plugins["roaming"].config["widget"]
+    assert widget["endpoint"] == endpoint
+    assert ("strings" in widget) == (endpoint == "/recorded/")
+    assert line in capsys.readouterr().out
+
+
+def test_demo_names_the_setting_that_a_model_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {recordings.DEMO: "1", "ROAMING_MODEL": "openai:qwen3"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(PluginError, match="qwen3 needs a server; set ROAMING_BASE_URL"):
+        recordings.on_config(load_config(str(ROOT / "mkdocs.yml")))
 
 
 def test_sizes_and_numbers_are_those_of_the_site(documentation: Path) -> None:
