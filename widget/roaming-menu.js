@@ -36,6 +36,7 @@ small { font-size: 12px; line-height: 16px; font-weight: 400; color: color-mix(i
 [role=group] > span { display: block; padding: 2px 10px; font-size: 12px; color: color-mix(in srgb, var(--_fg) 86%, var(--_bg)) }
 @media print { :host { display: none } }
 `;
+const MARGIN = 8; // pixels between the menu and the edge of the screen
 let sheet; // created once, by the first element on a page
 
 // Icons: a 24 px grid
@@ -121,10 +122,18 @@ class RoamingMenu extends HTMLElement {
   #open(at) {
     this.#say("");
     this.#menu.hidden = false;
+    this.#stayOnScreen();
     this.#button.ariaExpanded = "true";
     (this.hasAttribute("data-pointer") ? this.#menu : this.#items.at(at)).focus();
     this.#page = fetch(this.data.file).then((response) => (response.ok ? response.text() : Promise.reject()));
     this.#page.catch(() => {}); // reported when it is copied
+  }
+  /** Move the menu of a button that is not at the edge of the page. */
+  #stayOnScreen() {
+    const { style } = this.#menu;
+    style.translate = "";
+    const { left, right } = this.#menu.getBoundingClientRect();
+    style.translate = `${Math.max(MARGIN - left, Math.min(0, innerWidth - MARGIN - right))}px`;
   }
   #close(focus) {
     this.#menu.hidden = true;

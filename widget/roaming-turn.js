@@ -21,9 +21,13 @@ const STYLE = `
 .cite { position: relative; margin-inline-start: 2px; padding: 2.5px 5px; border-radius: 5px; font-size: .733em;
   font-weight: 700; line-height: 1; font-variant-numeric: tabular-nums; white-space: nowrap; text-decoration: none;
   vertical-align: 1px; color: var(--_accent); background: var(--_tint); transition: background .12s, color .12s }
-.cite::before { content: "\\2060" / ""; }
-.cite::after { content: ""; position: absolute; inset: -7px }
 .cite > i { font-size: 0 }
+.cite > i::before { content: "\\2060" / "" }
+.cite::after { content: ""; position: absolute; inset: -7px }
+/* What is visible is above the rims of the citations beside it and in other lines */
+.answer { isolation: isolate }
+.answer a:not(.cite) { position: relative; z-index: 1 }
+.cite::before { content: ""; position: absolute; inset: 0; z-index: 1 }
 .cite:is(:hover, [aria-describedby]) { color: var(--_on-accent); background: var(--_accent) }
 @media (max-width: 599px) { .cite::after { inset: -13px } }
 @media (prefers-reduced-motion) { .cite { transition: none } }

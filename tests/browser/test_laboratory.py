@@ -22,12 +22,15 @@ from urllib.request import urlopen
 import pytest
 from generators import ANNOUNCEMENT, GENERATORS, TOUR, MissingGeneratorError, build_site, search_path
 
+from .targets import MISSED, TARGETS
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.slow
 BASE = "/ebb/"
 WIDTHS = (390, 1280, 1500)
+PHONES = (320, 360, 390)
 APPLICATIONS = [name for name in GENERATORS if re.match("docusaurus|vitepress", name)]
 """Generators whose pages are rendered again in the browser, which then navigates without page loads."""
 CORE = ("material", "mkdocs", "readthedocs")
@@ -264,6 +267,43 @@ def picture(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
 
 
 # Checks
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"), [(name, width, "light") for name in GENERATORS for width in PHONES]
+)
+def test_phone_has_no_horizontal_scroll_and_touch_targets_are_hit(
+    tour: tuple[Page, list[str]], picture: Callable[[Page, str], None], name: str, width: int, scheme: str
+) -> None:
+    page, _ = tour
+    button = page.locator("roaming-menu [aria-haspopup=menu]")
+    button.wait_for()
+    faults: dict[str, Any] = {"page": page.evaluate(WIDER)}
+    picture(page, f"{name}-{width}-phone")
+    menu, host = page.locator("roaming-menu"), page.locator("roaming-ask")
+    button.click()
+    faults |= {"menu": page.evaluate(WIDER), "items": menu.evaluate(MISSED, TARGETS)}
+    picture(page, f"{name}-{width}-phone-menu")
+    page.keyboard.press("Escape")
+    faults["button"] = menu.evaluate(MISSED, TARGETS)
+    page.locator("roaming-ask .opener, [data-roaming-open][aria-expanded]").filter(visible=True).last.click()
+    page.locator("roaming-ask dialog[open] .hit").first.wait_for()
+    faults |= {"panel": page.evaluate(WIDER), "targets": host.evaluate(MISSED, TARGETS)}
+    picture(page, f"{name}-{width}-phone-panel")
+    found = {key: value for key, value in faults.items() if value}
+    assert not found, found
+
+
+WIDER = """() => {
+  const { documentElement: root } = document;
+  const elements = document.querySelectorAll("roaming-ask, roaming-menu");
+  const width = root.scrollWidth;
+  for (const element of elements) element.style.display = "none";
+  const own = Math.max(innerWidth, root.scrollWidth); // the theme's own
+  for (const element of elements) element.style.removeProperty("display");
+  return Math.max(0, width - own);
+}"""
+"""Returns the number of pixels by which the widget and the page menu make a page wider than the screen."""
 
 
 @pytest.mark.parametrize("name", GENERATORS)

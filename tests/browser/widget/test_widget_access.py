@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..targets import MISSED, TARGETS
 from .conftest import Reply, Stage, Widget, answer, recorded, stream
 from .test_widget_looks import violations
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 QUESTION = "Which port is the default?"
 HOLD = b": pause\n\n"
@@ -193,3 +195,49 @@ def test_zoomed_page_leaves_room_for_conversation(page: Page, stage: Stage, widg
     assert widget.panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
     page.emulate_media(media="print")
     assert not widget.panel.is_visible()
+
+
+PHONES = [320, 360, 390]
+SECTIONS = {f"{number:08x}": f"/page2.html#{number}" for number in range(1, 7)}
+CITED = "".join(f"[^{id_}]" for id_ in SECTIONS)
+CROWDED = (
+    f"The port is 8642 {CITED}. It is in [the settings](/page2.html){CITED}, and in [others](/page2.html)[^00000001], "
+    f"which a restart reads {CITED}, as does a reload {CITED}.\n\n- One {CITED}\n- Two {CITED}\n\n```sh\nkettle\n```\n"
+)
+
+
+@pytest.fixture
+def phone(browser: Browser, stage: Stage, request: pytest.FixtureRequest) -> Iterator[Widget]:
+    """An answer with crowded citations on a phone."""
+    context = browser.new_context(viewport={"width": request.param, "height": 800}, has_touch=True)
+    page = context.new_page()
+    stage.plays(answer(CROWDED, **SECTIONS))
+    page.goto(stage.page('endpoint="/" feedback="on"'))
+    widget = Widget(page)
+    widget.open().ask(QUESTION)
+    yield widget
+    context.close()
+
+
+@pytest.mark.parametrize("phone", PHONES, indirect=True)
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+def test_touch_targets_are_hit_at_centre_and_edges(phone: Widget, direction: str) -> None:
+    phone.page.evaluate("direction => document.body.dir = direction", direction)
+    assert phone.page.locator("roaming-ask").evaluate(MISSED, TARGETS) == []
+    assert phone.panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
+
+
+@pytest.mark.parametrize("phone", PHONES[:1], indirect=True)
+def test_tap_on_citation_opens_its_source(phone: Widget) -> None:
+    phone.page.evaluate("""() => document.addEventListener("click", (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+      window.tapped = event.composedPath()[0].closest(".cite")?.dataset.section;
+    }, true)""")
+    for cite in phone.panel.locator(".cite").all()[:12]:
+        cite.scroll_into_view_if_needed()
+        box = cite.bounding_box()
+        assert box
+        for x, y in ((0.5, 0.5), (0.05, 0.5), (0.95, 0.5), (0.5, 0.05), (0.5, 0.95)):
+            phone.page.touchscreen.tap(box["x"] + x * box["width"], box["y"] + y * box["height"])
+            assert phone.page.evaluate("tapped") == cite.get_attribute("data-section"), (x, y)
