@@ -80,8 +80,9 @@ def parse_widget_options(config: object, *, own_endpoint: str = "") -> WidgetOpt
 
     Args:
         config: The value of the option.
-        own_endpoint: The endpoint of `mkdocs serve`. It replaces the configured one, which neither has the pages as
-            they are being written nor accepts requests from this origin.
+        own_endpoint: The endpoint of `mkdocs serve`. It replaces a configured one, which neither has the pages as
+            they are being written nor accepts requests from this origin. Without one the panel finds, as it will on
+            the deployed site.
 
     Returns:
         The options, or None if the widget is off.
@@ -93,7 +94,7 @@ def parse_widget_options(config: object, *, own_endpoint: str = "") -> WidgetOpt
     if config is None or config is False:
         return None
     if config is True:
-        return WidgetOptions(own_endpoint)
+        return WidgetOptions()
     if not isinstance(config, Mapping):
         raise PublishError(
             f"widget: {config!r} is invalid; set it to true, or to options such as `endpoint: https://…`"
@@ -104,7 +105,9 @@ def parse_widget_options(config: object, *, own_endpoint: str = "") -> WidgetOpt
         for name, value in config.items()
         if value is not None  # YAML reads a plain `off` as false
     }
-    options = decode_table({**values, "endpoint": own_endpoint or values.get("endpoint", "")}, WidgetOptions, "widget")
+    if own_endpoint and values.get("endpoint"):
+        values["endpoint"] = own_endpoint
+    options = decode_table(values, WidgetOptions, "widget")
     if options.mode == "endpoint" and not options.endpoint:
         raise PublishError("widget: mode is `endpoint`, but no endpoint is set; add `endpoint: https://…`")
     for link in options.links:

@@ -91,10 +91,19 @@ def test_parse_widget_options_accepts_flags_and_mappings() -> None:
     assert parse_widget_options(config) == expected
 
 
-def test_parse_widget_options_prefers_own_endpoint() -> None:
-    assert parse_widget_options(True, own_endpoint="/docs/") == WidgetOptions("/docs/")
-    config = {"endpoint": "https://a.example"}
-    assert parse_widget_options(config, own_endpoint="/docs/") == WidgetOptions("/docs/")
+@pytest.mark.parametrize(
+    ("config", "endpoint"),
+    [
+        (True, ""),
+        ({}, ""),
+        ({"endpoint": None}, ""),
+        ({"endpoint": ""}, ""),
+        ({"endpoint": "https://a.example"}, "/docs/"),
+    ],
+)
+def test_own_endpoint_replaces_that_of_the_deployed_site(config: object, endpoint: str) -> None:
+    """A site that finds without an endpoint finds during `mkdocs serve`, too."""
+    assert parse_widget_options(config, own_endpoint="/docs/") == WidgetOptions(endpoint)
 
 
 @pytest.mark.parametrize(
