@@ -8,7 +8,6 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
-from timing import count_milliseconds
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import PackageInfo
@@ -180,12 +179,3 @@ def test_nested_aliases_of_yaml_take_no_time(tmp_path: Path) -> None:
     text = f"a0: &a0 [x]\n{bomb}dependencies:\n  kite: {{version: *a39}}\n  pump: {{version: 1.0.0}}\n"
     (tmp_path / "pnpm-lock.yaml").write_text(text)
     assert [one.name for one in read_dependencies(tmp_path, installed={})[0]] == ["pump"]
-
-
-@pytest.mark.parametrize("text", ["a==1\n", "a==1 \\\n", " --", " #", "-r x\n", "# via", "a;b", "@a/", "a[b,"])
-def test_requirements_are_read_in_linear_time(text: str, tmp_path: Path) -> None:
-    def read(size: int) -> float:
-        (tmp_path / "requirements.txt").write_text(text * (size // len(text)))
-        return count_milliseconds(lambda: read_dependencies(tmp_path, installed={}), runs=2)
-
-    assert read(120_000) < 8 * max(read(30_000), 5)

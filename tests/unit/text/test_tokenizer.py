@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import pytest
@@ -250,30 +248,3 @@ def test_import_does_not_load_stemmers() -> None:
     code = "import sys, mkdocs_roaming.text.tokenizer; print('snowballstemmer' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
-
-
-def best(action: Callable[[], object]) -> float:
-    times = []
-    for _ in range(7):
-        start = process_time()
-        action()
-        times.append(process_time() - start)
-    return min(times)
-
-
-def test_extract_terms_is_fast_on_known_words() -> None:
-    page = (Path(__file__).parents[2] / "golden/words/vectors.json").read_text(encoding="ascii", errors="ignore")
-    prose = "Set `drain_window` in config.yml, then restart the HTTPServer with --force; see https://x.example/a/b. "
-    text = (page[:3000] + prose * 270)[:30_000]
-    plain = best(lambda: re.findall(r"\w+", text.lower()))
-    assert best(lambda: tokenizer.extract_terms(text)) < 12 * plain
-    assert best(lambda: tokenizer.estimate_tokens(text)) < 12 * plain
-
-
-@pytest.mark.parametrize(
-    "sign", ["a" * 50_000, "a-" * 25_000, "-" * 50_000, "1,000" * 9_000, "aB1" * 9_000, "か" * 50_000]
-)
-def test_extract_terms_is_fast_on_repetitive_text(sign: str) -> None:
-    start = process_time()
-    tokenizer.extract_terms(sign)
-    assert process_time() - start < 5
