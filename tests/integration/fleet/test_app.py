@@ -31,6 +31,8 @@ from mkdocs_roaming.serve.server import bind_socket
 from roaming_fleet.app import STORE_OPERATIONS, create_store_app
 from roaming_fleet.collection import Collection
 
+pytestmark = pytest.mark.slow
+
 PLENTY = RequestPolicy(hosts=("127.0.0.1",), requests_a_minute=10**6, requests_a_minute_each=10**6)
 
 

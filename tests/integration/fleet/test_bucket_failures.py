@@ -21,6 +21,8 @@ from fleet_servers.raw_server import RawResponse, RawServer, Responder, http_res
 from roaming_fleet.buckets import BucketError
 from roaming_fleet.objects import ObjectBucket
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parents[2] / "golden" / "stores"
 PATH = "guide/expired.md"
 """The name of the page must not be taken for expired credentials."""

@@ -19,7 +19,7 @@ from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, Folder
 from roaming_fleet.objects import open_bucket
 
 
-@pytest.fixture(params=["folder", "s3", "gs", pytest.param("az", marks=pytest.mark.slow)])
+@pytest.fixture(params=["folder", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("s3", "gs", "az"))])
 def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bucket]:
     """A folder, or a prefix in a bucket."""
     if request.param == "folder":

@@ -29,6 +29,8 @@ from roaming_fleet.collection import Collection
 from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, SiteRecord, read_record, write_record
 from roaming_fleet.tools import StoreNavigator
 
+pytestmark = pytest.mark.slow
+
 PUBLIC_MESSAGE = "This cannot be read at the moment"
 
 

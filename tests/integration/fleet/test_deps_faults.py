@@ -25,6 +25,8 @@ from roaming_fleet.deps.addresses import Metadata
 from roaming_fleet.deps.probe import is_same_site, verify_site
 from roaming_fleet.deps.project import load_project, project_folder
 
+pytestmark = pytest.mark.slow
+
 
 def _start(project: Any, *more: str) -> subprocess.Popen[str]:
     """Start a sync in a process of its own."""
@@ -68,7 +70,6 @@ def project(make_project: Any, web: Any) -> Any:
     return make_project().use(kite="3.1", swirl="1.0").place(kite=web.url("1.1"), swirl=web.url("1.2"))
 
 
-@pytest.mark.slow
 def test_killed_sync_is_resumed_without_requesting_a_page_again(project: Any, make_project: Any, web: Any) -> None:
     web.delay = 0.03
     kills = (6, 20, 40)
@@ -131,7 +132,6 @@ def test_gc_refuses_during_a_sync(project: Any, web: Any) -> None:
     assert process.returncode == 0
 
 
-@pytest.mark.slow
 def test_host_that_is_down_keeps_the_documentation(project: Any, web: Any) -> None:
     before = project.sync()
     web.down.add("1.1")
@@ -145,7 +145,6 @@ def test_host_that_is_down_keeps_the_documentation(project: Any, web: Any) -> No
     assert project.sync()["kite"]["why"] == ""
 
 
-@pytest.mark.slow
 def test_site_that_is_incomplete_because_its_host_went_down_is_completed(project: Any, web: Any) -> None:
     web.when["127.0.1.2/p1/"] = lambda: web.down.add("1.2")
     swirl = project.sync()["swirl"]

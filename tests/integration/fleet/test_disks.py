@@ -12,6 +12,8 @@ import pytest
 
 from roaming_fleet.buckets import BucketError, FolderBucket
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def no_links(monkeypatch: pytest.MonkeyPatch) -> None:

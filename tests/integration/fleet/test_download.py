@@ -16,6 +16,8 @@ from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import STORE_MARKER, read_record
 from roaming_fleet.sync import download_site, staging_folder
 
+pytestmark = pytest.mark.slow
+
 KEY = "site-000"
 FORBIDDEN_PAGES = {"127.0.1.1/a/p1/", "127.0.1.1/a/p3/", "127.0.1.1/a/p4/"}
 

@@ -17,6 +17,8 @@ from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.engines import dask_engine
 from roaming_fleet.run import crawl_many, read_sites_file
 
+pytestmark = pytest.mark.slow
+
 Published = Callable[[Path], dict[str, bytes]]
 
 
@@ -35,7 +37,6 @@ def _command(listing: Path, store: Path, fast_options: tuple[str, ...], *more: s
     ]
 
 
-@pytest.mark.slow
 def test_killed_worker_loses_nothing(
     sites: Any, tmp_path: Path, fast_options: tuple[str, ...], published: Published
 ) -> None:
@@ -72,7 +73,6 @@ def test_killed_worker_loses_nothing(
     assert late - early < 20
 
 
-@pytest.mark.slow
 def test_run_continues_after_site_that_kills_its_workers(
     sites: Any, tmp_path: Path, fast_options: tuple[str, ...], roaming: Any
 ) -> None:
@@ -104,7 +104,6 @@ def test_run_continues_after_site_that_kills_its_workers(
     )
 
 
-@pytest.mark.slow
 def test_lost_scheduler_stops_run(sites: Any, tmp_path: Path, fast_options: tuple[str, ...], roaming: Any) -> None:
     sites.pages, sites.delay = 20, 0.02
     listing, store = sites.listing(tmp_path / "sites.txt", 12), tmp_path / "store"
@@ -129,7 +128,6 @@ def test_lost_scheduler_stops_run(sites: Any, tmp_path: Path, fast_options: tupl
     assert last["fresh"] >= len(listed)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 1])
 def test_scheduler_without_workers_is_reported(workers: int, sites: Any, tmp_path: Path) -> None:
     sites.delay = 0.02

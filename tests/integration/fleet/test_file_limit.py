@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("hard", [150, 900])
 def test_file_limit_is_raised_or_reported(hard: int, sites: Any, tmp_path: Path, fast_options: tuple[str, ...]) -> None:

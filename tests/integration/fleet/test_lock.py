@@ -26,6 +26,8 @@ from roaming_fleet.lock import LOCK_DIR, LockLostError, LockWatch, StoreLockedEr
 from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import STORE_MARKER, SiteRecord, read_record
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 30.0
 KEY = "site-000"
 
@@ -79,11 +81,11 @@ def crawl(s3: Any, sites: Any, tmp_path: Path) -> Callable[..., SiteRecord]:
     ("files", "late"),
     [
         (8, True),
-        pytest.param(1, True, marks=pytest.mark.slow),
-        pytest.param(16, True, marks=pytest.mark.slow),
-        pytest.param(1, False, marks=pytest.mark.slow),
-        pytest.param(8, False, marks=pytest.mark.slow),
-        pytest.param(16, False, marks=pytest.mark.slow),
+        (1, True),
+        (16, True),
+        (1, False),
+        (8, False),
+        (16, False),
     ],
 )
 def test_suspended_process_does_not_publish(
@@ -147,7 +149,7 @@ def test_next_crawl_repairs_changed_files(s3: Any, sites: Any, crawl: Any) -> No
     assert {blob.path: bucket.get(blob.path) for blob in bucket.list(KEY)} == expected
 
 
-@pytest.fixture(params=["folder", "s3", "gs", pytest.param("az", marks=pytest.mark.slow)])
+@pytest.fixture(params=["folder", "s3", "gs", "az"])
 def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> Bucket:
     """Provide an empty store of each kind."""
     if request.param == "folder":

@@ -15,8 +15,10 @@ import pytest
 from roaming_fleet.buckets import BlobNotFoundError, BucketError
 from roaming_fleet.objects import ObjectBucket, open_bucket
 
+pytestmark = pytest.mark.slow
 
-@pytest.fixture(params=["s3", "gs", pytest.param("az", marks=pytest.mark.slow)])
+
+@pytest.fixture(params=["s3", "gs", "az"])
 def store(request: pytest.FixtureRequest) -> Any:
     """A store of each kind."""
     return request.getfixturevalue(request.param)
@@ -67,7 +69,6 @@ def test_missing_bucket_and_wrong_key_are_reported(
         assert (stderr.count("\n"), wrong in stderr) == (1, False)
 
 
-@pytest.mark.slow
 def test_many_and_large_objects(store: Any) -> None:
     bucket = open_bucket(store.where)
     names = [f"many/{at:04}" for at in range(2300)]
@@ -103,7 +104,6 @@ def test_names_are_literal(store: Any) -> None:
         assert not isinstance(raised.value, BlobNotFoundError)
 
 
-@pytest.mark.slow
 def test_create_is_exclusive_among_processes(store: Any) -> None:
     program = (
         "import sys; from roaming_fleet.objects import open_bucket; bucket = open_bucket(sys.argv[1]);"
@@ -124,7 +124,6 @@ def test_create_is_exclusive_among_processes(store: Any) -> None:
     assert all(bucket.get(f"{at}") == str(who).encode() for who, threads in enumerate(winners) for at in threads)
 
 
-@pytest.mark.slow
 def test_azure_sas_works_until_expiry(az: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_KEY")
     monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", az.sas("2099-01-01T00:00:00Z"))
@@ -151,7 +150,6 @@ def test_azure_sas_works_until_expiry(az: Any, monkeypatch: pytest.MonkeyPatch) 
             assert raised.value.lasting
 
 
-@pytest.mark.slow
 def test_azure_emulator_variable_is_enough(az: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in az.environ:
         monkeypatch.delenv(name)

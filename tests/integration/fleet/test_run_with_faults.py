@@ -18,6 +18,8 @@ from fleet_servers.workers import Cluster, cluster
 from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import read_record
 
+pytestmark = pytest.mark.slow
+
 COUNT = 200
 
 
@@ -60,7 +62,6 @@ def _crawl(
     return output
 
 
-@pytest.mark.slow
 def test_run_with_all_faults_loses_nothing(
     s3: Any, sites: Any, tmp_path: Path, fast_options: tuple[str, ...], published: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,7 +114,6 @@ def test_run_with_all_faults_loses_nothing(
     )
 
 
-@pytest.mark.slow
 def test_run_without_cluster_loses_nothing(
     s3: Any, sites: Any, tmp_path: Path, fast_options: tuple[str, ...], published: Any
 ) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from fleet_servers.workers import cluster
 
+pytestmark = pytest.mark.slow
+
 Published = Callable[[Path], dict[str, bytes]]
 
 
@@ -89,7 +91,7 @@ def _check_resume(command: list[str], sites: Any, tmp_path: Path, published: Pub
 
 @pytest.mark.parametrize(
     "signum",
-    [signal.SIGTERM, *(pytest.param(signum, marks=pytest.mark.slow) for signum in (signal.SIGINT, signal.SIGHUP))],
+    [signal.SIGTERM, signal.SIGINT, signal.SIGHUP],
 )
 def test_signal_stops_run_in_threads(
     signum: signal.Signals, command: list[str], sites: Any, tmp_path: Path, published: Published
@@ -101,13 +103,11 @@ def test_signal_stops_run_in_threads(
     _check_resume(command, sites, tmp_path, published)
 
 
-@pytest.mark.slow
 def test_nohup_ignores_closed_terminal(command: list[str], sites: Any) -> None:
     _, message = _run_and_stop(command, sites, signal.SIGHUP, nohup=True)
     assert message.splitlines()[-1].startswith("  96 pages new")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL])
 def test_remote_workers_stop_after_client_is_killed(
     signum: signal.Signals, command: list[str], sites: Any, tmp_path: Path

@@ -19,6 +19,8 @@ from roaming_fleet.buckets import BucketError
 from roaming_fleet.lock import LockLostError
 from roaming_fleet.sync import STALE_SECONDS, remove_stale_staging, staging_folder
 
+pytestmark = pytest.mark.slow
+
 
 def _leave_partial_crawl(store: str, scratch: Path) -> None:
     """Leave a partial crawl of a site."""

@@ -20,6 +20,8 @@ from roaming_fleet.lock import LockWatch, hold_lock
 from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import STORE_MARKER, SiteRecord, read_record
 
+pytestmark = pytest.mark.slow
+
 Crawling = Callable[..., Result]
 
 
