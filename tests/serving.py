@@ -9,8 +9,11 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import httpx2
 import uvicorn
@@ -72,3 +75,36 @@ def serve_app(app: Any, **options: Any) -> Iterator[int]:
         server.should_exit = True
         thread.join()
         listener.close()
+
+
+class _StaticHandler(SimpleHTTPRequestHandler):
+    """A static host that serves a folder below a path."""
+
+    protocol_version = "HTTP/1.1"
+    extensions_map: ClassVar = {**SimpleHTTPRequestHandler.extensions_map, ".md": "text/markdown; charset=utf-8"}
+
+    def __init__(self, *arguments: Any, mount: str, **options: Any) -> None:
+        self.mount = mount
+        super().__init__(*arguments, **options)
+
+    def translate_path(self, path: str) -> str:
+        outside = not path.startswith(self.mount)
+        return super().translate_path("/nowhere" if outside else path.removeprefix(self.mount.rstrip("/")))
+
+    def log_message(self, *_: object) -> None:
+        """Disable the request log."""
+
+
+@contextmanager
+def serve_static(folder: Path, site_url: str) -> Iterator[str]:
+    """Serve a folder like a static host, below the path of a site's URL; yield its local URL."""
+    mount = urlsplit(site_url).path.rstrip("/") + "/"
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_StaticHandler, directory=str(folder), mount=mount))
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}{mount}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

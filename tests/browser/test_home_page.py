@@ -12,6 +12,8 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+pytestmark = pytest.mark.slow
+
 SPHINX = "How do I add it to a Sphinx site?"
 SIZES = [{"width": 1280, "height": 800}, {"width": 390, "height": 844}]
 

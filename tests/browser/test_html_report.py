@@ -16,6 +16,8 @@ from mkdocs_roaming.library.targets import open_library
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = """\
 questions:
   - ask: Which port is the default?

@@ -17,6 +17,8 @@ import yaml
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 SOURCES = {
     "index.md": "# Welcome\n\nSee [quiet mode](guide/install.md#quiet-mode) and [the gauges](guide/gauges.md).\n",
     "guide/install.md": "# Install\n\nRun it.\n\n" + "Water.\n\n" * 60 + "## Quiet mode\n\nUse `--hush`.\n",

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from afdocs import serve_static
 from npm import NODE, install
+from serving import serve_static
 
 from .conftest import ARGUMENTS, find_chromium
 
@@ -51,7 +51,10 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     command = [sys.executable, "-m", "mkdocs", "build", "-q", "-t", request.param, "-d", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
     subprocess.run(command, cwd=copy, check=True, capture_output=True, env=environment)
-    with serve_static(folder, URL, rewrite=True) as local_url:
+    with serve_static(folder, URL) as local_url:
+        for file in folder.rglob("*"):
+            if file.suffix in (".html", ".md", ".txt", ".xml", ".json"):
+                file.write_bytes(file.read_bytes().replace(URL.encode(), local_url.encode()))
         yield local_url
 
 

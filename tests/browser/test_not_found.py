@@ -21,6 +21,8 @@ from .widget.themes import THEMES, built
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.slow
+
 FILE = Path(__file__).parents[1] / "golden/addresses/kettle.json"
 
 

@@ -32,6 +32,8 @@ from mkdocs_roaming.sources.publication import index_site
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 VIEWS = (
     "",
     "#view=outline",

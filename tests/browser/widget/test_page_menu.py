@@ -19,6 +19,8 @@ from .themes import THEMES, built
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, Route
 
+pytestmark = pytest.mark.slow
+
 LONG_TITLE = "Everything about the gauges of a harbour, how they are read, and what they say about the next tide"
 SOURCES = {
     "index.md": "# Welcome\n\nWater & *salt*.\n\n[Gauges](guide/gauges.md), [Hidden](guide/hidden.md).\n",

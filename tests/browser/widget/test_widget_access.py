@@ -14,6 +14,8 @@ from .test_widget_looks import violations
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "Which port is the default?"
 HOLD = b": pause\n\n"
 ROOT = "document.querySelector('roaming-ask').shadowRoot"

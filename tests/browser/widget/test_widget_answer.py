@@ -14,6 +14,8 @@ from .conftest import STRICT, Reply, Stage, Widget, answer, picture, recorded, s
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "How do I brew?"
 SECTION = "2ebf9271"
 PASSAGE = "The lid stays shut until the water boils."

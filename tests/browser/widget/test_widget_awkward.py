@@ -13,6 +13,8 @@ from .test_widget_looks import misplaced
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 IDS = [f"{at:08x}" for at in range(12)]
 ADDRESS = f"https://docs.example/{'a-long-path-' * 15}end"
 PARTS = {

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import httpx2
+import pytest
 import uvicorn
 
 from mkdocs_roaming.answer.budget import Budget
@@ -23,6 +24,8 @@ from .conftest import Stage, Widget
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+pytestmark = pytest.mark.slow
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from .conftest import Stage, Widget
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 FILLER = "It boils water for tea and for coffee. " * 12
 
 CUT = """async ([html, query, rank]) => {

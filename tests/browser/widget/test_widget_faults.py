@@ -19,6 +19,8 @@ from .conftest import Reply, Stage, Widget, answer, recorded, stream, write_inde
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
 TEXT = {"type": "text-delta", "id": "t", "delta": "On 8642 [^2ebf9271]."}

@@ -18,6 +18,8 @@ from .themes import built
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 POLICY = (
     "default-src 'none'; img-src data:; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "require-trusted-types-for 'script'"

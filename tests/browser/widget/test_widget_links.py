@@ -24,6 +24,8 @@ from .test_widget_endpoint import running
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 PORT = "Which port is the default?"
 TEXT = "It listens on port 8642 [^{id}]."
 PACK = """async (text) => {

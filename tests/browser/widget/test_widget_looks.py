@@ -18,6 +18,8 @@ from .themes import built
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 SITES = {
     "bare": "",
     "material": "material",

@@ -16,6 +16,8 @@ from .conftest import STRICT, Stage, Widget, answer, picture
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 SCRIPTS = {
     "katex": '<link rel=stylesheet href="katex/dist/katex.min.css"><script src="katex/dist/katex.min.js"></script>',
     "mathjax": '<script src="mathjax/es5/tex-mml-chtml.js"></script>',

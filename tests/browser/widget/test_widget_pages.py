@@ -15,6 +15,8 @@ from .themes import built
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 SOURCES = {
     "index.md": "---\nquestions: [Does it float?, How do I start?]\n---\n# Welcome\n\nWater.\n\n## Does it float?\n\nIt does.\n\n## Start\n\n[Gauges](guide/gauges.md).\n",
     "guide/gauges.md": "---\nquestions: [How do I read a gauge?]\n---\n# Gauges\n\nEach has a name.\n\n## Read a gauge\n\nLook at it.\n\n"

@@ -14,6 +14,8 @@ from .themes import built
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, Route
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
 LONG = "# Tides\n\n" + "".join(f"## Hour {hour}\n\n{'The water moves. ' * 40}\n\n" for hour in range(24))

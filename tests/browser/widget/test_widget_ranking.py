@@ -28,6 +28,8 @@ from .conftest import TESTS, Stage, find_titles, open_finder, rank_in_browser
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 TEXTS = {file.stem: file for file in sorted((TESTS / "golden" / "ranking").glob("*.md"))}
 DOCS = TESTS.parent / "docs"
 _ADDRESS = r"[/#]|\.md$"  # `roaming search` puts the section at an address first

@@ -16,6 +16,8 @@ from .themes import built
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 MATERIAL = "[data-md-component=search-query]"
 # Theme, what is clicked, the keys that open the theme's search, and what is visible while that is open.
 SEARCHES = {

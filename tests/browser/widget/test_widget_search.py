@@ -17,6 +17,8 @@ from .themes import built
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+pytestmark = pytest.mark.slow
+
 SHIFTS = """
 globalThis.shifted = 0;
 const add = (list) => list.getEntries().forEach((entry) => (shifted += entry.hadRecentInput ? 0 : entry.value));

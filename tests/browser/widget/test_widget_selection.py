@@ -12,6 +12,8 @@ from .conftest import Stage, Widget
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+pytestmark = pytest.mark.slow
+
 BODY = (
     "<h2 id=port>Port</h2><p id=a>It listens on port 8642, <b>unless</b> another is set. Twice: the lid.</p>"
     "<ul><li id=b>The lid must be closed - always, &amp; firmly.</li><li id=c>Then the lid opens.</li></ul>"

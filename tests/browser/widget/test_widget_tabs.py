@@ -13,6 +13,8 @@ from .conftest import Reply, Stage, Widget, answer
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 LOCAL = 'endpoint="/" persist="local"'
 
 

@@ -19,6 +19,8 @@ from .conftest import Stage, write_index
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.slow
+
 # The API as the draft describes it: names are unique, and an aborted signal removes a tool.
 FAKE = """
 window.tools = new Map();

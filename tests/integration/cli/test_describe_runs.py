@@ -25,6 +25,8 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.descriptions import merge_texts, read_descriptions, text_digest
 
+pytestmark = pytest.mark.slow
+
 ROAMING = str(Path(sys.executable).with_name("roaming"))
 FILE = "descriptions.json"
 BATCH = Path(".cache/roaming/describe/batch")
@@ -596,7 +598,6 @@ def make_large_site(make_site: Callable[..., Any], folder: Path, pages: int, pre
     make_site(texts).publish(folder)
 
 
-@pytest.mark.slow
 def test_time_for_10000_sections_grows_with_the_site(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_site: Callable[..., Any]
 ) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Bomb = Callable[..., bytes]
 MEGABYTES = 400
 _MEASURE = """

@@ -24,6 +24,8 @@ from roaming_crawler.config import CrawlConfig, CrawlLimits, Politeness
 from roaming_crawler.crawl import crawl
 from roaming_crawler.fetch import Clock
 
+pytestmark = pytest.mark.slow
+
 QUICK = Politeness(delay=0, seconds=0.5, tries=1)
 LINKS = "".join(f'<a href="/{name}">{name}</a> ' for name in "abc")
 HOME = f"<html><head><title>Home</title></head><body><main><h1>Home</h1><p>The pump is red. {LINKS}</p></main></body></html>"
@@ -173,7 +175,6 @@ def test_no_answer_ends_a_crawl(fuzzed: Mapping[str, bytes]) -> None:
     crawl_fuzzed(fuzzed)
 
 
-@pytest.mark.slow
 @fuzz(1_000)
 @given(servers)
 def test_no_answer_of_a_thousand_servers_ends_a_crawl(fuzzed: Mapping[str, bytes]) -> None:

@@ -15,6 +15,8 @@ import yaml
 from mkdocs_roaming.manifest.models import Manifest, NavEntry
 from roaming_crawler.config import DiscoveryConfig
 
+pytestmark = pytest.mark.slow
+
 SITES = Path(__file__).parents[2] / "golden" / "sites"
 URL = "https://docs.example/ebb/"
 LINKS = {"discovery": DiscoveryConfig(False, False, False)}

@@ -17,6 +17,8 @@ import pytest
 
 from mkdocs_roaming.library.targets import open_library
 
+pytestmark = pytest.mark.slow
+
 ReadFiles = Callable[[Path], dict[str, bytes]]
 PAGES = 500
 KILLS = 20
@@ -164,7 +166,6 @@ def _change_pages(site: Any, html: Any, reply: Any) -> None:
         site.responses.pop(f"/p{at}/index.md", None)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_crawls_publish_same_files_as_undisturbed_ones(
     seed: int, site: Any, tmp_path: Path, read_files: ReadFiles, html: Any, reply: Any

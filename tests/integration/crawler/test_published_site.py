@@ -18,6 +18,8 @@ from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_crawler.config import DiscoveryConfig
 
+pytestmark = pytest.mark.slow
+
 WAYS: dict[str, dict[str, Any]] = {
     "by llms.txt": {"discovery": DiscoveryConfig(manifest=False, sitemap=False), "links": False},
     "by the sitemap": {"discovery": DiscoveryConfig(manifest=False, llms=False), "links": False},

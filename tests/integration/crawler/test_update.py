@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 def _play(site: Any, pages: int) -> None:
     site.page("/", "Home", links=tuple(f"/p{at}/" for at in range(0, pages, 10)))

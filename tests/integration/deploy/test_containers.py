@@ -20,6 +20,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
 REQUIRED = ("ROAMING_SITE", "ROAMING_NAME", "ROAMING_KEY", "REDIS_PASSWORD")
@@ -74,7 +76,6 @@ def instructions() -> Iterator[tuple[str, str]]:
             yield word, rest.strip()
 
 
-@pytest.mark.slow
 def test_image_steps_build_healthy_endpoint(tmp_path: Path, sample: Path) -> None:
     source, venv = tmp_path / "src", tmp_path / "opt"
     source.mkdir()

@@ -24,6 +24,8 @@ from mkdocs_roaming.library.validate import validate_site
 
 from .conftest import CADDY, NGINX, free_port, nginx_command, wait_for
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs/guides/hosting.md").read_text("utf-8")
 RECIPES = dict(re.findall(r'^```\w+ title="([^"]+)"\n(.*?)^```$', GUIDE, re.MULTILINE | re.DOTALL))

@@ -16,6 +16,8 @@ import pytest
 
 from .conftest import CADDY, NGINX, free_port, nginx_command, wait_for
 
+pytestmark = pytest.mark.slow
+
 GUIDE = (Path(__file__).parents[3] / "docs/guides/hosting.md").read_text("utf-8")
 RECIPES = dict(re.findall(r'^```\w+ title="([^"]+)"\n(.*?)^```$', GUIDE, re.MULTILINE | re.DOTALL))
 NGINX_FILE, CADDY_FILE = "/etc/nginx/conf.d/docs.conf", "/etc/caddy/Caddyfile"

@@ -20,6 +20,8 @@ import pytest
 
 from mkdocs_roaming.library.targets import open_library
 
+pytestmark = pytest.mark.slow
+
 GUIDE = (Path(__file__).parents[3] / "docs/guides/extending.md").read_text("utf-8")
 BLOCK = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 PYTHON = re.compile(r"^```python[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)

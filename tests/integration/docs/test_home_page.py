@@ -16,6 +16,8 @@ from recordings import Recording
 
 from mkdocs_roaming.library.targets import open_library
 
+pytestmark = pytest.mark.slow
+
 TOLERANCE = 0.1
 """Share by which a size or a number on the page may differ from that of the site."""
 ROOT = Path(__file__).parents[3]

@@ -14,6 +14,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
 TUTORIAL = Path(__file__).parents[3] / "docs/tutorial.md"
 BLOCK = re.compile(r'^(`{3,})(\w+)(?: title="([^"]+)")?\n(.*?)^\1$', re.MULTILINE | re.DOTALL)
 SERVE = "mkdocs serve"

@@ -23,6 +23,8 @@ from embeddings_api import SYNONYMS, EmbeddingsApi, ToyEmbedder
 
 from mkdocs_roaming.cli import main
 
+pytestmark = pytest.mark.slow
+
 Serve = Callable[..., EmbeddingsApi]
 FLEET = "# Fleet\n\nEach automobile is washed on Fridays.\n"
 HOME = "# Home\n\nWelcome to the workshop.\n"

@@ -23,6 +23,8 @@ from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.tools import SearchResults
 from mkdocs_roaming.manifest.lookup import Scope
 
+pytestmark = pytest.mark.slow
+
 Serve = Callable[..., EmbeddingsApi]
 
 

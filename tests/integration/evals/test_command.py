@@ -25,6 +25,8 @@ import mkdocs_roaming
 
 from .conftest import Roaming
 
+pytestmark = pytest.mark.slow
+
 SAMPLE = Path(__file__).parents[3] / "sample_site" / "questions.yml"
 
 

@@ -17,6 +17,8 @@ from mkdocs_roaming.library.targets import open_library
 
 from .conftest import Roaming
 
+pytestmark = pytest.mark.slow
+
 SITE = Path(__file__).parents[3] / "sample_site"
 RENAMED = "guide/stations/kelp/configure.md#growth-on-the-membrane"
 HIDDEN = "guide/stations/heron/configure.md#mounting"

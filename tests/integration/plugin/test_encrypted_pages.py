@@ -11,6 +11,8 @@ import pytest
 if TYPE_CHECKING:
     from .conftest import Project
 
+pytestmark = pytest.mark.slow
+
 HOME = "# Home\n\nRead [the vault](password.md#dial).\n"
 SECRET = "The combination is plugh-twelve.\n\n## Dial\n\nTurn plughwards, `plugh --open`, ten times.\n"
 LONG = "\n\n".join(f"Paragraph {at} tells at length about lamps." for at in range(30))

@@ -10,6 +10,8 @@ import pytest
 if TYPE_CHECKING:
     from .conftest import Project
 
+pytestmark = pytest.mark.slow
+
 URL = "https://docs.example/sub/"
 HOME = "# Welcome\n\nSee [setup](setup.md#keys).\n"
 ACCUEIL = "# Bienvenue\n\nVoir [installation](setup.md#cles).\n"

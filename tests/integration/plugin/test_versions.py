@@ -23,6 +23,8 @@ from mkdocs_roaming.publish.versions import publish_versions
 if TYPE_CHECKING:
     from .conftest import Built, Project
 
+pytestmark = pytest.mark.slow
+
 URL = "https://docs.example/sub/"
 HOME = "# Welcome\n\nSee [setup](setup.md#keys).\n"
 SETUP = "# Setup\n\n## Keys\n\nTurn the key.\n"
@@ -115,7 +117,6 @@ def served(folder: Path) -> Iterator[str]:
             thread.join()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("alias_type", ["symlink", "redirect"])
 def test_root_list_and_root_url_lead_to_default_version(deploy: Any, alias_type: str) -> None:
     """The links of the root llms.txt exist; the root of the site opens the default version, as in a browser."""

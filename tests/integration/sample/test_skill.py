@@ -11,7 +11,13 @@ from urllib.parse import urljoin
 from urllib.request import urlopen
 
 import pytest
-from afdocs import read_site_url, serve_static
+from serving import serve_static
+
+
+def read_site_url(site: Path) -> str:
+    """Return the URL of a published site."""
+    manifest = json.loads((site / "roaming" / "manifest.json").read_bytes())
+    return str(manifest["site"]["url"])
 
 
 @pytest.fixture

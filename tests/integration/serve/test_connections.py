@@ -18,6 +18,8 @@ import httpx2
 import pytest
 from serving import process
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def limited_process(*arguments: object) -> Iterator[tuple[Any, str, Callable[..., list[socket.socket]]]]:
@@ -201,7 +203,6 @@ def measure_health(port: int, source: str) -> float:
     return time.perf_counter() - began
 
 
-@pytest.mark.slow
 def test_five_thousand_connections_of_one_client_leave_health_fast_and_log_short(folder: Path) -> None:
     resource = pytest.importorskip("resource")
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

@@ -20,6 +20,8 @@ from mkdocs_roaming.answer.models.base import Part, Stop, Text, ToolCall
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.library.navigator import Navigator
 
+pytestmark = pytest.mark.slow
+
 PIECES = (
     "[^",
     "<",
@@ -80,7 +82,6 @@ def test_text_of_model_and_pages_is_processed_in_other_threads(
     assert hostile < usual + 0.06
 
 
-@pytest.mark.slow
 def test_health_is_answered_during_worst_cases(
     tmp_path: Path, make_site: Callable[..., Any], hostile_pages: list[tuple[str, str]]
 ) -> None:

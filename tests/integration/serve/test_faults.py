@@ -20,6 +20,8 @@ from mkdocs_roaming.serve.quotas import AnswerQuota
 
 from .conftest import has_called
 
+pytestmark = pytest.mark.slow
+
 Start = Callable[..., Any]
 REDIS = shutil.which("redis-server")
 
@@ -162,7 +164,6 @@ class ExpensiveModel:
         yield Usage(input=200_000)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(REDIS is None, reason="needs redis-server")
 def test_no_money_is_spent_while_redis_is_down(
     start: Start, folder: Path, redis: Any, wait_until: Callable[..., Any]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 else:
     Endpoint, Start = Any, Callable[..., Any]
 
+pytestmark = pytest.mark.slow
+
 CHECKS = [
     not_a_server_error,
     checks.status_code_conformance,

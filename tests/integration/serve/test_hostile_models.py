@@ -23,6 +23,8 @@ from mkdocs_roaming.answer.models.openai import OpenAIModel
 from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.library.targets import open_library
 
+pytestmark = pytest.mark.slow
+
 Start = Callable[..., Any]
 Serve = Callable[[Any], tuple[MessagesApi, Model]]
 QUESTION = "Which port is the default?"

@@ -24,6 +24,8 @@ from mkdocs_roaming.serve.mcp import _call_tool, _format_public_error
 if TYPE_CHECKING:
     from conftest import MadeSite
 
+pytestmark = pytest.mark.slow
+
 ODD = """\
 # Ödd “things” 🚀
 

@@ -18,6 +18,8 @@ from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.answer.models.openai import OpenAIModel
 from mkdocs_roaming.answer.models.provider import Retries
 
+pytestmark = pytest.mark.slow
+
 Start = Callable[..., Any]
 WIRES: dict[str, Callable[[str], Model]] = {
     "claude": lambda url: AnthropicModel(key="test-key", base_url=url),
@@ -101,7 +103,6 @@ def test_each_failure_has_results_and_a_cause_for_the_operator_only(start: Start
     assert len(messages) == 2  # only a long question is something that readers can change
 
 
-@pytest.mark.slow
 def test_minute_of_overload_fails_answers_and_keeps_reading(start: Start, folder: Path) -> None:
     from messages_api import MessagesApi, serving
 
