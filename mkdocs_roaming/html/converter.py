@@ -17,6 +17,7 @@ from mkdocs_roaming.html.escape import escape_text, format_heading
 from mkdocs_roaming.html.themes import ThemeSet, load_themes
 from mkdocs_roaming.html.visitor import BlockWriter, Element, InlineWriter, Output, Visitor
 from mkdocs_roaming.manifest.models import Heading
+from mkdocs_roaming.manifest.sections import find_parents
 
 BLOCK_WRITERS: dict[str, BlockWriter] = {
     "admonition": blocks.write_admonition,
@@ -83,6 +84,7 @@ INLINE_WRITERS: dict[str, InlineWriter] = {
 }
 
 
+_LOWEST_LEVEL = 6
 _NOT_IN_TITLE_KEY = re.compile(r"[^\w+#]|_")
 """What differs between a title and a heading that repeats it: case, spaces, the parentheses of a function."""
 _GENERATED_ANCHOR = re.compile(r"__|id\d+$")
@@ -137,21 +139,21 @@ def convert(
 
 
 def _assemble(output: Output, title: str) -> ConvertedArticle:
-    """Put the title first, footnotes at the end of their sections, and further titles one level lower."""
+    """Put the title first, footnotes at the end of their sections, and further titles with what is below them lower."""
     plain = " ".join(title.split()) or "Untitled"
     _merge_repeated_headings(output, plain)
     headings = [Heading(1, plain, None)]
     parts = [format_heading(1, escape_text(plain)), *output.blocks]
-    for index, heading in output.headings:
-        if index == output.title:
-            headings[0], parts[0] = heading, parts[index + 1]
-            continue
-        if heading.level == 1:
-            heading = Heading(2, heading.text, heading.anchor)
-            parts[index + 1] = "#" + parts[index + 1]
-        headings.append(heading)
     if output.title is not None:
+        headings[0] = dict(output.headings)[output.title]
+        parts[0] = parts[output.title + 1]
         parts[output.title + 1] = ""
+    below = [(index, heading) for index, heading in output.headings if index != output.title]
+    parents = find_parents([1, *(heading.level for _, heading in below)])
+    for (index, heading), parent in zip(below, parents[1:], strict=True):
+        level = min(max(heading.level, headings[parent or 0].level + 1), _LOWEST_LEVEL)
+        parts[index + 1] = "#" * (level - heading.level) + parts[index + 1]
+        headings.append(replace(heading, level=level))
     for index, definitions in footnotes.place_footnotes(output).items():
         parts[index + 1 : index + 2] = ["\n\n".join((*definitions, *filter(None, parts[index + 1 : index + 2])))]
     return ConvertedArticle("\n\n".join(filter(None, parts)) + "\n", tuple(_add_anchors(output, headings)))

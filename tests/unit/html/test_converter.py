@@ -82,6 +82,24 @@ def test_convert_leaves_out_the_id_of_the_whole_article() -> None:
     assert converted.headings[0].anchors == ("a",)
 
 
+@pytest.mark.parametrize(
+    ("tags", "levels"),
+    [
+        ("1212312", "1223423"),
+        ("13121", "13232"),
+        ("31123", "13234"),  # the title comes first
+        ("1133", "1233"),
+        ("1123456", "1234566"),
+        ("123456", "123456"),
+        ("2132", "1232"),
+    ],
+)
+def test_convert_keeps_headings_below_a_later_title(tags: str, levels: str) -> None:
+    converted = convert("".join(f"<h{tag}>{at}</h{tag}>" for at, tag in enumerate(tags)), title="T")
+    assert "".join(str(heading.level) for heading in converted.headings) == levels
+    assert re.findall(r"(?m)^#+", converted.markdown) == ["#" * int(level) for level in levels]
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 def test_convert_golden_page_returns_headings_of_the_markdown(case: Path) -> None:
     converted = convert(case.read_text("utf-8"), title="The nav's title")
