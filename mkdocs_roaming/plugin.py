@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -47,7 +48,8 @@ from mkdocs_roaming._mkdocs import (
     site_url,
 )
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.html.final_page import reconcile_article
+from mkdocs_roaming.html.final_page import reconcile_article, reconcile_formulas
+from mkdocs_roaming.html.formulas import read_site_script
 from mkdocs_roaming.html.themes import parse_classes
 from mkdocs_roaming.manifest.descriptions import Descriptions, read_descriptions
 from mkdocs_roaming.manifest.models import LLMS_TXT, Page
@@ -340,6 +342,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             )
             batch.drop(path, "the built page does not show its article")
             return output
+        read_script = partial(read_site_script, Path(config.site_dir), site_url(config), page.url)
+        article = reconcile_formulas(article, output, read_script)
         if visible not in (converted.article, None):
             log.info(f"{source}: the built page hides a part of its article; only the rest is published")
         if article != converted.article:

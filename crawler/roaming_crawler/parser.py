@@ -27,13 +27,14 @@ from mkdocs_roaming.html.document import (
     parse_document,
     remove_own_elements,
 )
+from mkdocs_roaming.html.formulas import mark_formulas
 from mkdocs_roaming.manifest.models import Heading, NavItem, url_to_path
 from mkdocs_roaming.sources import decode_text, site_nav
 from mkdocs_roaming.text.injection import InjectedText, scan_hidden_texts
 from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
 from roaming_crawler.scope import LinkResolver, canonical_url, make_link_resolver
 
-PARSER_VERSION = "10"
+PARSER_VERSION = "11"
 """Incremented when the parser returns another result for the same HTML."""
 
 
@@ -100,6 +101,7 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
     metadata = copy_metadata(tree)
     base = _base_url(metadata, url)
     article = find_article(tree)
+    mark_formulas(article, tree)
     if metadata.find(".//base[@href]") is not None:
         _make_links_absolute(article, base)
     article_texts = [str(part) for part in article.itertext()]

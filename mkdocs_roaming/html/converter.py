@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
 
 from msgspec import Struct
 
 from mkdocs_roaming.errors import ConversionError
-from mkdocs_roaming.html import api_docs, blocks, code, embedded, footnotes, inline, parameters, tables, tabs
+from mkdocs_roaming.html import api_docs, blocks, code, embedded, footnotes, formulas, inline, parameters, tables, tabs
 from mkdocs_roaming.html.document import parse_body
 from mkdocs_roaming.html.embedded import shorten_address
 from mkdocs_roaming.html.escape import escape_text, format_heading
@@ -30,7 +31,7 @@ BLOCK_WRITERS: dict[str, BlockWriter] = {
     "code-title": code.write_code_title,
     "code-wrapper": code.write_code_wrapper,
     "definitions": api_docs.write_definition_list,
-    "display-math": embedded.write_display_math,
+    "display-math": formulas.write_display_math,
     "file-tree": blocks.write_file_tree,
     "footnotes": footnotes.collect_footnotes,
     "grid": tables.write_grid,
@@ -44,7 +45,7 @@ BLOCK_WRITERS: dict[str, BlockWriter] = {
     "pager": blocks.write_pager,
     "prototype": api_docs.write_prototype,
     "quote": blocks.write_quote,
-    "raw-math": embedded.write_raw_math,
+    "raw-math": formulas.write_raw_math,
     "rubric": blocks.write_rubric,
     "rule": blocks.write_rule,
     "signature": code.write_signature,
@@ -67,12 +68,12 @@ INLINE_WRITERS: dict[str, InlineWriter] = {
     "labels": inline.write_inline_labels,
     "line-break": inline.write_line_break,
     "link": inline.write_link,
-    "math": embedded.write_math,
+    "math": formulas.write_math,
     "member-name": inline.write_span,
     "media": embedded.write_media,
     "permalink": inline.write_permalink,
     "quotation": inline.write_quotation,
-    "script": embedded.write_script,
+    "script": formulas.write_script,
     "self-link": inline.write_self_link,
     "skip": inline.write_nothing,
     "spaced": inline.write_spaced,
@@ -121,7 +122,7 @@ def convert(
     Raises:
         ConversionError: The page is nested too deeply for the remaining call stack.
     """
-    root = parse_body(article) if isinstance(article, str) else article
+    root = parse_body(article) if isinstance(article, str) else deepcopy(article)
     themes = themes or load_themes()
     languages = code.RecordedLanguages(code_languages)
     visitor = Visitor(

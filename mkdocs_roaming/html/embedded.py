@@ -1,4 +1,4 @@
-"""Embedded content: images, emoji, videos, pages, programs in addresses, and math as TeX between dollar signs."""
+"""Embedded content: images, emoji, videos, pages and programs in addresses."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidde
 
 _DARK = ("#only-dark", "#gh-dark-mode-only")
 _SOURCE_ATTRIBUTES = ("src", "data-src", "data-lazy-src", "data-original")
-_DELIMITED = re.compile(r"\$\$(.*)\$\$|\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
 _NO_DESCRIPTION = "No description has been provided for this image"
 """The alternative text of images in notebooks that have none, by nbconvert. That of docutils is the address."""
 _VARIANT_OR_LOGO = re.compile(r"#(?:only-(?:light|dark)|gh-(?:light|dark)-mode-only)$|(?<=[?&])[^?&=#]+=data:[^&#]+&?")
-_MARKDOWN_LINE = re.compile(r"\s*(?:=+|-+|#{1,6}\s.*|>.*|[-+*]\s.*|\d+[.)]\s.*|`{3,}.*|~{3,}.*|<.*)$")
 
 
 def write_image(visitor: Visitor, element: Element, pieces: list[str]) -> None:
@@ -215,70 +213,3 @@ def _decompress_lz(content: bytes) -> str:
     if next(islice(bits, 30, None), None) is not None:
         raise ValueError("not compressed by lz-string, or too long")
     return text.encode("utf-16", "surrogatepass").decode("utf-16")
-
-
-# Math
-
-
-def write_math(visitor: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write a formula within a line."""
-    tex, display = extract_tex(element)
-    if not tex:
-        visitor.write_inline(element, pieces)
-        return
-    dollars = "$$" if display else "$"
-    written = f"{dollars}{' '.join(tex.split())}{dollars}"
-    visitor.record_plain(written)
-    pieces.append(written)
-
-
-def write_script(visitor: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write the formula in a script for MathJax. Other scripts are dropped."""
-    if (element.get("type") or "").startswith("math/tex"):
-        write_math(visitor, element, pieces)
-
-
-def write_display_math(visitor: Visitor, element: Element, out: list[str]) -> None:
-    """Write a formula on lines of its own."""
-    tex, _ = extract_tex(element)
-    if not tex:
-        visitor.write_group(element, out)
-        return
-    lines = [line.rstrip() for line in tex.splitlines() if line.strip()]
-    # TeX does not mind joined lines, but Markdown would read some lines as a list or the like.
-    separator = " " if any(_MARKDOWN_LINE.match(line) for line in lines) else "\n"
-    out.append(f"$$\n{separator.join(lines)}\n$$")
-
-
-def write_raw_math(visitor: Visitor, element: Element, out: list[str]) -> None:
-    """Write blocks whose formulas are still text, as notebooks leave them to MathJax."""
-    with visitor.within(raw_math=True):
-        visitor.write_group(element, out)
-
-
-def extract_tex(element: Element) -> tuple[str, bool]:
-    """Return the TeX source of a formula, `""` if there is none, and whether it is display math."""
-    kind = element.get("type") or ""
-    if kind.startswith("math/tex"):
-        return element_text(element).strip(), "mode=display" in kind
-    classes = element.get("class") or ""
-    display = "display" in classes or element.get("display") in ("true", "block") or element.get("mode") == "display"
-    annotation = element.find(".//annotation[@encoding='application/x-tex']")
-    if annotation is not None:
-        return element_text(annotation).strip(), display
-    inner = next((child for child in element.iter("script") if (child.get("type") or "").startswith("math/tex")), None)
-    if inner is not None:
-        return extract_tex(inner)
-    if element.tag == "math":
-        return (element.get("alttext") or "").strip(), display
-    text = element_text(element).strip()
-    return _strip_delimiters(text) or ((text, display) if "math" in classes.split() else ("", False))
-
-
-def _strip_delimiters(text: str) -> tuple[str, bool] | None:
-    """Return the TeX between delimiters, and whether they are those of display math; None without delimiters."""
-    begin, end = text.find("\\["), text.rfind("\\]")
-    if -1 < begin < end:
-        return text[begin + 2 : end].strip(), True
-    found = _DELIMITED.fullmatch(text)
-    return ((found[1] or found[2] or found[3] or "").strip(), found[1] is not None) if found else None

@@ -13,7 +13,8 @@ from html import unescape
 from lxml import etree
 from lxml import html as lxml_html
 
-from mkdocs_roaming.html.document import count_visible_words, find_article, parse_body, remove_element
+from mkdocs_roaming.html.document import count_visible_words, find_article, parse_body, parse_document, remove_element
+from mkdocs_roaming.html.formulas import WITH_DOLLARS, mark_formulas
 from mkdocs_roaming.html.visitor import Element, is_hidden
 
 MIN_SHARE = 0.9
@@ -51,6 +52,14 @@ def reconcile_article(article: str, html: str) -> str | None:
     if share >= MIN_SHARE and final.tag != "body":
         return _serialize(final)
     return article if _share(words, count_visible_words(_remove_undisplayed(parse_body(html)))) == 1 else None
+
+
+def reconcile_formulas(article: str, html: str, read_script: Callable[[str], str]) -> str:
+    """Return an article in which the formulas are marked that a script of its page would find in the text."""
+    if not WITH_DOLLARS.search(article):
+        return article
+    root = parse_body(article)
+    return _serialize(root) if mark_formulas(root, parse_document(html), read_script) else article
 
 
 def reconcile_template(article: str | None, html: str) -> str | None:

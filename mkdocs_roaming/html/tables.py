@@ -6,8 +6,9 @@ import re
 from html import escape
 
 from mkdocs_roaming.html.code import extract_code, find_block_language, find_language
-from mkdocs_roaming.html.embedded import extract_tex, find_emoji_text, find_image_source, strip_color_variant
+from mkdocs_roaming.html.embedded import find_emoji_text, find_image_source, strip_color_variant
 from mkdocs_roaming.html.escape import normalize_whitespace
+from mkdocs_roaming.html.formulas import format_formula
 from mkdocs_roaming.html.themes import block_tags, split_names
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, has_class, is_hidden
 
@@ -174,9 +175,7 @@ def _format_leaf(visitor: Visitor, element: Element) -> str | None:
     if role == "skip":
         return ""
     if role in ("math", "display-math", "script"):
-        tex, display = extract_tex(element)
-        dollars = "$$" if display else "$"
-        return _escape_html(f"{dollars}{tex}{dollars}") if tex else ""
+        return _escape_html(format_formula(element))
     if role == "emoji" and element.tag == "img":
         return _escape_html(find_emoji_text(element))
     if role != "code":

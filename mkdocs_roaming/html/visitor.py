@@ -50,7 +50,6 @@ _BREAK_STARTS = frozenset("<\\")
 _BREAK_ENDS = frozenset(">\\")
 _BREAKS = re.compile(r"(?:\\\n\s*|<br>\s*)+")
 _OTHER_BLOCK = re.compile(r"(?:[-*>] |\|.*\n\||\d+[.)] |#{1,6} |```|<|\$\$|---$|___$)")
-_FORMULA = re.compile(r"(\$\$.+?\$\$|(?<![\\$])\$[^$]+(?<!\\)\$(?!\d)|\\begin\{.{1,2000}?\\end\{\w+\*?\})", re.DOTALL)
 _UNRESOLVED = re.compile(
     r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"  # code is passed over
     r"|(?<![\w\])\\])\[(?P<text>[^\[\]`]+|`[^`]+`)\]\[(?:[^\W\d][\w\\]*(?:\.[\w\\]+)+)?\](?!\()",
@@ -104,8 +103,6 @@ class Context:
     level: int = 1
     """Level of the last top-level heading."""
     line_break: str = HARD_BREAK
-    raw_math: bool = False
-    """Whether formulas are still text between dollars."""
     styles: frozenset[str] = frozenset()
     """Emphasis that is already written."""
     paragraph_marks: tuple[tuple[str, str], ...] = ()
@@ -256,9 +253,6 @@ class Visitor:
     def write_text(self, text: str, pieces: list[str]) -> None:
         """Write text within a line: white space normalized, Markdown escaped."""
         context = self.context
-        if context.raw_math and len(parts := _FORMULA.split(text)) > 1:
-            self._write_raw_math(parts, pieces)
-            return
         if context.heading is not None:
             context.heading.plain.append(text)
         written = text.replace("\n", " ")
@@ -273,15 +267,6 @@ class Visitor:
             if pieces and written[0] in "(~" and pieces[-1][-1:] == ("]" if written[0] == "(" else "~"):
                 written = "\\" + written
             pieces.append(written)
-
-    def _write_raw_math(self, parts: list[str], pieces: list[str]) -> None:
-        """Write text and formulas, which alternate. Formulas are not escaped."""
-        for index, part in enumerate(parts):
-            if index % 2:
-                self.record_plain(part)
-                pieces.append(" ".join(part.split()))
-            elif part:
-                self.write_text(part, pieces)
 
     def destination(self, href: str) -> str:
         """Return the destination of a link as Markdown."""

@@ -29,6 +29,7 @@ from mkdocs_roaming.html.document import (
     remove_own_elements,
 )
 from mkdocs_roaming.html.final_page import remove_excerpts
+from mkdocs_roaming.html.formulas import mark_formulas, read_site_script
 from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.html.titles import find_common_part, title_from_path
 from mkdocs_roaming.html.visitor import Element
@@ -282,6 +283,7 @@ class _SiteReader:
         if re.fullmatch(r"([^/]+/)?", path):
             self._languages[path] = tree.get("lang") or ""
         article = find_article(tree, self._themes)
+        mark_formulas(article, tree, partial(read_site_script, self._folder, self._url, path))
         return Page(
             path=path,
             title=extract_title(tree),

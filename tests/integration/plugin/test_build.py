@@ -240,6 +240,13 @@ def test_page_with_unclosed_tags_is_published(mkdocs: Project) -> None:
     assert [section.title for section in built.manifest.sections()] == ["Home"]
 
 
+def test_formulas_that_scripts_typeset_are_published_as_tex(mkdocs: Project) -> None:
+    config = "MathJax = {tex: {inlineMath: [['$', '$']]}}"
+    sources = {"index.md": "# Home\n\n$$\na_{1} * b\n$$\n\nOf $c_{2}$ *and* $d$.\n", "js/mathjax.js": config}
+    built = mkdocs(sources, extra_javascript=["js/mathjax.js", "https://cdn.example/mathjax@4/tex-svg.js"])
+    assert built.text("index.md").endswith("\n\n$$a_{1} * b$$\n\nOf $c_{2}$ *and* $d$.\n")
+
+
 def test_empty_page_is_published_with_title(mkdocs: Project) -> None:
     built = mkdocs({"index.md": "", "other.md": "Text alone.\n"})
     assert [page.title for page in built.manifest.pages] == ["Home", "Other"]

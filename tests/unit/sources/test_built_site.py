@@ -241,6 +241,14 @@ def test_description_shared_by_pages_is_the_site_description(site: Path) -> None
     }
 
 
+def test_formulas_that_scripts_typeset_are_published_as_tex(site: Path) -> None:
+    (site / "mathjax.js").write_text("MathJax = {tex: {inlineMath: [['$', '$']]}}")
+    script = '<script src="../mathjax.js"></script>'
+    (site / "guide/index.html").write_text(GUIDE.replace("Read it.", "Read $a_1*b*c$.").replace("</body>", script))
+    index_to_manifest(site)
+    assert "Read $a_1*b*c$." in (site / "guide/index.md").read_text()
+
+
 def test_title_drops_site_name_but_keeps_other_dashes(site: Path) -> None:
     one = (
         GUIDE.replace("<title>Guide - Docs", "<title>1 — First | part - Docs")

@@ -1,0 +1,184 @@
+"""Formulas in MathML as TeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from mkdocs_roaming.html.escape import normalize_whitespace
+from mkdocs_roaming.html.visitor import Element, element_text
+
+_TEMPLATES = {
+    "maligngroup": "",
+    "malignmark": "",
+    "math": "#0",
+    "menclose": r"\sqrt{#0}",
+    "merror": "#0",
+    "mfrac": r"\frac{#1}{#2}",
+    "mi": "#0",
+    "mn": "#0",
+    "mo": "#0",
+    "mover": r"\overset{#2}{#1}",
+    "mpadded": "#0",
+    "mphantom": "",
+    "mroot": r"\sqrt[#2]{#1}",
+    "mrow": "#0",
+    "mspace": r"\,",
+    "msqrt": r"\sqrt{#0}",
+    "mstyle": "#0",
+    "msub": "#1_{#2}",
+    "msubsup": "#1_{#2}^{#3}",
+    "msup": "#1^{#2}",
+    "mtd": "#0",
+    "munder": r"\underset{#2}{#1}",
+    "munderover": r"\underset{#2}{\overset{#3}{#1}}",
+    "none": "",
+}
+"""TeX by tag. `#1` is the first child, `#0` stands for all of them."""
+_WITHOUT_LINE = r"{#1 \atop #2}"
+_WITH_LIMITS = {"mover": "#1^{#2}", "munder": "#1_{#2}", "munderover": "#1_{#2}^{#3}"}
+_ACCENTS = {
+    r"\^{}": r"\hat{#1}",
+    "ˆ": r"\hat{#1}",
+    r"\~{}": r"\tilde{#1}",
+    "˜": r"\tilde{#1}",
+    "¯": r"\overline{#1}",
+    "‾": r"\overline{#1}",
+    "―": r"\overline{#1}",
+    "→": r"\vec{#1}",
+    "˙": r"\dot{#1}",
+    "¨": r"\ddot{#1}",
+}
+_FONTS = {
+    "bold": r"\mathbf",
+    "bold-italic": r"\boldsymbol",
+    "double-struck": r"\mathbb",
+    "fraktur": r"\mathfrak",
+    "monospace": r"\mathtt",
+    "sans-serif": r"\mathsf",
+    "script": r"\mathcal",
+}
+_ESCAPES = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "#$%&_{}"},
+        **dict.fromkeys("\u2061\u2062\u2063\u2064", r"\,"),  # operators without a sign
+        "\\": r"\backslash{}",
+        "^": r"\^{}",
+        "~": r"\~{}",
+    }
+)
+_NO_LINE = re.compile(r"0+(?:\.0+)?(?:[a-z]+|%)?")
+_OPERATOR = re.compile(r"[∏-∑∫-∳⋀-⋃⨀-⫿]|\\mathrm\{\w+\}")
+"""A base whose limits are written like scripts."""
+_ATOM = re.compile(r".|\d+|\\\w+(?:\{\w+\})?")
+_PARAMETER = re.compile(r"#(\d)")
+_NUMBER = re.compile(r"\(([^()]+)\)")
+
+
+def write_tex(math: Element) -> str:
+    r"""Return a formula as TeX.
+
+    An element that TeX has no command for, such as one of Content MathML or one with the wrong number of children, is
+    written like a function: `\operatorname{divide}(1, 2)`.
+    """
+    written: dict[Element, str] = {}
+    for element in reversed(list(math.iter("*"))):  # children come before their parents
+        written[element] = _write_element(element, list(_iter_parts(element, written)))
+    return written[math].strip()
+
+
+def format_tag(label: str) -> str:
+    """Return the command that numbers an equation, for a label such as `(7)`."""
+    number = _NUMBER.search(label)
+    return rf"\tag{{{number[1]}}}" if number else rf"\tag*{{{label}}}"
+
+
+def _iter_parts(element: Element, written: dict[Element, str]) -> Iterator[str]:
+    """Yield the children of an element, and the text around them, as TeX."""
+    if text := (element.text or "").strip():
+        yield _write_token(text, element)
+    for child in element.iterchildren("*"):
+        yield written.pop(child)
+        if text := (child.tail or "").strip():
+            yield _write_token(text, element)
+
+
+def _write_token(text: str, element: Element) -> str:
+    is_word = len(text) > 1 and any(map(str.isalpha, text))
+    font = _FONTS.get(element.get("mathvariant") or "", r"\mathrm" if is_word else "")
+    return f"{font}{{{text.translate(_ESCAPES)}}}" if font else text.translate(_ESCAPES)
+
+
+def _write_element(element: Element, parts: Sequence[str]) -> str:
+    tag = local_name(element)
+    match tag:
+        case "mtext" | "ms":
+            return rf"\text{{{normalize_whitespace(element_text(element)).translate(_ESCAPES)}}}"
+        case "maction" | "semantics":  # the other children are alternatives
+            return "".join(parts[:1])
+        case "apply" if parts:
+            return f"{parts[0]}({', '.join(parts[1:])})"
+        case "menclose" if element.get("notation") != "radical":
+            return rf"\enclose{{{_read(element, 'notation', 'longdiv')}}}{{{' '.join(parts)}}}"
+        case "mfenced":
+            return _write_fenced(element, parts)
+        case "mmultiscripts" if parts:
+            names = [local_name(child) for child in element.iterchildren("*")]
+            middle = names.index("mprescripts") if "mprescripts" in names else len(names)
+            return _write_scripts(parts[middle + 1 :]) + parts[0] + _write_scripts(parts[1:middle])
+        case "mtr":
+            return " & ".join(parts)
+        case "mlabeledtr" if parts:
+            return f"{' & '.join(parts[1:])} {format_tag(parts[0])}"
+        case "mtable":
+            has_numbers = element.find("mlabeledtr") is not None
+            if has_numbers and len(parts) == 1:
+                return parts[0]
+            name = "align" if has_numbers else "matrix"
+            rows = r" \\ ".join(parts)
+            return rf"\begin{{{name}}} {rows} \end{{{name}}}"
+    return _fill_template(_find_template(element, tag, parts), parts)
+
+
+def local_name(element: Element) -> str:
+    """Return the tag of an element without the prefix of its namespace."""
+    return str(element.tag).rpartition(":")[2]
+
+
+def _read(element: Element, name: str, default: str) -> str:
+    """Return an attribute as TeX."""
+    return element.get(name, default).translate(_ESCAPES)
+
+
+def _write_fenced(element: Element, parts: Sequence[str]) -> str:
+    separators = "".join(element.get("separators", ",").split())
+    inner = "".join(parts[:1])
+    for index, part in enumerate(parts[1:]):
+        inner += f"{separators[min(index, len(separators) - 1)] if separators else ''} {part}"
+    return f"{_read(element, 'open', '(')}{inner}{_read(element, 'close', ')')}"
+
+
+def _write_scripts(parts: Sequence[str]) -> str:
+    """Return pairs of a subscript and a superscript."""
+    pairs = zip_longest(parts[::2], parts[1::2], fillvalue="")
+    return "".join(f"{{}}_{{{below}}}^{{{above}}}" for below, above in pairs)
+
+
+def _find_template(element: Element, tag: str, parts: Sequence[str]) -> str:
+    template = _TEMPLATES.get(tag)
+    if template is None or ("#1" in template and template.count("#") != len(parts)):
+        name = rf"\operatorname{{{tag.translate(_ESCAPES)}}}"
+        return name if not parts else "#0" if not len(element) else f"{name}({', '.join(parts)})"
+    if tag == "mfrac" and _NO_LINE.fullmatch(element.get("linethickness", "")):
+        return _WITHOUT_LINE
+    if tag == "mover" and parts[1] in _ACCENTS:
+        return _ACCENTS[parts[1]]
+    return _WITH_LIMITS.get(tag, template) if parts and _OPERATOR.fullmatch(parts[0]) else template
+
+
+def _fill_template(template: str, parts: Sequence[str]) -> str:
+    values = [" ".join(filter(None, parts)), *parts]
+    if template.startswith("#1") and not _ATOM.fullmatch(parts[0]):
+        values[1] = f"{{{parts[0]}}}"
+    return _PARAMETER.sub(lambda match: values[int(match[1])], template)
