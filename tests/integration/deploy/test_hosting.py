@@ -53,11 +53,21 @@ def test_configuration_files_can_be_parsed(title: str) -> None:
 def test_github_workflow_has_the_steps_of_our_own() -> None:
     recipe = parse(".github/workflows/docs.yml")
     own = yaml.safe_load((ROOT / ".github/workflows/docs.yml").read_text("utf-8"))
-    assert recipe["permissions"] == own["permissions"]
-    steps, own_steps = ([step.get("uses") for step in one["jobs"]["deploy"]["steps"]] for one in (recipe, own))
-    assert [step for step in steps if step] == [step for step in own_steps if step]
-    caches = [step["with"] for step in recipe["jobs"]["deploy"]["steps"] if step.get("uses") == "actions/cache@v4"]
+    for job in ("build", "deploy"):
+        steps, own_steps = ([step.get("uses") for step in one["jobs"][job]["steps"]] for one in (recipe, own))
+        assert [step for step in steps if step] == [step for step in own_steps if step]
+        assert recipe["jobs"][job].get("permissions") == own["jobs"][job].get("permissions")
+    assert recipe["permissions"] == own["permissions"] == {"contents": "read"}
+    steps = recipe["jobs"]["build"]["steps"]
+    caches = [step["with"] for step in steps if step.get("uses", "").startswith("actions/cache@")]
     assert caches[0]["path"] == ".cache/roaming"
+
+
+def test_actions_are_pinned_by_commit_with_their_version() -> None:
+    workflows = [file.read_text("utf-8") for file in (ROOT / ".github/workflows").glob("*.yml")]
+    lines = [line for text in (*workflows, GUIDE) for line in text.splitlines() if "uses: " in line]
+    assert lines
+    assert [line for line in lines if not re.search(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line)] == []
 
 
 @pytest.mark.parametrize(
@@ -80,7 +90,7 @@ def test_pipelines_match_published_schemas(tmp_path: Path, title: str, schema: s
 
 def test_builds_differ_by_plugin_only() -> None:
     build = "mkdocs build --strict"
-    assert {"run": build} in parse(".github/workflows/docs.yml")["jobs"]["deploy"]["steps"]
+    assert {"run": build} in parse(".github/workflows/docs.yml")["jobs"]["build"]["steps"]
     assert f"{build} --site-dir public" in parse(".gitlab-ci.yml")["pages"]["script"]
     assert parse("netlify.toml")["build"]["command"] == build
     assert parse("mkdocs.yml")["site_url"][0] == "READTHEDOCS_CANONICAL_URL"

@@ -107,7 +107,8 @@ def test_compose_secrets_have_no_defaults(compose: dict[str, Any]) -> None:
 def test_image_has_one_base_and_unprivileged_user() -> None:
     text = (DEPLOY / "Dockerfile").read_text("utf-8")
     steps = re.findall(r"(?m)^([A-Z]+) (.*)$", text)
-    assert {rest.split()[0] for step, rest in steps if step == "FROM"} == {"python:3.12-slim"}
+    assert {rest.split()[0] for step, rest in steps if step == "FROM"} == {"${BASE}"}
+    assert re.search(r"(?m)^ARG BASE=python:3\.12-slim@sha256:[0-9a-f]{64}$", text)
     assert [rest for step, rest in steps if step == "USER"] == ["10001:10001"]
     assert any(step == "HEALTHCHECK" for step, _ in steps)
     assert "/healthz" in text
