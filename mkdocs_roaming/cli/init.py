@@ -33,11 +33,12 @@ def init(folder: Path, config_file: Path | None, yes: bool, dry_run: bool) -> No
     """Add mkdocs-roaming to a project.
 
     FOLDER contains the project or its documentation (default: the current folder). Configuration, requirements and
-    build commands are changed, shown as a diff and written after confirmation. Other widgets and copy buttons are
-    reported and left alone.
+    build commands are changed, shown as a diff and written after confirmation. Where a change might break a
+    deployment, the lines to add are printed instead.
     """
     setup = find_setup(folder, config_file)
     plan = make_plan(setup)
+    setup = plan.setup
     _print_findings(setup)
     click.echo(f"\n{sanitize(plan.diff)}" if plan.new else "\nNo file is changed.")
     for step in plan.steps:
@@ -59,7 +60,6 @@ def _print_findings(setup: Setup) -> None:
     lines = [f"{setup.generator.title}: {setup.config}{theme}", f"built folder: {setup.site}"]
     lines += [f"URL: {setup.url}"] if setup.url else []
     lines += [f"llms.txt: the text of {setup.llms_txt} stays above the list of pages"] if setup.llms_txt else []
-    lines += [f"found and left alone: {name} in {file}" for name, file in setup.others.items()]
     click.echo(sanitize("\n".join(lines)))
 
 

@@ -27,7 +27,7 @@ class Generator(msgspec.Struct, frozen=True):
     mark: str = ""
     site: str = "site"
     command: str = ""
-    build: str = ""
+    program: tuple[str, ...] = ()
     url: str = "(?!)"
     requirements: tuple[str, ...] = ()
     has_plugins: bool = False
@@ -39,7 +39,6 @@ _TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("generators.tom
 GENERATORS = {one["name"]: msgspec.convert(one, Generator) for one in _TABLES["generator"]}
 _NAMES = tuple(GENERATORS)
 _SKIPPED = re.compile(r"node_modules|tests?|examples?|templates?|fixtures|site-packages|i18n|\.(?!vitepress).*")
-_SOURCES = {".astro", ".html", ".js", ".jsx", ".mjs", ".mts", ".py", ".toml", ".ts", ".tsx", ".vue", ".yaml", ".yml"}
 _LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun run"}
 _MAX_BYTES = 200_000
 
@@ -58,11 +57,9 @@ class Setup:
         url: The URL of the site; empty if it is unknown.
         has_url: Whether the configuration names it.
         command: The build command.
-        scripts: The scripts in package.json that build the site.
         project: The configuration as mkdocs-roaming reads it.
         llms_txt: The llms.txt of an author.
         llms_plugins: Plugins that write an llms.txt.
-        others: Other widgets and copy buttons, each with a file that contains it.
     """
 
     generator: Generator
@@ -74,11 +71,9 @@ class Setup:
     url: str
     has_url: bool
     command: str
-    scripts: tuple[str, ...]
     project: Project
     llms_txt: Path | None
     llms_plugins: tuple[str, ...]
-    others: dict[str, Path]
 
 
 def find_setup(folder: Path, config: Path | None = None) -> Setup:
@@ -96,25 +91,22 @@ def find_setup(folder: Path, config: Path | None = None) -> Setup:
     root = find_root(folder)
     generator, config = _find_config(folder, config)
     text, scripts = read(config), dict[str, str]()
-    docs = config.parent.parent if config.parent.name == ".vitepress" else config.parent
+    docs = next((folder.parent for folder in config.parents if folder.name == ".vitepress"), config.parent)
     work = docs if generator.has_plugins else root
     if generator.is_javascript:
         work, scripts = _find_scripts(docs, root, generator.name)
     project = _read_project(config if generator.has_plugins else work / OWN_FILE)
-    expected = Path(os.path.normpath(docs / _find_site(generator, docs, text + str(scripts))))
-    site = Path(os.path.normpath(project.site or expected))
+    site = Path(os.path.normpath(project.site or docs / _find_site(generator, docs, text + str(scripts))))
     url = project.url or _find_url(generator, text)
     has_url = bool(url) or re.search(r"(?m)^\s*site_url\s*[:=]", text) is not None
     url = url or _find(r'(?im)^"?doc\w*"?\s*=\s*"(https?://[^"]+)', read(root / "pyproject.toml"))
     paths = {"docs": relative(docs, work), "site": relative(site, work)}
     command = next(iter(scripts), generator.command.format_map(paths))
-    plugins = tuple(_find_names("plugins", f"{text}\n{read(work / 'package.json')}"))
-    files = [config, *_iter_sources(generator, docs, project, text)]
-    llms_txt = next((file for file in files if file.name == "llms.txt"), None)
-    others = _find_programs(files)
-    if project.file and not generator.has_plugins and site != expected:
-        others[f"options for {site}, not for {expected},"] = Path(os.path.normpath(work / OWN_FILE))
-    values = config, docs, root, work, site, url, has_url, command, tuple(scripts), project, llms_txt, plugins, others
+    settings = f"{text}\n{read(work / 'package.json')}"
+    plugins = tuple(name for name, pattern in _TABLES["plugins"].items() if re.search(pattern, settings))
+    pages = walk(docs if not generator.has_plugins else project.docs or docs / "docs")
+    llms_txt = next((file for file in pages if file.name == "llms.txt"), None)
+    values = config, docs, root, work, site, url, has_url, command, project, llms_txt, plugins
     return Setup(generator, *values)
 
 
@@ -153,7 +145,7 @@ def find_workflows(root: Path) -> list[Path]:
 def find_requirements(root: Path, folder: Path) -> list[Path]:
     """Return the files that may list the requirements of the documentation, the likely ones first."""
     names = "requirements*.in", "requirements*.txt", "requirements*/*.in", "requirements*/*.txt"
-    patterns = (*names, *(f"doc*/{name}" for name in names[:2]), "pyproject.toml")
+    patterns = (*names, *(f"doc*/{name}" for name in names[:2]), "pyproject.toml", "tox.ini")
     files = dict.fromkeys(file for one in (folder, root) for name in patterns for file in sorted(one.glob(name)))
     return sorted(files, key=lambda file: "doc" not in relative(file, root))
 
@@ -233,24 +225,3 @@ def _find_site(generator: Generator, docs: Path, text: str) -> str:
         if built := _find(r"(?m)^BUILDDIR\s*[:?]?=\s*(\S+)", read(docs / folder / "Makefile")):
             return f"{folder}{built}/html"
     return _find(r"""(?:\b(?:outDir|build-dir)\s*[:=]\s*["']|--out-dir[ =])([^"'\s]+)""", text, generator.site)
-
-
-def _iter_sources(generator: Generator, docs: Path, project: Project, text: str) -> Iterator[Path]:
-    """Yield the files of the documentation and its theme."""
-    yield from walk(docs if not generator.has_plugins else project.docs or docs / "docs")
-    if theme := _find(r"custom_dir\s*[:=]\s*[\"']?([^\"'\s]+)", text):
-        yield from walk(docs / theme)
-
-
-def _find_programs(files: list[Path]) -> dict[str, Path]:
-    """Return other widgets and copy buttons, each with the first file that contains it."""
-    found: dict[str, Path] = {}
-    for file in files:
-        for name in _find_names("programs", read(file) if file.suffix in _SOURCES else ""):
-            found.setdefault(name, file)
-    return found
-
-
-def _find_names(table: str, text: str) -> list[str]:
-    """Return the names in a table of generators.toml whose patterns match a text."""
-    return [name for name, pattern in _TABLES[table].items() if re.search(pattern, text)]

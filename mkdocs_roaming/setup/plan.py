@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from functools import partial
 from pathlib import Path
@@ -13,79 +14,124 @@ from typing import Any
 import yaml
 
 from mkdocs_roaming.setup import edits
-from mkdocs_roaming.setup.detect import Setup, find_requirements, find_workflows, read, relative
+from mkdocs_roaming.setup.detect import Setup, find_requirements, read, relative
+from mkdocs_roaming.setup.steps import Job, Step, find_output, parse_shell, read_jobs
 from mkdocs_roaming.sources.project import OWN_FILE, OWN_TABLE, PLUGIN
 
-_HOSTS = ("netlify.toml", "vercel.json", "wrangler.toml", "wrangler.jsonc", "wrangler.json")
+_WORKFLOWS = (".github/workflows/*.y*ml", ".gitlab-ci.yml", ".readthedocs.y*ml")
+_DEPLOYMENTS = (*_WORKFLOWS, "netlify.toml", "vercel.json", "wrangler.toml", "wrangler.json*")
 _LOCKS = {"uv.lock": "uv lock", "poetry.lock": "poetry lock", "pdm.lock": "pdm lock"}
-_DEPLOYS = re.compile(r"deploy|gh-pages|upload-pages|rsync|wrangler|netlify|vercel|aws s3")
-_FOLDER = re.compile(
-    r"""(?m)^\s*(?:- )?(?:working-directory:|(?:run:\s*)?cd)\s+["']?(?:\./)?([^\s"';&]+?)/?["']?\s*$"""
-)
-_RUNNER = re.compile(r"((?:(?:uv|poetry|pdm|hatch) run|uvx)(?: -\S+(?: (?!sphinx)[^\s-]\S*)?)* )(?:python -m )?sphinx")
 _PUBLISH = 'roaming index "$READTHEDOCS_OUTPUT/html" --url "$READTHEDOCS_CANONICAL_URL"'
 _INSTALL = f"pip install {edits.PACKAGE}"
 
 
 @dataclass(slots=True)
 class Plan:
-    """The old and new texts of changed files, and the steps that are left to the maintainer."""
+    """The new texts of changed files, and the steps that are left to the maintainer.
+
+    Attributes:
+        setup: The project.
+        new: The new text of each changed file.
+        steps: What the maintainer does.
+        doubt: Why a deployment may lack the package, so that it would stop at the plugin; empty if none does.
+    """
 
     setup: Setup
-    old: dict[Path, str] = field(default_factory=dict)
     new: dict[Path, str] = field(default_factory=dict)
     steps: list[str] = field(default_factory=list)
+    doubt: str = ""
 
-    def edit(self, file: Path, change: Callable[[str], str], lines: str = "") -> bool:
-        """Change the text of a file, which may be missing, and return whether it has changed.
+    def read(self, file: Path) -> str:
+        """Return the new text of a file, which may be missing."""
+        return self.new.get(file) or (file.read_bytes().decode() if file.exists() else "")
+
+    def edit(self, file: Path, change: Callable[[str], str], step: str = "") -> bool:
+        """Change the text of a file, and return whether that was possible.
 
         Args:
             file: The file.
             change: Returns the new text. It raises edits.EditError if it cannot change the old one.
-            lines: The lines that the maintainer adds in this case.
+            step: What the maintainer does in this case, with {reason}.
         """
         try:
-            text = self.new.get(file) or (file.read_bytes().decode() if file.exists() else "")
+            text = self.read(file)
             new = change(text)
             if new != text and file.exists() and not file.stat().st_mode & 0o222:
                 raise edits.EditError("it is read-only")
         except (edits.EditError, OSError, UnicodeError, yaml.YAMLError) as error:
-            if lines:
-                self.steps.append(f"add to {file}, which is left as it is ({' '.join(str(error).split())}):\n\n{lines}")
+            if step:
+                self.steps.append(step.replace("{reason}", " ".join(str(error).split())))
             return False
         if new != text:
-            self.old.setdefault(file, text)
             self.new[file] = new
-        return new != text
+        return True
 
     @property
     def diff(self) -> str:
         """The changes as a unified diff."""
         lines: list[str] = []
         for file, new in self.new.items():
-            name, old = relative(file, self.setup.root), self.old[file]
-            names = f"a/{name}" if old else "/dev/null", f"b/{name}"
-            lines += unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), *names)
-        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+            old = file.read_text("utf-8") if file.exists() else ""
+            name = relative(file, self.setup.root)
+            names = (f"a/{name}" if old else "/dev/null", f"b/{name}")
+            lines += unified_diff(old.splitlines(), new.splitlines(), *names, lineterm="")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A command that builds the site.
+
+    Attributes:
+        file: The workflow, or the configuration of a host.
+        job: The index of its job.
+        index: The index of its step in the job.
+        step: The command.
+        output: The folder that it writes, relative to the root.
+        install: How the job gets `roaming`; empty if that is not known.
+        is_deployed: Whether a later step, or a setting, names this folder.
+    """
+
+    file: Path
+    job: int
+    index: int
+    step: Step
+    output: str
+    install: str
+    is_deployed: bool
 
 
 def make_plan(setup: Setup) -> Plan:
     """Return the changes to a project."""
+    files = _find_deployments(setup)
+    builds = [build for file in files for build in _find_builds(setup, file)] if setup.command else []
+    if builds and not setup.project.site:
+        setup = replace(setup, site=setup.root / builds[0].output)
     plan = Plan(setup)
+    if setup.generator.requirements:
+        _add_requirements(plan, files)
     if setup.project.block is None:
         _add_options(plan)
     if not setup.url and not setup.has_url:
         file = setup.config if setup.generator.has_plugins else setup.work / OWN_FILE
         plan.steps.append(f"set site_url, the URL of the site, in {file}")
-    _edit_builds(plan)
-    if setup.generator.requirements:
-        _add_requirement(plan)
-    if (ignored := setup.root / ".gitignore").exists() and not re.search(
-        r"(?m)^[^#\n]*\.cache(/\S*)?\s*$", read(ignored)
-    ):
-        line = f"{relative(setup.work / '.cache/roaming', setup.root)}/\n"
-        plan.edit(ignored, lambda text: text + line if text.endswith("\n") else f"{text}\n{line}")
+    for build in reversed(builds):  # an earlier step keeps its index
+        _wrap(plan, build)
+    for file in setup.root.glob(".readthedocs.y*ml") if setup.generator.name == "sphinx" else ():
+        plan.edit(file, _publish_on_read_the_docs)
+    if setup.command and not builds and not any("roaming " in plan.read(file) for file in files):
+        plan.steps.append(
+            "no workflow or host's configuration shows which command builds the site; "
+            f"where that happens, run: {_INSTALL} && roaming build -- {setup.command}"
+        )
+    _ignore_cache(plan)
     return plan
+
+
+def _ignore_cache(plan: Plan) -> None:
+    file = plan.setup.root / ".gitignore"
+    if file.exists() and ".cache" not in read(file):
+        plan.edit(file, lambda text: f"{text.rstrip()}\n**/.cache/roaming/\n")
 
 
 def _add_options(plan: Plan) -> None:
@@ -102,87 +148,132 @@ def _add_options(plan: Plan) -> None:
         options = {"site_dir": relative(setup.site, setup.work), **url, **options}
     if setup.llms_plugins:
         plan.steps.append(f"remove {setup.llms_plugins[0]}, which writes llms.txt, too, and `overwrite` from {file}")
+
+    def change(text: str) -> str:
+        if plan.doubt:
+            raise edits.EditError(plan.doubt)
+        return edits.add_table(text, keys, options) if file.suffix == ".toml" else edits.add_plugin(text, options)
+
+    lines = edits.add_yaml("plugins:\n", ("plugins",), [{PLUGIN: options}])
     if file.suffix == ".toml":
-        plan.edit(file, lambda text: edits.add_table(text, keys, options), edits.add_table("", keys, options))
-    else:
-        lines = edits.add_yaml("plugins:\n", ("plugins",), [{PLUGIN: options}])
-        plan.edit(_find_plugin_file(file), lambda text: edits.add_plugin(text, options), lines)
+        lines = edits.add_table("", keys, options)
+    step = f"add to {file}, which is left as it is ({{reason}}):\n\n{lines}"
+    plan.edit(file, change, step)
 
 
-def _find_plugin_file(config: Path) -> Path:
-    """Return the file with the list of plugins: a mkdocs.yml, or one that it inherits."""
-    file, parents = config, {config}
-    while not re.search(r"(?m)^plugins:", read(file)):
-        found = re.search(r"(?m)^INHERIT:\s*[\"']?([^\"'\s]+)", read(file))
-        if found is None or (file := file.parent / found[1]) in parents:
-            return config
-        parents.add(file)
-    return file
+# Requirements: without the package MkDocs stops at the plugin
 
 
-def _add_requirement(plan: Plan) -> None:
-    """Add the package to the requirements of the documentation."""
-    setup, files = plan.setup, find_requirements(plan.setup.root, plan.setup.work)
-    if any(edits.PACKAGE in read(file) for file in files):
-        return
-    add = partial(edits.add_requirement, names=setup.generator.requirements)
-    file = next((file for file in files if plan.edit(file, partial(add, suffix=file.suffix))), None)
-    if file is None and not any(edits.PACKAGE in text for text in plan.new.values()):
+def _add_requirements(plan: Plan, deployments: list[Path]) -> None:
+    """Add the package to each list that names the generator; a list that cannot be changed raises a doubt."""
+    setup, names = plan.setup, plan.setup.generator.requirements
+    files = find_requirements(setup.root, setup.work)
+    changes = {file: partial(edits.add_requirement, names=names, suffix=file.suffix) for file in files}
+    changes |= {file: partial(_add_to_installations, file=file, names=names) for file in deployments}
+    for file, change in changes.items():
+        step = f"add {edits.PACKAGE} next to {names[-1]} in {file}, which is left as it is ({{reason}})"
+        if not plan.edit(file, change, step):
+            plan.doubt = f"{file} lacks {edits.PACKAGE}"
+    if not any(edits.PACKAGE in plan.read(file) for file in changes):
         plan.steps.append(f"install {edits.PACKAGE} where the site is built: {_INSTALL}")
-    if file is None:
-        return
-    if file.suffix == ".toml":
+        builders = [file for file in deployments if re.search(rf"\b{setup.generator.name}\b", read(file))]
+        plan.doubt = f"nothing shows how {builders[0]} installs {names[-1]}" if builders else ""
+    if any(file.suffix == ".toml" and file in files for file in plan.new):
         locks = [command for name, command in _LOCKS.items() if (setup.root / name).exists()]
-        plan.steps += [f"update the lock file: {command}" for command in locks]
+        plan.steps += [f"update the lock file before the next deployment: {command}" for command in locks]
 
 
-def _edit_builds(plan: Plan) -> None:
-    """Add the package to the installations of workflows and hosts, and `roaming build --` to their build commands."""
-    setup, before = plan.setup, len(plan.new)
-    files = [*find_workflows(setup.root), *setup.root.glob(".readthedocs.y*ml")]
-    files += [
-        file
-        for name in _HOSTS
-        for folder in dict.fromkeys((setup.root, setup.work))
-        if (file := folder / name).exists()
-    ]
-    for file in files:
-        _edit_build(plan, file)
-    if setup.command and len(plan.new) == before and not any("roaming " in read(file) for file in files):
-        get = "" if setup.generator.requirements else f"{_INSTALL} && "
-        plan.steps.append(f"where the site is built, run: {get}roaming build -- {setup.command}")
+def _add_to_installations(text: str, file: Path, names: tuple[str, ...]) -> str:
+    """Return a workflow whose commands install the package where they install the generator.
+
+    Raises:
+        EditError: A command installs the generator in another way than pip.
+    """
+    for job, index, step in _iter_steps(read_jobs(text, file)):
+        found = [at for at, word in enumerate(step.words) if edits.read_requirement(word) in names]
+        command = step.words[: found[0]] if found else ()
+        if edits.PACKAGE in step.words or not {"install", "inject", "add", "--with", "--from"}.intersection(command):
+            continue
+        if ("pip", "install") not in zip((word.rstrip("3") for word in command), command[1:], strict=False):
+            raise edits.EditError(f"`{shlex.join(step.words)}` does not use pip")
+        words = (*command, edits.PACKAGE, *step.words[found[0] :])
+        text = _replace(
+            text, file, (job, index), [replace(step, words=words)], f"{edits.PACKAGE} ", step.words[found[0]]
+        )
+    return text
 
 
-def _edit_build(plan: Plan, file: Path) -> None:
-    generator, wrap = plan.setup.generator, partial(edits.wrap_commands, suffix=file.suffix)
-    get = f"{_INSTALL} && " if file.name in _HOSTS else f"pipx run --spec {edits.PACKAGE} "
-    if names := "|".join(generator.requirements):
-        install = rf"""(?:(?<=pip install )|(?<=pip3 install ))(?:[^\s&-]\S* )*["']?(?:{names})(?=[\s"'\[<=>~]|$)"""
-        plan.edit(file, partial(wrap, command=install, prefix=f"{edits.PACKAGE} "))
-        get = ""
-    if file.name.startswith(".readthedocs") and generator.name == "sphinx":
-        plan.edit(file, _publish_on_read_the_docs)
-    elif generator.build and _builds_site(plan.setup, file):
-        scripts = "|".join(re.escape(script.split()[-1]) for script in plan.setup.scripts) or "(?!)"
-        command = generator.build.replace("{scripts}", scripts)
-        plan.edit(file, partial(wrap, command=command, prefix=f"{get}{{path}}roaming build -- "))
+def _iter_steps(jobs: list[Job]) -> Iterator[tuple[int, int, Step]]:
+    """Yield the commands of jobs, with the index of the job and of the step."""
+    for job_index, job in enumerate(jobs):
+        yield from ((job_index, index, step) for index, step in enumerate(job.steps) if step.is_command)
 
 
-def _builds_site(setup: Setup, file: Path) -> bool:
-    """Return whether the build commands in a file build the site, for its host, in the folder of its configuration."""
-    if setup.generator.has_plugins or file.name in _HOSTS:
-        return True
-    text, work = read(file), relative(setup.work, setup.root)
-    is_here = set(_FOLDER.findall(text)) <= {work} and (work == "." or work in text)
-    return is_here and _DEPLOYS.search(text) is not None
+def _replace(text: str, file: Path, place: tuple[int, int], steps: list[Step], addition: str, word: str) -> str:
+    """Insert text in front of a word of a workflow, where that replaces one step by others and changes nothing else.
+
+    Raises:
+        EditError: There is no such place.
+    """
+    expected = read_jobs(text, file)
+    job, index = place
+    expected[job].steps[index : index + 1] = steps
+    return edits.insert(text, addition, word, lambda new: read_jobs(new, file) == expected)
+
+
+# Builds
+
+
+def _find_deployments(setup: Setup) -> list[Path]:
+    """Return the workflows, and the configurations of hosts."""
+    folders = dict.fromkeys((setup.root, setup.work))
+    files = [file for pattern in _DEPLOYMENTS for folder in folders for file in sorted(folder.glob(pattern))]
+    return list(dict.fromkeys(files))
+
+
+def _find_builds(setup: Setup, file: Path) -> Iterator[Build]:
+    """Yield the commands in a file that build the site."""
+    try:
+        jobs = read_jobs(read(file), file)
+    except edits.EditError:
+        return
+    for job, index, step in _iter_steps(jobs):
+        if output := find_output(step, setup):
+            steps = jobs[job].steps
+            others = [other for at, other in enumerate(steps) if at > index or not other.is_command]
+            is_deployed = any(other.names(output, relative(setup.docs, setup.root)) for other in others)
+            yield Build(file, job, index, step, output, jobs[job].install, is_deployed)
+
+
+def _wrap(plan: Plan, build: Build) -> None:
+    """Put `roaming build --` in front of a build command; say how, where its output is not seen to be deployed."""
+    setup, folder = plan.setup, plan.setup.root / build.step.folder
+    options = ""
+    if not setup.generator.has_plugins and folder.resolve() != setup.work.resolve():
+        options += f" --config-file {relative(setup.work / OWN_FILE, folder)}"
+    if setup.root / build.output != setup.site:
+        options += f" --site-dir {relative(setup.root / build.output, folder)}"
+    prefix = f"{build.install or f'{_INSTALL} && roaming'} build{options} -- "
+
+    def change(text: str) -> str:
+        if not build.install:
+            raise edits.EditError("its machine is not known")
+        if "&&" in prefix and build.step.before.strip("&;(\n"):
+            raise edits.EditError(f"`{build.step.before}` in front of it is for one command")
+        if not build.is_deployed:
+            raise edits.EditError(f"nothing behind it names {build.output}: skip this if it is a check")
+        *before, last = parse_shell(f"{prefix}_", build.step.folder)
+        wrapped = replace(last, words=(*last.words[:-1], *build.step.words))
+        return _replace(text, build.file, (build.job, build.index), [*before, wrapped], prefix, build.step.words[0])
+
+    command = shlex.join(build.step.words)
+    plan.edit(build.file, change, f"in {build.file}, write `{prefix}{command}` instead of `{command}` ({{reason}})")
 
 
 def _publish_on_read_the_docs(text: str) -> str:
-    """Return the configuration of Read the Docs with a step that publishes the output of Sphinx."""
+    """Return the configuration of Read the Docs with commands that publish the output of Sphinx."""
     if _PUBLISH in text:
         return text
-    runner = _RUNNER.search(text)
-    publish = f"{runner[1]}{_PUBLISH}" if runner else _PUBLISH
-    if "commands" in edits.load_text(text, ".yml").get("build", {}):
-        return edits.add_yaml(text, ("build", "commands"), [_INSTALL, publish])
-    return edits.add_yaml(text, ("build", "jobs", "post_build"), [publish])
+    is_own = "commands" in edits.load_text(text, ".yml").get("build", {})
+    keys = ("build", "commands") if is_own else ("build", "jobs", "post_build")
+    return edits.add_yaml(text, keys, [_INSTALL, _PUBLISH])

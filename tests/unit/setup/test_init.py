@@ -92,7 +92,6 @@ def test_read_only_file_is_left_and_its_lines_are_printed(project: Path) -> None
         ("plugins: &all\n- a\nextra: *all\n", None),
         ("plugins: search\n", None),
         ("plugins:\n- search\nplugins:\n- tags\n", None),
-        ("plugins:\n- roaming: []\n", None),
         (
             "INHERIT: mkdocs.yml\nplugins: []\n",
             "INHERIT: mkdocs.yml\nplugins: [{roaming: {widget: true, page_menu: true}}]\n",
@@ -125,11 +124,6 @@ def test_missing_or_ambiguous_configuration_names_a_way_on(files: dict[str, str]
     assert message in done.output
 
 
-def test_file_that_inherits_itself_ends_the_search(project: Path) -> None:
-    (project / "mkdocs.yml").write_text("INHERIT: mkdocs.yml\nsite_name: A\n", "utf-8")
-    assert "  - search\n+  - roaming:" in run("--dry-run").output.replace("+  - search", "  - search")
-
-
 def test_other_file_name_is_given(project: Path) -> None:
     (project / "mkdocs-online.yml").write_text("site_name: A\nsite_url: https://osier.example/\n", "utf-8")
     assert run("--yes", "--config-file", "mkdocs-online.yml").exit_code == 0
@@ -144,20 +138,11 @@ def test_missing_folder_is_named(project: Path) -> None:
     )
 
 
-def test_options_for_another_site_of_the_repository_are_named(project: Path) -> None:
-    for name in ("guide", "internals"):
-        (project / name).mkdir()
-        (project / name / "book.toml").write_text('[book]\ntitle = "Osier"\n', "utf-8")
-    assert CliRunner().invoke(main, ["init", "guide", "--yes"]).exit_code == 0
-    done = CliRunner().invoke(main, ["init", "internals", "--yes"])
-    assert "found and left alone: options for guide/book, not for internals/book, in roaming.toml" in done.output
-
-
 def test_cache_is_ignored_unless_it_is_already(project: Path) -> None:
     (project / "mkdocs.yml").write_text("site_url: https://osier.example/\n", "utf-8")
-    (project / ".gitignore").write_text("# .cache\nimages/.cache.json\n", "utf-8")
+    (project / ".gitignore").write_text("# images\n/dist/", "utf-8")
     run("--yes")
-    assert (project / ".gitignore").read_text("utf-8") == "# .cache\nimages/.cache.json\n.cache/roaming/\n"
+    assert (project / ".gitignore").read_text("utf-8") == "# images\n/dist/\n**/.cache/roaming/\n"
     (project / ".gitignore").write_text("/.cache/\n", "utf-8")
     run("--yes")
     assert (project / ".gitignore").read_text("utf-8") == "/.cache/\n"

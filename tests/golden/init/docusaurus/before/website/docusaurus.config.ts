@@ -4,6 +4,5 @@ const config: Config = {
   title: 'Osier',
   url: process.env.SITE_URL || 'https://osier.example',
   baseUrl: '/docs/',
-  themes: ['@inkeep/docusaurus/chatButton'],
 };
 export default config;

@@ -1,1 +1,0 @@
-button.textContent = "Copy page";

@@ -1,0 +1,3 @@
+project = "Osier"
+html_baseurl = "https://osier.example/"
+extensions = ["myst_parser"]

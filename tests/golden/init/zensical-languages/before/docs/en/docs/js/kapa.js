@@ -1,1 +1,0 @@
-script.src = "https://widget.kapa.ai/kapa-widget.bundle.js";
