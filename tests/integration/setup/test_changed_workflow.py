@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from mkdocs_roaming.cli import main
 
 BEFORE = Path(__file__).parents[2] / "golden/init/zensical-workflow/before"
-PAGE = "<title>Willow</title><main><h1>Willow</h1><p>Willow grows by the water.</p></main>"
+PAGE = "<html><head><title>Willow</title></head><body><main><h1>Willow</h1><p>Willow grows by water.</p></main></body></html>"
 PROGRAMS = {
     "pip": "exit 0",
     "zensical": f"mkdir -p site && echo '{PAGE}' > site/index.html",

@@ -31,7 +31,7 @@ MDBOOK = {"book.toml": '[output.html]\nsite-url = "https://osier.example/"\n'}
 ASTRO = {
     "docs/astro.config.mjs": "import starlight from '@astrojs/starlight'; export default {site: 'https://osier.example'}",
     "docs/package.json": '{"scripts": {"build": "astro check && astro build", "all": "npm run build"}}',
-    "package.json": '{"scripts": {"build": "tsc"}}',
+    "package.json": '{"scripts": {"build": "npm run build --prefix docs"}}',
 }
 
 
@@ -91,10 +91,10 @@ def write(folder: Path, files: dict[str, str]) -> None:
         (SPHINX, "sh tools/manual.sh", "docs/_build/html", f"{PIPX} -- sh tools/manual.sh"),
         (SPHINX, "sh tools/deploy.sh", "docs/_build/html", None),
         (SPHINX, "tox -e docs", "docs/_build/html", None),
-        (ASTRO, "npm run build", "docs/dist", None),
+        (ASTRO, "npm run docs", "docs/dist", None),
         (ASTRO, "cd docs; npm run all", "docs/dist", f"cd docs; {PIPX} -- npm run all"),
         (ASTRO, "npm install build --prefix docs", "docs/dist", None),
-        (ASTRO, "pnpm --filter docs build", "docs/dist", None),
+        (ASTRO, "pnpm --filter=willow build", "docs/dist", None),
     ],
 )
 def test_command_that_builds_the_deployed_folder_is_wrapped(
