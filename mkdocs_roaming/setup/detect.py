@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import tomllib
@@ -31,7 +30,6 @@ class Generator(msgspec.Struct, frozen=True):
     url: str = "(?!)"
     requirements: tuple[str, ...] = ()
     has_plugins: bool = False
-    is_javascript: bool = False
 
 
 MKDOCS_GENERATORS = ("mkdocs", "properdocs", "zensical")
@@ -39,7 +37,7 @@ _TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("generators.tom
 GENERATORS = {one["name"]: msgspec.convert(one, Generator) for one in _TABLES["generator"]}
 _NAMES = tuple(GENERATORS)
 _SKIPPED = re.compile(r"node_modules|tests?|examples?|templates?|fixtures|site-packages|i18n|\.(?!vitepress).*")
-_LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun run"}
+_OUTPUT = r"""\b(?:outDir|build-dir)\s*[:=]\s*["']([^"'\s]+)"""
 _MAX_BYTES = 200_000
 
 
@@ -56,7 +54,6 @@ class Setup:
         site: The built folder.
         url: The URL of the site; empty if it is unknown.
         has_url: Whether the configuration names it.
-        command: The build command.
         project: The configuration as mkdocs-roaming reads it.
         llms_txt: The llms.txt of an author.
         llms_plugins: Plugins that write an llms.txt.
@@ -70,10 +67,14 @@ class Setup:
     site: Path
     url: str
     has_url: bool
-    command: str
     project: Project
     llms_txt: Path | None
     llms_plugins: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        """The build command; empty if the plugin publishes."""
+        return self.generator.command.format(docs=relative(self.docs, self.work), site=relative(self.site, self.work))
 
 
 def find_setup(folder: Path, config: Path | None = None) -> Setup:
@@ -90,23 +91,20 @@ def find_setup(folder: Path, config: Path | None = None) -> Setup:
         raise UsageError(f"{folder}: no such folder; name that of the project or of its documentation")
     root = find_root(folder)
     generator, config = _find_config(folder, config)
-    text, scripts = read(config), dict[str, str]()
+    text = read(config)
     docs = next((folder.parent for folder in config.parents if folder.name == ".vitepress"), config.parent)
-    work = docs if generator.has_plugins else root
-    if generator.is_javascript:
-        work, scripts = _find_scripts(docs, root, generator.name)
+    is_own = generator.has_plugins or (docs / "package.json").exists()
+    work = docs if is_own else root
     project = _read_project(config if generator.has_plugins else work / OWN_FILE)
-    site = Path(os.path.normpath(project.site or docs / _find_site(generator, docs, text + str(scripts))))
+    site = Path(os.path.normpath(project.site or docs / _find(_OUTPUT, text, generator.site)))
     url = project.url or _find_url(generator, text)
     has_url = bool(url) or re.search(r"(?m)^\s*site_url\s*[:=]", text) is not None
     url = url or _find(r'(?im)^"?doc\w*"?\s*=\s*"(https?://[^"]+)', read(root / "pyproject.toml"))
-    paths = {"docs": relative(docs, work), "site": relative(site, work)}
-    command = next(iter(scripts), generator.command.format_map(paths))
     settings = f"{text}\n{read(work / 'package.json')}"
     plugins = tuple(name for name, pattern in _TABLES["plugins"].items() if re.search(pattern, settings))
     pages = walk(docs if not generator.has_plugins else project.docs or docs / "docs")
     llms_txt = next((file for file in pages if file.name == "llms.txt"), None)
-    values = config, docs, root, work, site, url, has_url, command, project, llms_txt, plugins
+    values = config, docs, root, work, site, url, has_url, project, llms_txt, plugins
     return Setup(generator, *values)
 
 
@@ -204,24 +202,3 @@ def _find_url(generator: Generator, text: str) -> str:
 def _find(pattern: str, text: str, default: str = "") -> str:
     found = re.search(pattern, text)
     return found[1] if found else default
-
-
-def _find_scripts(docs: Path, root: Path, program: str) -> tuple[Path, dict[str, str]]:
-    """Return the folder of the package.json that builds the site, and the commands of its scripts that do."""
-    for folder in (docs, root):
-        try:
-            scripts = json.loads(read(folder / "package.json")).get("scripts", {})
-        except ValueError:
-            continue
-        manager = next((_LOCKS[lock] for one in (folder, root) for lock in _LOCKS if (one / lock).exists()), "npm run")
-        if found := {f"{manager} {name}": text for name, text in scripts.items() if f"{program} build" in text}:
-            return folder, found
-    return docs, {}
-
-
-def _find_site(generator: Generator, docs: Path, text: str) -> str:
-    """Return the built folder, relative to the folder of the configuration."""
-    for folder in ("", "../") if generator.name == "sphinx" else ():
-        if built := _find(r"(?m)^BUILDDIR\s*[:?]?=\s*(\S+)", read(docs / folder / "Makefile")):
-            return f"{folder}{built}/html"
-    return _find(r"""(?:\b(?:outDir|build-dir)\s*[:=]\s*["']|--out-dir[ =])([^"'\s]+)""", text, generator.site)

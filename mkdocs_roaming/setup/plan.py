@@ -43,7 +43,7 @@ class Plan:
 
     def read(self, file: Path) -> str:
         """Return the new text of a file, which may be missing."""
-        return self.new.get(file) or (file.read_bytes().decode() if file.exists() else "")
+        return self.new.get(file) or read(file)
 
     def edit(self, file: Path, change: Callable[[str], str], step: str = "") -> bool:
         """Change the text of a file, and return whether that was possible.
@@ -54,7 +54,7 @@ class Plan:
             step: What the maintainer does in this case, with {reason}.
         """
         try:
-            text = self.read(file)
+            text = self.new.get(file) or (file.read_bytes().decode() if file.exists() else "")
             new = change(text)
             if new != text and file.exists() and not file.stat().st_mode & 0o222:
                 raise edits.EditError("it is read-only")
@@ -104,9 +104,9 @@ class Build:
 def make_plan(setup: Setup) -> Plan:
     """Return the changes to a project."""
     files = _find_deployments(setup)
-    builds = [build for file in files for build in _find_builds(setup, file)] if setup.command else []
-    if builds and not setup.project.site:
-        setup = replace(setup, site=setup.root / builds[0].output)
+    builds = [build for file in files for build in _find_builds(setup, file)]
+    if not setup.project.site:
+        setup = replace(setup, site=_find_site(setup, builds))
     plan = Plan(setup)
     if setup.generator.requirements:
         _add_requirements(plan, files)
@@ -126,6 +126,14 @@ def make_plan(setup: Setup) -> Plan:
         )
     _ignore_cache(plan)
     return plan
+
+
+def _find_site(setup: Setup, builds: list[Build]) -> Path:
+    """Return the folder that is deployed; without a deployment that of a Makefile, or the default of the generator."""
+    outputs = [build.output for build in sorted(builds, key=lambda build: not build.is_deployed)]
+    makefiles = [relative(folder, setup.root) for folder in (setup.docs, setup.docs.parent)]
+    outputs += [find_output(Step(("make", "html"), folder), setup) for folder in makefiles]
+    return next((setup.root / output for output in outputs if output), setup.site)
 
 
 def _ignore_cache(plan: Plan) -> None:
@@ -274,6 +282,7 @@ def _publish_on_read_the_docs(text: str) -> str:
     """Return the configuration of Read the Docs with commands that publish the output of Sphinx."""
     if _PUBLISH in text:
         return text
-    is_own = "commands" in edits.load_text(text, ".yml").get("build", {})
+    build = edits.load_text(text, ".yml").get("build")
+    is_own = isinstance(build, dict) and "commands" in build
     keys = ("build", "commands") if is_own else ("build", "jobs", "post_build")
     return edits.add_yaml(text, keys, [_INSTALL, _PUBLISH])

@@ -101,9 +101,11 @@ def _find_install(job: Mapping[str, Any]) -> str:
 
 def _find_folder(settings: Mapping[str, Any], folder: str) -> str:
     """Return the working directory of the commands below a mapping."""
-    run = (settings.get("defaults") or {}).get("run") or {}
-    names = [value for key in _FOLDER_KEYS if (value := run.get(key) or settings.get(key))]
-    return _join(folder, str(names[0])) if names else folder
+    for key in ("defaults", "run"):
+        inner = settings.get(key)
+        settings = inner if isinstance(inner, Mapping) else settings
+    names = [value for key in _FOLDER_KEYS if isinstance(value := settings.get(key), str)]
+    return _join(folder, *names[:1])
 
 
 def _walk(node: Any, folder: str, *, is_script: bool = False) -> Iterator[Step]:
@@ -245,7 +247,8 @@ def _find_task(words: list[str], folder: str, root: Path) -> tuple[str, str]:
     if words[0] == "make":
         return _read_rule(read(root / folder / "Makefile"), names[0]), folder
     package = load_text(read(root / folder / "package.json") or "{}", ".json")
-    return str(package.get("scripts", {}).get(names[0], "")), folder
+    scripts = package.get("scripts") if isinstance(package, dict) else None
+    return str(scripts.get(names[0], "") if isinstance(scripts, dict) else ""), folder
 
 
 def _read_rule(text: str, target: str) -> str:

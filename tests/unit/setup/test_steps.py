@@ -11,6 +11,7 @@ from mkdocs_roaming.setup.detect import find_setup
 from mkdocs_roaming.setup.plan import make_plan
 
 PIPX = "pipx run --spec mkdocs-roaming roaming build"
+PACKAGE = "mkdocs-roaming"
 PIP = "pip install mkdocs-roaming && roaming build"
 ZENSICAL = {"zensical.toml": '[project]\nsite_name = "Osier"\nsite_url = "https://osier.example/"\n'}
 MAKEFILE = """\
@@ -164,3 +165,22 @@ def test_plugin_is_added_where_each_list_of_the_generator_has_the_package(
     assert (tmp_path / "mkdocs.yml" in plan.new) is is_added
     assert any("add to " in step and "mkdocs.yml" in step for step in plan.steps) is not is_added
     assert all(text.count("mkdocs-roaming") == 1 for file, text in plan.new.items() if file.name != "mkdocs.yml")
+
+
+def test_site_without_deployment_is_the_folder_of_its_makefile(tmp_path: Path) -> None:
+    write(tmp_path, SPHINX | {"docs/Makefile": MAKEFILE.replace("_build", "out")})
+    assert 'site_dir = "docs/out/html"' in make_plan(find_setup(tmp_path)).new[tmp_path / "roaming.toml"]
+
+
+def test_table_of_groups_is_no_list_of_packages(tmp_path: Path) -> None:
+    text = (
+        '[project.optional-dependencies]\nmkdocs = ["mkdocs"]\n\n[tool.poetry.group.docs.dependencies]\nmkdocs = "*"\n'
+    )
+    write(tmp_path, {"mkdocs.yml": "site_url: https://osier.example/\n", "pyproject.toml": text})
+    lines = make_plan(find_setup(tmp_path)).new[tmp_path / "pyproject.toml"].splitlines()
+    assert lines[1] == 'mkdocs = ["mkdocs", "mkdocs-roaming"]'
+    assert [line.partition(" ")[0] for line in lines[3:]] == [
+        "[tool.poetry.group.docs.dependencies]",
+        "mkdocs",
+        PACKAGE,
+    ]
