@@ -108,11 +108,14 @@ def make_plan(setup: Setup) -> Plan:
     if not setup.project.site:
         setup = replace(setup, site=_find_site(setup, builds))
     plan = Plan(setup)
+    has_url = setup.has_url or bool(setup.url)
     if setup.generator.requirements:
         _add_requirements(plan, files)
+        if not has_url and any("strict" in read(file) for file in (setup.config, *files)):
+            plan.doubt = "a strict build stops at the missing site_url"
     if setup.project.block is None:
         _add_options(plan)
-    if not setup.url and not setup.has_url:
+    if not has_url:
         file = setup.config if setup.generator.has_plugins else setup.work / OWN_FILE
         plan.steps.append(f"set site_url, the URL of the site, in {file}")
     for build in reversed(builds):  # an earlier step keeps its index

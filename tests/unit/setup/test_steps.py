@@ -153,6 +153,7 @@ def test_forms_of_workflows_and_hosts(name: str, text: str, changed: str | None,
         ({"tox.ini": "[testenv:docs]\ndeps =\n    mkdocs\ncommands =\n    mkdocs build\n"}, True),
         ({".github/workflows/a.yml": "jobs: {a: {steps: [run: pip install 'mkdocs>=1.6' pillow]}}\n"}, True),
         ({".github/workflows/a.yml": "jobs: {a: {steps: [run: uvx --with mkdocs-material mkdocs build]}}\n"}, False),
+        ({"requirements.txt": "mkdocs\n", "mkdocs.yml": "strict: true\n"}, False),
         ({}, False),
     ],
 )
