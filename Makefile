@@ -39,7 +39,7 @@ lint: $(INSTALLED)
 	@$(BIN)/lint-imports --no-cache
 
 check: lint widget-check parts
-	@$(BIN)/python -m pytest -q -n 2 -m "slow or not slow" $(OPTIONS)
+	@$(BIN)/python -m pytest -q -n 2 -m "slow or not slow" --hypothesis-profile thorough $(OPTIONS)
 
 site: $(INSTALLED)
 	@cd sample_site && NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true ../$(BIN)/mkdocs build -q -f mkdocs.yml

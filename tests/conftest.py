@@ -24,8 +24,10 @@ from mkdocs_roaming.manifest.sections import split_sections
 ROOT = Path(__file__).parents[1]
 URL = "https://docs.example/p/"
 
-hypothesis.settings.register_profile("shared machine", deadline=None)
-hypothesis.settings.load_profile("shared machine")
+# The quick tests try the same examples each time, the others new ones: `--hypothesis-profile thorough`.
+hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=50)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=400)
+hypothesis.settings.load_profile("quick")
 
 _WORDS = (
     *("harbour", "tide", "gauge", "station", "level", "pump", "valve", "sensor", "radar"),

@@ -125,7 +125,7 @@ NAMES = some.sampled_from(
 )
 
 
-@settings(max_examples=400, derandomize=True, database=None)
+@settings(database=None)
 @given(
     name=some.sampled_from(["read_outline", "expand_sections", "search_sections", "grep"]) | some.text(),
     arguments=some.dictionaries(NAMES, JSON | some.from_regex(r"(ships|https)[:/ ][0-9a-f]{0,9}\+?"), max_size=4)

@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.answer.budget import Budget, Deadline, Prices
@@ -57,7 +57,6 @@ parts = st.one_of(
 )
 
 
-@settings(max_examples=150)
 @given(
     st.lists(st.lists(parts, max_size=7), max_size=5),
     st.lists(names, max_size=4),

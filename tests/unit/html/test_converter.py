@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 from markdown_it import MarkdownIt
@@ -269,7 +269,6 @@ BLOCKS = st.recursive(
 ANY_PAGE = st.lists(BLOCKS, min_size=1, max_size=5).map("".join)
 
 
-@settings(max_examples=300, derandomize=True)
 @given(ANY_PAGE)
 def test_convert_any_page_keeps_headings_and_code(page: str) -> None:
     converted = convert(page, title="T")
@@ -278,7 +277,6 @@ def test_convert_any_page_keeps_headings_and_code(page: str) -> None:
     assert find_code(converted.markdown) == [extract_code(pre) for pre in parse_body(page).iter("pre")]
 
 
-@settings(max_examples=300, derandomize=True)
 @given(PARAGRAPHS)
 def test_convert_any_line_keeps_its_text(line: str) -> None:
     markdown = convert(f"<p>{line}</p>", title="T").markdown
@@ -287,7 +285,6 @@ def test_convert_any_line_keeps_its_text(line: str) -> None:
     ).replace(" ", "")
 
 
-@settings(max_examples=200, derandomize=True)
 @given(st.lists(st.tuples(WORDS, NASTY, WORDS), min_size=1, max_size=4))
 def test_convert_any_links_keeps_their_order(parts: list[tuple[str, str, str]]) -> None:
     page = "".join(
@@ -296,7 +293,6 @@ def test_convert_any_links_keeps_their_order(parts: list[tuple[str, str, str]]) 
     assert find_links(convert(f"<p>{page}</p>", title="T").markdown) == [f"/{at}" for at in range(len(parts))]
 
 
-@settings(max_examples=200, derandomize=True)
 @given(st.lists(st.lists(NASTY, min_size=2, max_size=2), min_size=1, max_size=3))
 def test_convert_any_table_keeps_its_cells(rows: list[list[str]]) -> None:
     page = "<table><tr><th>a</th><th>b</th></tr>" + "".join(
@@ -308,7 +304,6 @@ def test_convert_any_table_keeps_its_cells(rows: list[list[str]]) -> None:
     assert cells == ["".join(cell.split()) * 2 for row in rows for cell in row]
 
 
-@settings(max_examples=150, derandomize=True)
 @given(st.text(alphabet=st.sampled_from(list("ab \n#*_`>-1.[]()!|~\\<&")), max_size=80))
 def test_convert_rendered_markdown_keeps_code_links_and_headings(source: str) -> None:
     rendered = READER.render(source)

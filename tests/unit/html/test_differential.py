@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from html2text import HTML2Text
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 from lxml.cssselect import CSSSelector
@@ -244,7 +244,6 @@ BLOCK = st.one_of(
 
 
 @pytest.mark.parametrize("peer", PEERS)
-@settings(max_examples=150, derandomize=True)
 @given(page=several(BLOCK, "<p>Between.</p>"))
 def test_convert_any_plain_page_agrees_with_peer(peer: str, page: str) -> None:
     assert_agreement(page, peer)

@@ -314,7 +314,7 @@ PIECES = st.one_of(
 SOUP = st.lists(PIECES, max_size=40).map("".join)
 
 
-@settings(max_examples=400, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(SOUP)
 def test_convert_any_tag_soup_returns_consistent_markdown(page: str) -> None:
     with time_limit():

@@ -157,7 +157,7 @@ _number = st.one_of(st.integers(0, 9), st.integers(0, 2**32 - 1))
 
 
 @given(data=st.data())
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_search_with_manipulated_index_does_not_fail(library: Library, cache: IndexCache, data: st.DataObject) -> None:
     """Whatever a valid file says, hits are sections of the site with their own texts."""
     for old in cache.folder.glob("*"):

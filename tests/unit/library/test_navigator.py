@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.library.library import Library
@@ -426,7 +426,6 @@ def test_search_sections_returns_hits_that_fit_cap(make_site: Callable) -> None:
         max_leaves=8,
     ),
 )
-@settings(max_examples=400)
 def test_call_with_generated_arguments_never_raises(name: str, arguments: object) -> None:
     assert len(render(_navigator().call(name, arguments))) <= 2_000
 

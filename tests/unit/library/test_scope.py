@@ -230,6 +230,7 @@ def test_search_of_restricted_library_shares_index_and_scores(library: Library) 
 _ID = re.compile(r"\[([0-9a-f]{8})\+?\]")
 
 
+@pytest.mark.slow
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_tool_result_names_a_section_out_of_scope(shape, data: st.DataObject) -> None:

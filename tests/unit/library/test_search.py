@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -142,7 +142,6 @@ def test_find_accepts_any_text(library: Library, text: str) -> None:
 
 
 @given(text=st.text(max_size=300))
-@settings(max_examples=200)
 def test_find_with_generated_text_returns_sorted_unique_hits(text: str) -> None:
     hits = _search().find(text, limit=50)
     assert len({hit.section.id for hit in hits}) == len(hits)

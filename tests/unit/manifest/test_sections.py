@@ -10,7 +10,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -45,7 +45,6 @@ def join_slices(markdown: str) -> str:
 
 
 @given(st.lists(LINES, max_size=30), st.sampled_from(["\n", "\r\n", "\r"]))
-@settings(max_examples=300)
 def test_joined_slices_equal_the_file(lines: list[str], end: str) -> None:
     markdown = "# Title" + end + end.join(lines)
     assert join_slices(markdown) == markdown
@@ -58,7 +57,6 @@ def test_split_sections_accepts_any_text(text: str) -> None:
 
 
 @given(st.lists(LINES, max_size=30))
-@settings(max_examples=300)
 def test_sections_start_at_commonmark_headings(lines: list[str]) -> None:
     markdown = "# Title\n\n" + "\n".join(lines)
     wanted = [
@@ -120,7 +118,6 @@ MORE_LINES = st.one_of(
 
 
 @given(st.lists(MORE_LINES, max_size=24))
-@settings(max_examples=1500)
 @example(["- a", "   ```", "| a |", "==="])
 @example(["- a", "", "   ```", "=x", "==="])
 @example(["</p>", "   ```", "", "   # three"])

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.search.postings import (
@@ -48,7 +48,6 @@ def fts5_scores(rows: Sequence[Sequence[str]], weights: Sequence[float], term: s
     rows=st.lists(st.tuples(st.integers(0, 3), st.tuples(_text, _text, _text)), min_size=1, max_size=12),
     term=st.sampled_from("abcde"),
 )
-@settings(max_examples=200)
 def test_find_scores_as_sqlite_fts5(rows: list[tuple[int, tuple[list[str], ...]]], term: str) -> None:
     """A group has the concatenated fields of its rows; only fields with a group weight count."""
     rows.sort(key=lambda row: row[0])

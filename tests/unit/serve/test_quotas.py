@@ -229,7 +229,6 @@ async def test_parallel_reservations_never_exceed_money_of_day() -> None:
 answers = st.tuples(st.lists(st.floats(0, 1), max_size=4), st.booleans())
 
 
-@settings(max_examples=100)
 @given(st.lists(answers, min_size=1, max_size=60), st.randoms(use_true_random=False))
 def test_money_is_never_exceeded_if_reservations_grow_before_each_call(
     drawn: list[tuple[list[float], bool]], random: Random

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -84,7 +84,6 @@ FENCE_LINES = [
 ]
 
 
-@settings(max_examples=400)
 @given(st.lists(st.sampled_from(FENCE_LINES), max_size=8))
 def test_follow_fence_finds_same_fenced_lines_as_commonmark(lines: list[str]) -> None:
     """Lines of text and indented code between fences are the same to both."""
@@ -113,7 +112,6 @@ CONTAINER_LINES = [
 ]
 
 
-@settings(max_examples=2000)
 @given(st.lists(st.sampled_from(CONTAINER_LINES), max_size=6))
 def test_find_code_blocks_agrees_with_commonmark_in_lists_and_quotes(lines: list[str]) -> None:
     found = [(block.start, block.stop, block.info) for block in find_code_blocks("\n".join(lines))]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.manifest.sections import split_sections
@@ -87,7 +87,6 @@ MARKUP = st.one_of(
 
 
 @given(st.lists(MARKUP, max_size=40).map("".join), st.integers(1, 60))
-@settings(max_examples=400)
 def test_opening_of_any_text_is_a_short_line(markdown: str, limit: int) -> None:
     opening = make_opening(markdown, limit=limit)
     assert len(opening) <= limit

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import snowballstemmer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.text import languages, tokenizer
@@ -118,7 +118,6 @@ def test_sqlite_index_of_terms_matches_the_same_queries(case: dict[str, Any]) ->
 
 
 @given(TEXTS, LANGUAGES)
-@settings(max_examples=500)
 def test_terms_contain_no_separators_and_are_short(text: str, language: str) -> None:
     for term in tokenizer.extract_terms(text, language):
         assert term
@@ -129,7 +128,6 @@ def test_terms_contain_no_separators_and_are_short(text: str, language: str) -> 
 
 
 @given(TEXTS, LANGUAGES)
-@settings(max_examples=500)
 def test_every_word_of_a_text_occurs_in_its_terms(text: str, language: str) -> None:
     terms = tokenizer.extract_terms(text, language)
     assert [word.text for word in tokenizer.parse_query(text, language) if not occurs_in(word, terms)] == []
@@ -139,7 +137,6 @@ def test_every_word_of_a_text_occurs_in_its_terms(text: str, language: str) -> N
 
 
 @given(TEXTS, LANGUAGES)
-@settings(max_examples=500)
 def test_terms_of_parsed_words_equal_terms_of_the_text(text: str, language: str) -> None:
     assert [term for word in tokenizer.parse_words(text, language) for term in word.terms] == tokenizer.extract_terms(
         text, language
@@ -147,14 +144,12 @@ def test_terms_of_parsed_words_equal_terms_of_the_text(text: str, language: str)
 
 
 @given(TEXTS, TEXTS, LANGUAGES)
-@settings(max_examples=500)
 def test_terms_of_joined_texts_are_the_terms_of_each(one: str, other: str, language: str) -> None:
     together = tokenizer.extract_terms(f"{one} {other}", language)
     assert together == tokenizer.extract_terms(one, language) + tokenizer.extract_terms(other, language)
 
 
 @given(TEXTS)
-@settings(max_examples=500)
 def test_fold_is_idempotent_and_ignores_case_and_composition(text: str) -> None:
     folded = languages.fold(text)
     assert languages.fold(folded) == folded
