@@ -106,6 +106,8 @@ def _write_objects(visitor: Visitor, terms: list[list[Element]], level: int, lan
     for term in terms:
         signature, source = _find_signature(visitor, term)
         name = _find_name(term[0], language) or signature.split("(")[0].split("=")[0].strip()
+        if not language and "/" in name:  # a route: its parameters are part of it
+            name = signature
         if name:
             names[name] = None
             signatures.append(signature)

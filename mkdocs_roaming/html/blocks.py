@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
+from string import ascii_lowercase
+
+from roman_numerals import MAX, RomanNumeral
 
 from mkdocs_roaming.html.code import LANGUAGES
 from mkdocs_roaming.html.escape import (
-    escape_line_starts,
     escape_text,
     format_heading,
     indent_lines,
@@ -25,10 +27,16 @@ from mkdocs_roaming.html.visitor import (
     format_bold,
     has_class,
     is_hidden,
+    is_paragraph,
     join_pieces,
     normalized_text,
 )
 from mkdocs_roaming.manifest.models import Heading
+
+_NUMERALS = re.compile(r"(?P<case>lower|upper)-?(?P<system>alpha|latin|roman|greek)")
+"""Numerals of a list as CSS names them, or as the class that docutils and Asciidoctor give it."""
+_NUMERAL_TYPES = {"a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
+_GREEK = "αβγδεζηθικλμνξοπρστυφχψω"
 
 
 def write_heading(visitor: Visitor, element: Element, out: list[str]) -> None:
@@ -131,7 +139,12 @@ def write_list(visitor: Visitor, element: Element, out: list[str]) -> None:
     markers = None
     if element.tag == "ol":
         sign = ")" if out and re.match(r"\d+\. ", out[-1]) else "."
-        markers = [f"{number}{sign} " for number in _number_items(element, items)]
+        labels = list(_label_items(element, [value for value, _ in items]))
+        for label, (_, parts) in zip(labels, items, strict=True):
+            if not label.isdecimal() and not is_paragraph(parts[0]):
+                parts.insert(0, "")
+        # Markdown has no letters: they are the first word of an item.
+        markers = [f"{label}{sign} " if label.isdecimal() else f"- {label}. " for label in labels]
     add_items((parts for _, parts in items), out, loose=loose, markers=markers)
 
 
@@ -169,18 +182,37 @@ def _render_items(visitor: Visitor, element: Element) -> list[tuple[str | None, 
     return items
 
 
-def _number_items(element: Element, items: list[tuple[str | None, list[str]]]) -> list[int]:
-    number = _parse_number(element.get("start"), 1)
-    numbers = []
-    for value, _ in items:
+def _label_items(element: Element, values: Sequence[str | None]) -> Iterator[str]:
+    """Yield the labels of the items of an ordered list as the page shows them, such as `3` or `b`."""
+    step = 1 if element.get("reversed") is None else -1
+    numerals = _NUMERALS.search(
+        f"{element.get('style')} {element.get('class')} {_NUMERAL_TYPES.get(element.get('type', ''))}"
+    )
+    number = _parse_number(element.get("start"), 1 if step > 0 else len(values))
+    for value in values:
         number = _parse_number(value, number)
-        numbers.append(number)
-        number += 1
-    return numbers
+        yield _format_number(number, numerals["system"], numerals["case"]) if numerals else str(number)
+        number += step
 
 
 def _parse_number(value: str | None, default: int) -> int:
-    return int(value) if value and value.isdecimal() and len(value) < 9 else default
+    found = re.match(r"\s*([+-]?\d{1,8})(?!\d)", value or "")
+    return int(found[1]) if found else default
+
+
+def _format_number(number: int, system: str, case: str) -> str:
+    """Format a number as a Roman numeral or in letters. Numbers without such a form remain decimal."""
+    if not 0 < number <= MAX:
+        return str(number)
+    if system == "roman":
+        label = str(RomanNumeral(number))
+    else:
+        alphabet = _GREEK if system == "greek" else ascii_lowercase
+        label = ""
+        while number:
+            number, index = divmod(number - 1, len(alphabet))
+            label = alphabet[index] + label
+    return label.upper() if case == "upper" else label.lower()
 
 
 def add_items(
@@ -189,7 +221,7 @@ def add_items(
     """Add a list of items, each of which is a list of blocks; its marker differs from that of a list right before."""
     markers = markers or repeat("* " if out and out[-1].startswith("- ") else "- ")
     lines = [
-        marker + indent_lines(_join_item(parts, loose), len(marker))
+        marker + indent_lines(_join_item(parts, loose), marker.index(" ") + 1)
         for marker, parts in zip(markers, items, strict=False)
         if parts
     ]
@@ -259,23 +291,9 @@ def write_rubric(visitor: Visitor, element: Element, out: list[str]) -> None:
 
 def write_line_block(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write the lines of a line block with hard breaks between them."""
-    lines = [visitor.render_line(line) for line in element.iter("div") if line.get("class") == "line"]
-    if text := HARD_BREAK.join(line for line in lines if line):
-        out.append(escape_line_starts(text))
-
-
-def write_file_tree(visitor: Visitor, element: Element, out: list[str]) -> None:
-    """Write a tree of files as a list of names."""
-    lines = []
-    for item in element.iter("li"):
-        depth = sum(1 for _ in item.iterancestors("li"))
-        entry = next((span for span in item.iter("span") if has_class(span, "tree-entry")), None)
-        if entry is not None and (name := normalized_text(entry)):
-            lines.append("  " * depth + "- " + escape_text(name))
-    if lines:
-        out.append("\n".join(lines))
-    else:
-        visitor.write_blocks(element, out)
+    pieces: list[str] = []
+    visitor.write_inline(element, pieces)
+    visitor.end_paragraph(pieces, out)
 
 
 def write_pager(visitor: Visitor, element: Element, out: list[str]) -> None:

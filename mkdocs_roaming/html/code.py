@@ -84,8 +84,20 @@ def write_code_block(visitor: Visitor, element: Element, out: list[str]) -> None
         language = recorded or (context.default_language if language is None else "")
     if context.in_terminal:
         content = _clean_session(content)
-    out.append(format_fence(content, language, context.code_title))
-    context.code_title = None
+    title, context.code_title = context.code_title, None
+    out.append(format_fence(content, language, None if title and _names_language(title, language) else title))
+
+
+@lru_cache(maxsize=1024)
+def _names_language(title: str, language: str) -> bool:
+    """Return whether a title is what Pygments calls the language, as `auto_title` of pymdownx.highlight writes it.
+
+    A title that is also the name of a file, such as Makefile, remains.
+    """
+    from rich.syntax import Syntax  # not at the top: few pages have such titles
+
+    lexer = Syntax("", language or "text").lexer
+    return lexer is not None and title.casefold() == lexer.name.casefold() and title not in lexer.filenames
 
 
 def write_mermaid(visitor: Visitor, element: Element, out: list[str]) -> None:
@@ -104,8 +116,8 @@ def write_code_wrapper(visitor: Visitor, element: Element, out: list[str]) -> No
 
 def write_signature(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write the content of an element around the signature of an API object: Python unless it says otherwise."""
-    with visitor.within(language=find_language(element.get("class")) or None, default_language="python"):
-        visitor.write_group(element, out)
+    with visitor.within(default_language="python"):
+        write_code_wrapper(visitor, element, out)
 
 
 def write_code_title(visitor: Visitor, element: Element, out: list[str]) -> None:

@@ -32,11 +32,11 @@ BLOCK_WRITERS: dict[str, BlockWriter] = {
     "code-wrapper": code.write_code_wrapper,
     "definitions": api_docs.write_definition_list,
     "display-math": formulas.write_display_math,
-    "file-tree": blocks.write_file_tree,
     "footnotes": footnotes.collect_footnotes,
     "grid": tables.write_grid,
     "group": Visitor.write_group,
     "heading": blocks.write_heading,
+    "line": Visitor.write_group,
     "line-block": blocks.write_line_block,
     "list": parameters.write_list,
     "media": embedded.write_media_block,
@@ -57,8 +57,10 @@ BLOCK_WRITERS: dict[str, BlockWriter] = {
 }
 
 INLINE_WRITERS: dict[str, InlineWriter] = {
+    "abbreviation": inline.write_abbreviation,
     "classifier": inline.write_classifier,
     "code-span": code.write_code_span,
+    "drawing": embedded.write_drawing,
     "emoji": embedded.write_emoji,
     "emphasis": inline.emphasis_writer("emphasis", "*", "em"),
     "footnote-label": footnotes.write_footnote_label,
@@ -66,6 +68,7 @@ INLINE_WRITERS: dict[str, InlineWriter] = {
     "image": embedded.write_image,
     "input": inline.write_checkbox,
     "labels": inline.write_inline_labels,
+    "line": inline.write_line,
     "line-break": inline.write_line_break,
     "link": inline.write_link,
     "math": formulas.write_math,

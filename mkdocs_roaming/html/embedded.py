@@ -8,15 +8,30 @@ import re
 import zlib
 from contextlib import suppress
 from itertools import islice
+from textwrap import shorten
 from urllib.parse import unquote, unquote_plus
+
+from lxml import etree
 
 from mkdocs_roaming.html.code import LANGUAGES, format_fence
 from mkdocs_roaming.html.escape import escape_text, format_destination, format_link, format_title
-from mkdocs_roaming.html.inline import add_space, escape_exclamation_mark, write_spaced_text
+from mkdocs_roaming.html.inline import (
+    add_space,
+    escape_exclamation_mark,
+    is_repeated,
+    is_script_url,
+    write_spaced_text,
+    write_span,
+)
+from mkdocs_roaming.html.themes import split_names
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
 
 _DARK = ("#only-dark", "#gh-dark-mode-only")
-_SOURCE_ATTRIBUTES = ("src", "data-src", "data-lazy-src", "data-original")
+_SOURCE_ATTRIBUTES = split_names("src data-src data-lazy-src data-cmp-src data-original spec-url apidescriptionurl")
+"""Attributes that hold an address: of lazy images and frames, and of API descriptions."""
+_MAX_DESCRIPTION = 1_000
+"""Characters of the text that replaces a drawing."""
+_DECORATION = etree.XPath("ancestor-or-self::*[@aria-hidden='true'] | self::*[@role='presentation' or @role='none']")
 _NO_DESCRIPTION = "No description has been provided for this image"
 """The alternative text of images in notebooks that have none, by nbconvert. That of docutils is the address."""
 _VARIANT_OR_LOGO = re.compile(r"#(?:only-(?:light|dark)|gh-(?:light|dark)-mode-only)$|(?<=[?&])[^?&=#]+=data:[^&#]+&?")
@@ -39,9 +54,9 @@ def write_image(visitor: Visitor, element: Element, pieces: list[str]) -> None:
 
 
 def find_image_source(element: Element) -> str:
-    """Return the URL of an image, `""` if there is none but `data:`."""
+    """Return the URL of an image or a frame, `""` if there is none but `data:`."""
     for name in _SOURCE_ATTRIBUTES:
-        if (src := (element.get(name) or "").strip()) and not src.startswith("data:"):
+        if (src := (element.get(name) or "").strip()) and not is_script_url(src):
             return src
     candidates = (element.get("srcset") or element.get("data-srcset") or "").split(",")[0].split()
     return candidates[0] if candidates and not candidates[0].startswith("data:") else ""
@@ -56,11 +71,25 @@ def write_emoji(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write an emoji as its character, or the name that the page gives it."""
     if element.tag == "img":
         visitor.write_text(find_emoji_text(element), pieces)
-        return
-    before = len(pieces)
-    visitor.write_inline(element, pieces)
-    if len(pieces) == before:
-        write_spaced_text(visitor, element.get("title") or "", element, pieces)
+    else:
+        write_span(visitor, element, pieces)
+
+
+def write_drawing(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write a drawing as its name and its labels, unless the text next to it says the same."""
+    text = describe_drawing(element)
+    if text and not is_repeated(visitor, text, element, pieces):
+        write_spaced_text(visitor, text, element, pieces)
+
+
+def describe_drawing(element: Element) -> str:
+    """Return the name, the description and the labels of a drawing, `""` if it has none or only decorates."""
+    if is_hidden(element) or _DECORATION(element):
+        return ""
+    parts = element.iter("title", "desc", "text", "foreignobject")
+    texts = [element.get("aria-label") or "", *(" ".join(map(str, part.itertext())) for part in parts)]
+    unique = dict.fromkeys(" ".join(text.split()) for text in texts)
+    return shorten("; ".join(filter(None, unique)), _MAX_DESCRIPTION, placeholder=" …")
 
 
 def find_emoji_text(element: Element) -> str:
@@ -89,7 +118,7 @@ def write_media_block(visitor: Visitor, element: Element, out: list[str]) -> Non
 def write_media(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write a video, a sound or an embedded page as a link to it."""
     src = _find_media_source(element)
-    if not src or src.startswith(("about:", "data:")) or is_hidden(element):
+    if not src or is_hidden(element):
         return
     url = shorten_address(visitor.image(src))
     title = " ".join((element.get("title") or element.get("aria-label") or "").split())

@@ -40,14 +40,17 @@ def reconcile_article(article: str, html: str) -> str | None:
         The article if the page shows all of it, the article of the final page if a part is hidden, None if less than
         `MIN_SHARE` of its words are left.
     """
-    if _contains(html, article) or _strip_tags(article) in _strip_tags(_main_part(html)):  # unchanged, or minified
+    main = _main_part(html)
+    has_new_frames = main.count("<iframe") > article.count("<iframe")  # plugins for API descriptions add them last
+    is_unchanged = _contains(html, article) or _strip_tags(article) in _strip_tags(main)  # or minified
+    if is_unchanged and not has_new_frames:
         return article
 
     marked = f'<article class="md-content__inner">{article}</article>'  # as find_article expects it
     words = count_visible_words(_remove_undisplayed(find_article(marked)))
     final = _remove_undisplayed(find_article(html))
     share = _share(words, count_visible_words(final))
-    if share == 1:
+    if share == 1 and not has_new_frames:
         return article
     if share >= MIN_SHARE and final.tag != "body":
         return _serialize(final)

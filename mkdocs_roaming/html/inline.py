@@ -23,17 +23,20 @@ _OPENING = ("(", "[", "{", "“", "‘", "«", "/")
 _CLOSING = (".", ",", ";", ":", "!", "?", ")", "]", "}", "”", "’", "»", "/", "…")
 _DELIMITED_ROLES = frozenset({"code-span", "image", "math", "footnote-reference", "quotation", "tag"})
 """Roles that are always written with a delimiter in front."""
-_SCRIPT_URL = re.compile(r"\s*(?:javascript|vbscript|data):", re.IGNORECASE)
+_SCRIPT_URL = re.compile(r"\s*(?:javascript|vbscript|data|about):", re.IGNORECASE)
 
 
 def write_span(visitor: Visitor, element: Element, pieces: list[str]) -> None:
-    """Write the content of an element, unless the page hides it."""
+    """Write the content of an element, unless the page hides it. An icon without content is written as its name."""
     if element.attrib:
         if is_hidden(element):
             return
         if anchor := element.get("id"):
             visitor.output.anchors.setdefault(anchor, len(visitor.output.blocks))
+    count = len(pieces)
     visitor.write_inline(element, pieces)
+    if len(pieces) == count and element.get("aria-hidden") != "true":
+        write_spaced_text(visitor, element.get("aria-label") or element.get("title") or "", element, pieces)
 
 
 def write_nothing(visitor: Visitor, element: Element, pieces: list[str]) -> None:
@@ -44,6 +47,25 @@ def write_classifier(visitor: Visitor, element: Element, pieces: list[str]) -> N
     """Write the classifier of a term after a colon."""
     visitor.write_text(" : ", pieces)
     visitor.write_inline(element, pieces)
+
+
+def write_abbreviation(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write an abbreviation or a term, and at its first use in a section the meaning that a tooltip shows."""
+    meaning = " ".join((element.get("title") or "").split())
+    use = (len(visitor.output.headings), meaning)
+    uses = visitor.output.explained
+    is_first = visitor.context.heading is None and use not in uses
+    is_first = is_first and not is_repeated(visitor, meaning, element, pieces)
+    visitor.inline_writers["emphasis" if element.tag == "dfn" else "link"](visitor, element, pieces)
+    if is_first:
+        uses.add(use)
+        visitor.write_text(f" ({meaning})", pieces)
+
+
+def is_repeated(visitor: Visitor, text: str, element: Element, pieces: list[str]) -> bool:
+    """Return whether the text right before or after an element contains this text, too."""
+    near = f"{''.join(pieces[-1:])} {_following_text(visitor, element)}"
+    return text.casefold() in near.casefold()
 
 
 def write_inline_labels(visitor: Visitor, element: Element, pieces: list[str]) -> None:
@@ -139,6 +161,12 @@ def write_line_break(visitor: Visitor, element: Element, pieces: list[str]) -> N
     if pieces and pieces[-1].endswith(" "):
         pieces[-1] = pieces[-1].rstrip(" ")
     pieces.append(line_break)
+
+
+def write_line(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write a line of a line block, which may consist of further lines."""
+    if text := strip_breaks(visitor.render_inline(element)):
+        pieces += [text, visitor.context.line_break]
 
 
 def write_checkbox(visitor: Visitor, element: Element, pieces: list[str]) -> None:

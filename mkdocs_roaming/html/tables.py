@@ -6,7 +6,7 @@ import re
 from html import escape
 
 from mkdocs_roaming.html.code import extract_code, find_block_language, find_language
-from mkdocs_roaming.html.embedded import find_emoji_text, find_image_source, strip_color_variant
+from mkdocs_roaming.html.embedded import describe_drawing, find_emoji_text, find_image_source, strip_color_variant
 from mkdocs_roaming.html.escape import normalize_whitespace
 from mkdocs_roaming.html.formulas import format_formula
 from mkdocs_roaming.html.themes import block_tags, split_names
@@ -19,14 +19,19 @@ _ICON = re.compile(
     r"|(?P<check>9 16\.17|10 14\.17|1\.06l-\d)|(?P<close>10\.59 12|1\.06 0L\d+ \d+\.94)"
 )
 """The name of an icon in its class, or a part of its shape: Material Design Icons and Octicons have no names in SVG."""
-_DELIMITERS = {"left": ":--", "center": ":-:", "right": "--:"}
 _MAX_DEPTH = 60
 _INLINE_TAGS = frozenset(split_names("em strong code kbd sub sup mark ins del u s b i br abbr"))
 _BLOCK_TAGS = frozenset(split_names("p ul ol li dl dt dd h1 h2 h3 h4 h5 h6 blockquote"))
 _FRAME_TAGS = frozenset(split_names("table thead tbody tfoot tr"))
 _CELL_TAGS = frozenset(split_names("td th caption"))
 _WRAPPERS = frozenset(split_names("p div h1 h2 h3 h4 h5 h6"))
-_ATTRIBUTES = {"td": ("colspan", "rowspan"), "th": ("colspan", "rowspan"), "ol": ("start",)}
+_ATTRIBUTES = {
+    "abbr": ("title",),
+    "li": ("value",),
+    "ol": ("start", "type", "reversed"),
+    "td": ("colspan", "rowspan"),
+    "th": ("colspan", "rowspan"),
+}
 
 
 def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
@@ -103,7 +108,7 @@ def _is_one_line(cell: Element) -> bool:
 def _format_pipes(visitor: Visitor, head: Row, body: list[Row]) -> str:
     width = max(len(row) for row in [head, *body])
     first = _format_row(visitor, head) + "  |" * (width - len(head))  # shorter rows are valid
-    lines = [first, "| " + " | ".join(_format_delimiters(head, body, width)) + " |"]
+    lines = [first, "|" + " --- |" * width]
     lines.extend(_format_row(visitor, row) for row in body)
     return "\n".join(lines)
 
@@ -124,22 +129,6 @@ def _find_icon_name(element: Element) -> str:
         if name := icon.get("aria-label") or icon.get("title") or drawn:
             return name
     return ""
-
-
-def _format_delimiters(head: Row, body: list[Row], width: int) -> list[str]:
-    delimiters = []
-    for column in range(width):
-        cells = [row[column] for row in [head, *body[:1]] if column < len(row)]
-        alignment = next((side for cell in cells if (side := _find_alignment(cell))), "")
-        delimiters.append(_DELIMITERS.get(alignment, "---"))
-    return delimiters
-
-
-def _find_alignment(cell: Element) -> str:
-    if style := cell.get("style"):
-        found = re.search(r"text-align:\s*(left|center|right)", style)
-        return found[1] if found else ""
-    return (cell.get("align") or "").lower()
 
 
 # HTML
@@ -176,6 +165,8 @@ def _format_leaf(visitor: Visitor, element: Element) -> str | None:
         return ""
     if role in ("math", "display-math", "script"):
         return _escape_html(format_formula(element))
+    if role == "drawing":
+        return _escape_html(describe_drawing(element))
     if role == "emoji" and element.tag == "img":
         return _escape_html(find_emoji_text(element))
     if role != "code":
@@ -221,9 +212,7 @@ def _format_tags(visitor: Visitor, element: Element) -> tuple[str, str]:
 
 def _format_attributes(element: Element) -> str:
     names = _ATTRIBUTES.get(element.tag, ())
-    kept = "".join(f' {name}="{escape(value)}"' for name in names if (value := element.get(name)) and value != "1")
-    alignment = _find_alignment(element) if element.tag in ("td", "th") else ""
-    return kept + (f' align="{alignment}"' if alignment in _DELIMITERS else "")
+    return "".join(f' {name}="{escape(value)}"' for name in names if (value := element.get(name, "1")) != "1")
 
 
 def _escape_html(text: str) -> str:

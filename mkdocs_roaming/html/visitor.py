@@ -56,7 +56,12 @@ _UNRESOLVED = re.compile(
     re.DOTALL,
 )
 """A reference of autorefs that leads nowhere, `[text][package.name]` or `[package.name][]`."""
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)", re.IGNORECASE)
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|clip(?:-path)?\s*:\s*(?:rect|inset\((?:50|100)%)",
+    re.IGNORECASE,
+)
+_LOADING = etree.XPath("boolean(descendant-or-self::*[@onload]) and not(normalize-space())")
+"""Whether an element has no text, and a handler that runs when something in it is loaded."""
 
 
 class Footnotes(msgspec.Struct):
@@ -79,6 +84,8 @@ class Output(msgspec.Struct):
     title: int | None = None
     """Index in `blocks` of the heading that is the page's title."""
     footnotes: Footnotes = msgspec.field(default_factory=Footnotes)
+    explained: set[tuple[int, str]] = msgspec.field(default_factory=set)
+    """The meanings of abbreviations that are written, each with the number of headings before it."""
     anchors: dict[str, int] = msgspec.field(default_factory=dict)
     """Ids of elements other than top-level headings, with the index that the next block has in `blocks`."""
     member_levels: dict[str, int] = msgspec.field(default_factory=dict)
@@ -197,7 +204,7 @@ class Visitor:
             self.write_blocks(element, out)
 
     def write_group(self, element: Element, out: list[str]) -> None:
-        """Write the content of an element as blocks, unless the page hides it."""
+        """Write the content of an element as blocks, unless the page hides it. A picture without text has a name."""
         if element.attrib:
             if (role := element.get("role")) in _TAB_ROLES:
                 self.block_writers[role](self, element, out)
@@ -206,7 +213,12 @@ class Visitor:
                 return
             if anchor := element.get("id"):
                 self.output.anchors.setdefault(anchor, len(self.output.blocks))
+        count = len(out)
         self.write_blocks(element, out)
+        if len(out) == count and element.get("role") == "img":
+            pieces: list[str] = []
+            self.write_text(element.get("aria-label") or "", pieces)
+            self.end_paragraph(pieces, out)
 
     def write_inline(self, parent: Element, pieces: list[str]) -> None:
         """Write the content of an element within a line."""
@@ -340,11 +352,16 @@ def contains_block(element: Element) -> bool:
 
 
 def is_hidden(element: Element) -> bool:
-    """Return whether the page hides an element for good. Readers can open panels of tabs, and hits of a page search."""
+    """Return whether the page hides an element for good.
+
+    Readers can open panels of tabs, and hits of a page search. A frame or an image is hidden until it is loaded.
+    """
     hidden, style = element.get("hidden"), element.get("style")
     if hidden is None and (style is None or _HIDDEN.search(style) is None):
         return False
-    return hidden != "until-found" and element.get("role") != "tabpanel"
+    if hidden == "until-found" or element.get("role") == "tabpanel":
+        return False
+    return not _LOADING(element)
 
 
 def has_class(element: Element, *names: str) -> bool:

@@ -21,7 +21,7 @@ from mkdocs_roaming.files import overwrite_file, write_atomically
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page, Section
 from mkdocs_roaming.settings import prepare
 
-CONVERTER_VERSION = "13"
+CONVERTER_VERSION = "14"
 """Increased when the converter writes different Markdown for the same HTML. Cached pages are converted again then."""
 
 _FORMAT = "3"

@@ -37,6 +37,14 @@ def test_reconcile_article_keeps_article_whose_markup_has_changed(change: Callab
     assert reconcile_article(ARTICLE, PAGE.format(change(ARTICLE))) == ARTICLE
 
 
+def test_reconcile_article_returns_frames_that_plugins_add_last() -> None:
+    article = f"{ARTICLE}<redoc src='lamps.json'></redoc>"
+    frame = '<iframe onload="show(this)" style="display:none" src="redoc.html"></iframe>'
+    final = reconcile_article(article, PAGE.format(f"{ARTICLE}{frame}"))
+    assert final is not None
+    assert frame in final
+
+
 @pytest.mark.parametrize(
     "hidden",
     [
