@@ -20,6 +20,7 @@ from mkdocs_roaming.manifest.models import path_to_url, url_to_path
 
 _DELIMITED = re.compile(r"\$\$(.*)\$\$|\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
 _MARKDOWN_LINE = re.compile(r"\s*(?:=+|-+|#{1,6}\s.*|>.*|[-+*]\s.*|\d+[.)]\s.*|`{3,}.*|~{3,}.*|<.*)$")
+_COMMENT = re.compile(r"(?<!\\)%.*")
 _TEX_ENCODING = re.compile(r"\b(?:la)?tex\b", re.IGNORECASE)
 
 
@@ -42,7 +43,7 @@ def format_formula(element: Element) -> str:
     """Return a formula on one line, between dollar signs; `""` if its TeX is unknown."""
     tex, display = _extract_tex(element)
     dollars = "$$" if display else "$"
-    return tex and f"{dollars}{' '.join(tex.split())}{dollars}"
+    return tex and f"{dollars}{' '.join(_COMMENT.sub('', tex).split())}{dollars}"
 
 
 def write_script(visitor: Visitor, element: Element, pieces: list[str]) -> None:
@@ -58,7 +59,7 @@ def write_display_math(visitor: Visitor, element: Element, out: list[str]) -> No
         visitor.write_group(element, out)
         return
     visitor.record_anchor(element)
-    lines = [line.rstrip() for line in tex.splitlines() if line.strip()]
+    lines = [line.rstrip() for line in _COMMENT.sub("", tex).splitlines() if line.strip()]
     # TeX does not mind joined lines, but Markdown would read some lines as a list or the like.
     separator = " " if any(_MARKDOWN_LINE.match(line) for line in lines) else "\n"
     out.append(f"$$\n{separator.join(lines)}\n$$")
@@ -115,7 +116,7 @@ def _add_number(tex: str, label: str) -> str:
 # Formulas that are text until a script of the page finds them
 
 _FORMULA = r"""
-      \$\$.+?\$\$ | \\\[(?:(?!\\\[).)+?\\\] | \\\((?:(?!\\\().)+?\\\)
+      \$\$.+?\$\$ | \\(?<!\\\\)(?:\[(?:(?!\\\[).)+?\\\] | \((?:(?!\\\().)+?\\\))
     | \\begin\{(?P<name>\w+\*?)\}.{1,2000}?\\end\{(?P=name)\}
 """
 _WITHOUT_DOLLARS = re.compile(_FORMULA, re.DOTALL | re.VERBOSE)
@@ -133,8 +134,7 @@ _MAX_SCRIPT = 20_000
 """Size of a script that configures a renderer, and is not the renderer itself."""
 _DOLLAR_DELIMITER = re.compile(r"""(["'])\$\1""")
 _ALL_IGNORED = re.compile(r"ignoreHtmlClass\W+\.\*")
-_OPAQUE_TAGS = frozenset({"annotation", "button", "option", "pre", "script", "select", "style", "svg", "textarea"})
-_OPAQUE_ROLES = frozenset({"code", "code-span", "display-math", "math", "script", "skip"})
+_OPAQUE_ROLES = frozenset({"code", "code-span", "display-math", "math", "mermaid", "script", "skip"})
 
 
 def read_site_script(folder: Path, site_url: str, page: str, src: str) -> str:
@@ -177,23 +177,26 @@ def _wrap_formulas(article: Element, roles: Roles, pattern: re.Pattern[str]) -> 
         around = element.getparent() if text.is_tail else element
         if not matches or any(_is_opaque(outer, roles) for outer in (around, *around.iterancestors())):
             continue
-        formulas = []
-        ends = [*(found.start() for found in matches[1:]), len(text)]
-        for found, end in zip(matches, ends, strict=True):
+        if text.is_tail:
+            place = "tail"
+            insert = element.addnext
+        else:
+            place = "text"
+            insert = partial(element.insert, 0)
+        setattr(element, place, None)
+        end = len(text)
+        for found in reversed(matches):
             formula = etree.Element("span", {"class": name_class("math")})
             formula.text = found[0]
             formula.tail = text[found.end() : end]
-            formulas.append(formula)
-        place, insert = ("tail", element.addnext) if text.is_tail else ("text", partial(element.insert, 0))
-        setattr(element, place, None)
-        for formula in reversed(formulas):
             insert(formula)
-        setattr(element, place, text[: matches[0].start()])
+            end = found.start()
+        setattr(element, place, text[:end])
         is_changed = True
     return is_changed
 
 
 def _is_opaque(element: Element, roles: Roles) -> bool:
     """Return whether scripts look for no formulas in an element."""
-    is_ignored = has_class(element, "tex2jax_ignore", "mathjax_ignore")
-    return is_ignored or element.tag in _OPAQUE_TAGS or roles[element.tag, element.get("class")] in _OPAQUE_ROLES
+    role = roles[element.tag, element.get("class")]
+    return role in _OPAQUE_ROLES or has_class(element, "tex2jax_ignore", "mathjax_ignore")

@@ -44,9 +44,11 @@ _ACCENTS = {
     r"\~{}": r"\tilde{#1}",
     "˜": r"\tilde{#1}",
     "¯": r"\overline{#1}",
+    "ˉ": r"\overline{#1}",
     "‾": r"\overline{#1}",
     "―": r"\overline{#1}",
     "→": r"\vec{#1}",
+    "\u20d7": r"\vec{#1}",
     "˙": r"\dot{#1}",
     "¨": r"\ddot{#1}",
 }
@@ -62,7 +64,8 @@ _FONTS = {
 _ESCAPES = str.maketrans(
     {
         **{character: f"\\{character}" for character in "#$%&_{}"},
-        **dict.fromkeys("\u2061\u2062\u2063\u2064", r"\,"),  # operators without a sign
+        **dict.fromkeys("\u2062\u2063\u2064", r"\,"),  # a product, a list or a sum without a sign
+        "\u2061": "",
         "\\": r"\backslash{}",
         "^": r"\^{}",
         "~": r"\~{}",
