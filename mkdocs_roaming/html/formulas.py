@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -73,18 +73,23 @@ def write_raw_math(visitor: Visitor, element: Element, out: list[str]) -> None:
 
 def _extract_tex(element: Element) -> tuple[str, bool]:
     """Return a formula as TeX, `""` if it is unknown, and whether it is display math."""
+    parts = list(element.iter("*"))
+    label = "".join(element_text(part) for part in parts if has_class(part, "eqno"))
+    tex, display = _find_tex(element, parts, element_text(element).replace(label, "", 1).strip())
+    return _add_number(tex, label), display
+
+
+def _find_tex(element: Element, parts: Sequence[Element], text: str) -> tuple[str, bool]:
     classes = element.get("class") or ""
     display = "display" in classes or element.get("display") in ("true", "block") or element.get("mode") == "display"
-    text = element_text(element).strip()
-    parts = list(element.iter("*"))
     for part in parts:
         if source := _read_source(part):
-            label = text if part.tag == "img" else ""
-            return _add_number(source, label), display or "mode=display" in part.get("type", "")
+            return source, display or "mode=display" in part.get("type", "")
     for part in parts:
         if local_name(part) == "math":
             return write_tex(part), display
-    begin, end = text.find("\\["), text.rfind("\\]")
+    begin = text.find("\\[")
+    end = text.rfind("\\]")
     if -1 < begin < end:
         return _add_number(text[begin + 2 : end].strip(), text[:begin] + text[end + 2 :]), True
     if text.startswith("\\begin{"):
@@ -110,7 +115,7 @@ def _read_source(element: Element) -> str:
 
 def _add_number(tex: str, label: str) -> str:
     """Add the number that a page shows next to an equation."""
-    return f"{tex} {format_tag(label)}" if "(" in label and "\\tag" not in tex else tex
+    return f"{tex} {format_tag(label)}" if tex and "(" in label and "\\tag" not in tex else tex
 
 
 # Formulas that are text until a script of the page finds them
@@ -158,7 +163,7 @@ def mark_formulas(article: Element, page: Element, read_script: Callable[[str], 
     scripts = []
     for script in page.iter("script"):
         src = script.get("src") or ""
-        text = f"{src}\n{script.text or ''}\n{read_script(src) if src else ''}"
+        text = "\n".join([*map(str, script.values()), script.text or "", read_script(src) if src else ""])
         if _RENDERER.search(text):
             scripts.append(text)
     if not scripts or any(map(_ALL_IGNORED.search, scripts)):

@@ -78,6 +78,24 @@ def test_convert_writes_deep_and_empty_mathml_in_bounded_time(tag: str) -> None:
     assert time.process_time() - start < 5
 
 
+@pytest.mark.parametrize(
+    "formula",
+    [
+        r"\[x\]",
+        r"x \tag{4}",
+        "x",
+        '<script type="math/tex; mode=display">x</script>',
+        '<span class="katex"><math><annotation encoding="application/x-tex">x</annotation></math><b>f(x)</b></span>',
+        '<math display="block"><mi>x</mi></math>',
+        '<p><img src="x.png" alt="x"></p>',
+    ],
+)
+def test_convert_keeps_the_number_next_to_an_equation(formula: str) -> None:
+    label = '<span class="eqno">(4)<a class="headerlink">¶</a></span>'
+    for html in (f"{label}{formula}", f"{formula}{label}"):
+        assert convert_body(f'<div class="math" id="e">{html}</div>') == "$$\nx \\tag{4}\n$$"
+
+
 MATHJAX = '<script src="https://cdn.example/npm/mathjax@3/es5/tex-mml-chtml.js"></script>'
 MATHJAX_2 = '<script src="/MathJax.js?config={}"></script>'
 DOLLARS = """<script>MathJax = {tex: {inlineMath: [['$', '$'], ['\\\\(', '\\\\)']]}}</script>"""
@@ -98,6 +116,7 @@ WITH_DOLLARS = "$$a_1 * b$$ and $c_2 * d$, from $5 to *6$"
         (KATEX, WITHOUT_DOLLARS),
         (MATHJAX + DOLLARS, WITH_DOLLARS),
         (KATEX + '<script>renderMathInElement(a, {delimiters: [{left: "$", right: "$"}]})</script>', WITH_DOLLARS),
+        (KATEX.replace("></", """ onload="r(a, {delimiters: [{left: '$', right: '$'}]})"></"""), WITH_DOLLARS),
         (MATHJAX_2.format("TeX-MML-AM_CHTML"), WITHOUT_DOLLARS),
         (MATHJAX_2.format("MML_CHTML"), ESCAPED),
         ('<script src="mathjax@3/es5/mml-chtml.js"></script>', ESCAPED),
