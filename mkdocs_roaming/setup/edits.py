@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tomlkit
-import tomlkit.exceptions
-import tomlkit.items
 import yaml
 from packaging.requirements import InvalidRequirement, Requirement
 
@@ -32,19 +30,22 @@ class EditError(ValueError):
 
 
 def load_text(text: str, suffix: str) -> Any:
-    """Return the content of a configuration: YAML, TOML, or JSON with comments.
+    """Return the mapping in a configuration: YAML, TOML, or JSON with comments.
 
     Raises:
-        EditError: The text is invalid.
+        EditError: The text is invalid, or something else.
     """
     try:
         if suffix == ".toml":
             return tomlkit.parse(text)
-        if suffix.startswith(".json"):
-            return json.loads(re.sub(r"(?m)^\s*//.*$", "", text))
-        return parse_yaml(text, "")
+        is_json = suffix.startswith(".json")
+        data = json.loads(re.sub(r"(?m)^\s*//.*$", "", text)) if is_json else parse_yaml(text, "")
+        json.dumps(data, default=str, skipkeys=True)  # an alias in YAML may contain itself
     except (ValueError, RecursionError, UsageError) as error:
         raise EditError(str(error).lstrip(": ")) from None
+    if not isinstance(data, dict):
+        raise EditError("it is no mapping")
+    return data
 
 
 # Plugin lines and tables
@@ -57,10 +58,10 @@ def add_plugin(text: str, options: dict[str, Any]) -> str:
         EditError: The text is invalid, or has a form that cannot be edited.
     """
     data = load_text(text, ".yml")
-    plugins = data.get("plugins") if isinstance(data, dict) else None
+    plugins = data.get("plugins")
     if isinstance(plugins, dict):
         return add_yaml(text, ("plugins",), {PLUGIN: options})
-    if plugins is None and isinstance(data, dict) and "INHERIT" in data:
+    if plugins is None and "INHERIT" in data:
         raise EditError(f"it may inherit plugins from {data['INHERIT']}")
     # MkDocs enables its search only for a configuration without plugins.
     return add_yaml(text, ("plugins",), [*(["search"] if plugins is None else []), {PLUGIN: options}])
@@ -156,7 +157,7 @@ def add_table(text: str, keys: Sequence[str], options: dict[str, Any]) -> str:
         if parent is not document:
             table.add(tomlkit.nl())
         parent.append(keys[-1], table)
-    except (AttributeError, tomlkit.exceptions.TOMLKitError):
+    except (AttributeError, TypeError, ValueError):
         raise EditError(_FORM) from None
     return tomlkit.dumps(document).rstrip() + _find_newline(text)
 

@@ -188,7 +188,7 @@ def _add_requirements(plan: Plan, deployments: list[Path]) -> None:
     if not any(edits.PACKAGE in plan.read(file) for file in changes):
         plan.steps.append(f"install {edits.PACKAGE} where the site is built: {_INSTALL}")
         builders = [file for file in deployments if re.search(rf"\b{setup.generator.name}\b", read(file))]
-        plan.doubt = f"nothing shows how {builders[0]} installs {names[-1]}" if builders else ""
+        plan.doubt = f"nothing shows how {builders[0]} installs {names[-1]}" if builders else plan.doubt
     if any(file.suffix == ".toml" and file in files for file in plan.new):
         locks = [command for name, command in _LOCKS.items() if (setup.root / name).exists()]
         plan.steps += [f"update the lock file before the next deployment: {command}" for command in locks]

@@ -82,8 +82,6 @@ def read_jobs(text: str, file: Path) -> list[Job]:
         EditError: The text is invalid.
     """
     data = load_text(text, file.suffix)
-    if not isinstance(data, Mapping):
-        raise EditError("it is no mapping")
     folder = _find_folder(data, ".")
     if isinstance(jobs := data.get("jobs"), Mapping):
         return [Job([*_walk(job, folder)], _find_install(job)) for job in jobs.values() if isinstance(job, Mapping)]
@@ -178,17 +176,15 @@ def _join(folder: str, *paths: str) -> str:
 def find_output(step: Step, setup: Setup, depth: int = _MAX_DEPTH) -> str:
     """Return the folder into which a command builds the site, relative to the root; empty if it is not known to."""
     before = ""
-    is_launched = False
     for index, word in enumerate(step.words if step.is_command and depth else ()):
         words = list(step.words[index:])
         if before not in _PACKAGE_OPTIONS:
-            output = _find_own_output(words, step.folder, setup, is_module=before == "-m")
+            output = _find_own_output(words, step.folder, setup)
             if output := output or _find_task_output(words, step.folder, setup, depth):
                 return "" if _UNKNOWN in output else output
-        is_option = word.startswith("-") or "=" in word or (is_launched and before.startswith("-"))
-        if not is_option and _program(word) not in _RUNNERS:
+        is_value = before.startswith("-") and not _LAUNCHERS.isdisjoint(step.words[:index])
+        if not is_value and not word.startswith("-") and "=" not in word and _program(word) not in _RUNNERS:
             return ""
-        is_launched = is_launched or word in _LAUNCHERS
         before = word
     return ""
 
@@ -197,15 +193,14 @@ def _program(word: str) -> str:
     return PurePosixPath(word).name.rstrip("0123456789.")
 
 
-def _find_own_output(words: list[str], folder: str, setup: Setup, *, is_module: bool) -> str:
+def _find_own_output(words: list[str], folder: str, setup: Setup) -> str:
     """Return the folder that a command of the generator writes."""
-    program, docs = setup.generator.program, relative(setup.docs, setup.root)
-    is_sphinx = setup.generator.name == "sphinx"
-    names = [_program(words[0]), *words[1 : len(program)]]
-    if not program or (names != list(program) and not (is_sphinx and is_module and names == ["sphinx"])):
+    docs, program = relative(setup.docs, setup.root), setup.generator.program
+    if setup.generator.name == "sphinx":
+        is_build = _program(words[0]) in ("sphinx-build", "sphinx")  # as a module it has its own name
+        return _find_sphinx_output(words, folder, docs) if is_build else ""
+    if not program or (_program(words[0]), *words[1 : len(program)]) != program:
         return ""
-    if is_sphinx:
-        return _find_sphinx_output(words, folder, docs)
     paths = {_join(folder, word) for word in ("", *words[len(program) :])}
     pairs = pairwise([part for word in words for part in word.split("=", 1)])
     if outputs := [value for option, value in pairs if option in _OUTPUT_OPTIONS]:
@@ -246,9 +241,11 @@ def _find_task(words: list[str], folder: str, root: Path) -> tuple[str, str]:
         return "", folder
     if words[0] == "make":
         return _read_rule(read(root / folder / "Makefile"), names[0]), folder
-    package = load_text(read(root / folder / "package.json") or "{}", ".json")
-    scripts = package.get("scripts") if isinstance(package, dict) else None
-    return str(scripts.get(names[0], "") if isinstance(scripts, dict) else ""), folder
+    try:
+        scripts = load_text(read(root / folder / "package.json"), ".json").get("scripts")
+    except EditError:
+        return "", folder
+    return str(scripts.get(names[0], "")) if isinstance(scripts, dict) else "", folder
 
 
 def _read_rule(text: str, target: str) -> str:

@@ -146,3 +146,14 @@ def test_cache_is_ignored_unless_it_is_already(project: Path) -> None:
     (project / ".gitignore").write_text("/.cache/\n", "utf-8")
     run("--yes")
     assert (project / ".gitignore").read_text("utf-8") == "/.cache/\n"
+
+
+@pytest.mark.parametrize(
+    "text", ['project = {site_name = "Osier"}\n', '[project]\nplugins = ["search"]\n', "[project\n", ""]
+)
+def test_forms_of_zensical_toml_that_cannot_be_edited(text: str, project: Path) -> None:
+    (project / "zensical.toml").write_text(text, "utf-8")
+    done = run("--yes")
+    assert done.exit_code == 0, done.output
+    assert ("which is left as it is" in done.output) is (text != "")
+    assert "[project.plugins.roaming]\n" in done.output + (project / "zensical.toml").read_text("utf-8")

@@ -134,6 +134,7 @@ def test_command_that_builds_the_deployed_folder_is_wrapped(
         (".github/workflows/a.yml", "jobs: {a: {steps: [run: zensical build, run: ls site]}}\n", f"{PIPX} -- zensical"),
         (".github/workflows/a.yml", "jobs: {a: [], b: {steps: [1, run: {c: d}]}, c: {uses: osier/a@v1}}\n", None),
         (".github/workflows/a.yml", "jobs: [\n", None),
+        (".github/workflows/a.yml", "jobs: &jobs {a: *jobs}\n", None),
         (".github/workflows/a.yml", "- zensical build\n", None),
     ],
 )
