@@ -142,8 +142,9 @@ def find_workflows(root: Path) -> list[Path]:
 
 def find_requirements(root: Path, folder: Path) -> list[Path]:
     """Return the files that may list the requirements of the documentation, the likely ones first."""
-    names = "requirements*.in", "requirements*.txt", "requirements*/*.in", "requirements*/*.txt"
-    patterns = (*names, *(f"doc*/{name}" for name in names[:2]), "pyproject.toml", "tox.ini")
+    names = ("*requirements*.in", "*requirements*.txt", "environment*.y*ml")
+    others = ("requirements*/*.in", "requirements*/*.txt", "pyproject.toml", "tox.ini", "setup.cfg", "Pipfile")
+    patterns = (*names, *others, *(f"doc*/{name}" for name in names))
     files = dict.fromkeys(file for one in (folder, root) for name in patterns for file in sorted(one.glob(name)))
     return sorted(files, key=lambda file: "doc" not in relative(file, root))
 

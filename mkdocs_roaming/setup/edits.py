@@ -186,7 +186,7 @@ def add_requirement(text: str, names: Sequence[str], suffix: str) -> str:
         suffix: The suffix of the file's name.
 
     Raises:
-        EditError: A program writes the text.
+        EditError: A program writes the text, or it names such a package in another form.
     """
     if suffix == ".toml":
         document = load_text(text, suffix)
@@ -196,6 +196,9 @@ def add_requirement(text: str, names: Sequence[str], suffix: str) -> str:
         return tomlkit.dumps(document)
     lines = text.splitlines()
     if (index := _find_requirement(lines, names)) is None:
+        pattern = rf"\b(?:{'|'.join(names)})\b(?!\s+\w|[./_-]\w)"
+        if PACKAGE not in text and re.search(pattern, re.sub("#.*", "", text)):
+            raise EditError(_FORM)
         return text
     if _WRITTEN.search(text):
         raise EditError("a program writes it")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import yaml
 
 from mkdocs_roaming.setup import edits
 from mkdocs_roaming.setup.detect import Setup, find_requirements, read, relative
-from mkdocs_roaming.setup.steps import Job, Step, find_output, parse_shell, read_jobs
+from mkdocs_roaming.setup.steps import Step, find_output, parse_shell, read_steps
 from mkdocs_roaming.sources.project import OWN_FILE, OWN_TABLE, PLUGIN
 
 _WORKFLOWS = (".github/workflows/*.y*ml", ".gitlab-ci.yml", ".readthedocs.y*ml")
@@ -84,20 +85,16 @@ class Build:
 
     Attributes:
         file: The workflow, or the configuration of a host.
-        job: The index of its job.
-        index: The index of its step in the job.
+        index: The index of the command among the steps of the file.
         step: The command.
         output: The folder that it writes, relative to the root.
-        install: How the job gets `roaming`; empty if that is not known.
-        is_deployed: Whether a later step, or a setting, names this folder.
+        is_deployed: Whether a later step, or a setting, of its job names this folder.
     """
 
     file: Path
-    job: int
     index: int
     step: Step
     output: str
-    install: str
     is_deployed: bool
 
 
@@ -200,36 +197,28 @@ def _add_to_installations(text: str, file: Path, names: tuple[str, ...]) -> str:
     Raises:
         EditError: A command installs the generator in another way than pip.
     """
-    for job, index, step in _iter_steps(read_jobs(text, file)):
+    for index, step in enumerate(read_steps(text, file)):
         found = [at for at, word in enumerate(step.words) if edits.read_requirement(word) in names]
         command = step.words[: found[0]] if found else ()
         if edits.PACKAGE in step.words or not {"install", "inject", "add", "--with", "--from"}.intersection(command):
             continue
-        if ("pip", "install") not in zip((word.rstrip("3") for word in command), command[1:], strict=False):
+        if ("pip", "install") not in pairwise(word.rstrip("3") for word in command):
             raise edits.EditError(f"`{shlex.join(step.words)}` does not use pip")
-        words = (*command, edits.PACKAGE, *step.words[found[0] :])
-        text = _replace(
-            text, file, (job, index), [replace(step, words=words)], f"{edits.PACKAGE} ", step.words[found[0]]
-        )
+        place, *rest = step.words[found[0] :]
+        changed = replace(step, words=(*command, edits.PACKAGE, place, *rest))
+        text = _replace(text, file, index, [changed], f"{edits.PACKAGE} ", place)
     return text
 
 
-def _iter_steps(jobs: list[Job]) -> Iterator[tuple[int, int, Step]]:
-    """Yield the commands of jobs, with the index of the job and of the step."""
-    for job_index, job in enumerate(jobs):
-        yield from ((job_index, index, step) for index, step in enumerate(job.steps) if step.is_command)
-
-
-def _replace(text: str, file: Path, place: tuple[int, int], steps: list[Step], addition: str, word: str) -> str:
+def _replace(text: str, file: Path, index: int, steps: list[Step], addition: str, word: str) -> str:
     """Insert text in front of a word of a workflow, where that replaces one step by others and changes nothing else.
 
     Raises:
         EditError: There is no such place.
     """
-    expected = read_jobs(text, file)
-    job, index = place
-    expected[job].steps[index : index + 1] = steps
-    return edits.insert(text, addition, word, lambda new: read_jobs(new, file) == expected)
+    expected = read_steps(text, file)
+    expected[index : index + 1] = steps
+    return edits.insert(text, addition, word, lambda new: read_steps(new, file) == expected)
 
 
 # Builds
@@ -245,15 +234,15 @@ def _find_deployments(setup: Setup) -> list[Path]:
 def _find_builds(setup: Setup, file: Path) -> Iterator[Build]:
     """Yield the commands in a file that build the site."""
     try:
-        jobs = read_jobs(read(file), file)
+        steps = read_steps(read(file), file)
     except edits.EditError:
         return
-    for job, index, step in _iter_steps(jobs):
+    sources = relative(setup.docs, setup.root)
+    for index, step in enumerate(steps):
         if output := find_output(step, setup):
-            steps = jobs[job].steps
             others = [other for at, other in enumerate(steps) if at > index or not other.is_command]
-            is_deployed = any(other.names(output, relative(setup.docs, setup.root)) for other in others)
-            yield Build(file, job, index, step, output, jobs[job].install, is_deployed)
+            is_deployed = any(other.job == step.job and other.names(output, sources) for other in others)
+            yield Build(file, index, step, output, is_deployed)
 
 
 def _wrap(plan: Plan, build: Build) -> None:
@@ -264,18 +253,18 @@ def _wrap(plan: Plan, build: Build) -> None:
         options += f" --config-file {relative(setup.work / OWN_FILE, folder)}"
     if setup.root / build.output != setup.site:
         options += f" --site-dir {relative(setup.root / build.output, folder)}"
-    prefix = f"{build.install or f'{_INSTALL} && roaming'} build{options} -- "
+    prefix = f"{build.step.install or f'{_INSTALL} && roaming'} build{options} -- "
 
     def change(text: str) -> str:
-        if not build.install:
+        if not build.step.install:
             raise edits.EditError("its machine is not known")
         if "&&" in prefix and build.step.before.strip("&;(\n"):
             raise edits.EditError(f"`{build.step.before}` in front of it is for one command")
         if not build.is_deployed:
             raise edits.EditError(f"nothing behind it names {build.output}: skip this if it is a check")
-        *before, last = parse_shell(f"{prefix}_", build.step.folder)
-        wrapped = replace(last, words=(*last.words[:-1], *build.step.words))
-        return _replace(text, build.file, (build.job, build.index), [*before, wrapped], prefix, build.step.words[0])
+        steps = [replace(build.step, words=step.words) for step in parse_shell(prefix, build.step.folder)]
+        steps[-1] = replace(build.step, words=(*steps[-1].words, *build.step.words))
+        return _replace(text, build.file, build.index, steps, prefix, build.step.words[0])
 
     command = shlex.join(build.step.words)
     plan.edit(build.file, change, f"in {build.file}, write `{prefix}{command}` instead of `{command}` ({{reason}})")

@@ -11,7 +11,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -22,7 +22,6 @@ from mkdocs_roaming.setup.edits import EditError, load_text
 _SCRIPT_KEYS = {"run", "script", "command", "commands", "buildCommand", "jobs"}  # `jobs` are those of Read the Docs
 _FOLDER_KEYS = ("working-directory", "base", "cwd")
 _OTHER_KEYS = {*_FOLDER_KEYS, "name"}
-_PIP = "pip install mkdocs-roaming && roaming"
 _OPERATORS = frozenset("();&|\n")
 _UNKNOWN = "$"
 # Words that run the command behind them, and those of them whose options may have values.
@@ -48,12 +47,16 @@ class Step:
         folder: The working directory, relative to the root of the repository; with `$` if it is not known.
         is_command: Whether it is a command.
         before: What the shell has in front of the command: an operator, or words such as `then` and `LANG=C`.
+        job: The number of its job.
+        install: How the job gets `roaming` in front of a command; empty if that is not known.
     """
 
     words: tuple[str, ...]
     folder: str
     is_command: bool = True
     before: str = field(default="", compare=False)
+    job: int = 0
+    install: str = ""
 
     def names(self, folder: str, sources: str = "") -> bool:
         """Return whether a word is a folder or in it, or is one that contains it, but not the sources."""
@@ -62,39 +65,33 @@ class Step:
         return any(path.startswith(f"{folder}/") or f"{folder}/".startswith(path) for path in inner)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A job of a workflow, or the build of a host.
-
-    Attributes:
-        steps: Its commands and other values.
-        install: How it gets `roaming` in front of a command; empty if that is not known.
-    """
-
-    steps: list[Step]
-    install: str
-
-
-def read_jobs(text: str, file: Path) -> list[Job]:
-    """Return the jobs of a workflow, or of a host's configuration.
+def read_steps(text: str, file: Path) -> list[Step]:
+    """Return the steps of all jobs in a workflow, or in a host's configuration.
 
     Raises:
         EditError: The text is invalid.
     """
-    data = load_text(text, file.suffix)
-    folder = _find_folder(data, ".")
-    if isinstance(jobs := data.get("jobs"), Mapping):
-        return [Job([*_walk(job, folder)], _find_install(job)) for job in jobs.values() if isinstance(job, Mapping)]
-    if not file.name.startswith(".gitlab-ci"):
-        return [Job([*_walk(data, ".")], _PIP)]
-    scripts = [{"image": data.get("image"), **job} for job in data.values() if isinstance(job, Mapping)]
-    return [Job([*_walk(job, ".")], _PIP if "python" in str(job["image"]) else "") for job in scripts]
+    data, folder = load_text(text, file.suffix), "."
+    jobs = [data]
+    if isinstance(data.get("jobs"), Mapping):
+        jobs, folder = list(data["jobs"].values()), _find_folder(data, ".")
+    elif file.name.startswith(".gitlab-ci"):
+        jobs = list(data.values())
+    steps: list[Step] = []
+    for number, job in enumerate(jobs):
+        if isinstance(job, Mapping):
+            install = _find_install(file, data | job)
+            steps += [replace(step, job=number, install=install) for step in _walk(job, folder)]
+    return steps
 
 
-def _find_install(job: Mapping[str, Any]) -> str:
-    """Return how a job of GitHub Actions gets `roaming`: the machines of GitHub have pipx."""
-    is_known = "container" not in job and "self-hosted" not in str(job.get("runs-on"))
-    return "pipx run --spec mkdocs-roaming roaming" if is_known else ""
+def _find_install(file: Path, job: Mapping[str, Any]) -> str:
+    """Return how a job gets `roaming`: the machines of GitHub have pipx, those of hosts pip."""
+    if ".github" in file.parts:
+        is_known = "container" not in job and "self-hosted" not in str(job.get("runs-on"))
+        return "pipx run --spec mkdocs-roaming roaming" if is_known else ""
+    is_known = not file.name.startswith(".gitlab-ci") or "python" in str(job.get("image"))
+    return "pip install mkdocs-roaming && roaming" if is_known else ""
 
 
 def _find_folder(settings: Mapping[str, Any], folder: str) -> str:
