@@ -139,7 +139,7 @@ _MAX_SCRIPT = 20_000
 """Size of a script that configures a renderer, and is not the renderer itself."""
 _DOLLAR_DELIMITER = re.compile(r"""(["'])\$\1""")
 _ALL_IGNORED = re.compile(r"ignoreHtmlClass\W+\.\*")
-_OPAQUE_ROLES = frozenset({"code", "code-span", "display-math", "math", "mermaid", "script", "skip"})
+_OPAQUE_ROLES = frozenset({"code", "code-span", "display-math", "drawing", "math", "mermaid", "script", "skip"})
 
 
 def read_site_script(folder: Path, site_url: str, page: str, src: str) -> str:
@@ -161,7 +161,7 @@ def mark_formulas(article: Element, page: Element, read_script: Callable[[str], 
         read_script: Returns the content of a script by its `src`, `""` if it is not known.
     """
     scripts = []
-    for script in page.iter("script"):
+    for script in page.iter("script") if WITH_DOLLARS.search(element_text(article)) else ():
         src = script.get("src") or ""
         text = "\n".join([*map(str, script.values()), script.text or "", read_script(src) if src else ""])
         if _RENDERER.search(text):
