@@ -20,7 +20,7 @@ from mkdocs_roaming.answer.models.base import Model, create_model
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import open_library
-from mkdocs_roaming.manifest.descriptions import read_descriptions
+from mkdocs_roaming.manifest.descriptions import read_configured_descriptions
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import NavItem, Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
@@ -242,7 +242,7 @@ def publish_pages(
         UsageError: The file of descriptions cannot be read, or is not valid.
         PublishError: There is no page to publish, or a file would be overwritten that something else wrote.
     """
-    texts = read_descriptions(Path(descriptions)) if descriptions else None
+    texts = read_configured_descriptions(Path(descriptions), _warn) if descriptions else None
     all_pages = list(pages)
     nav = tuple(NavItem(page.title, path=page.path) for page in all_pages)
     has_llms_txt = llms_txt is not False or bool(PublishedFiles(Path(folder)).author_text.strip())

@@ -51,7 +51,7 @@ from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.html.final_page import reconcile_article, reconcile_formulas
 from mkdocs_roaming.html.formulas import read_site_script
 from mkdocs_roaming.html.themes import parse_classes
-from mkdocs_roaming.manifest.descriptions import Descriptions, read_descriptions
+from mkdocs_roaming.manifest.descriptions import Descriptions, read_configured_descriptions
 from mkdocs_roaming.manifest.models import LLMS_TXT, Page
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.elements.html import add_markdown_links
@@ -259,7 +259,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def _load_descriptions(self, config: MkDocsConfig) -> Descriptions | None:
         base, file = Path(config.config_file_path or ".").parent, self._options.descriptions
-        return read_descriptions(base / file) if file else None
+        return read_configured_descriptions(base / file, log.warning) if file else None
 
     def _load_lint(self) -> LintConfig | None:
         if self._options.lint in ("off", False, None):

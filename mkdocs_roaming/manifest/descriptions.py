@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
-from mkdocs_roaming.text.markdown import parse_headings, to_single_line
+from mkdocs_roaming.text.markdown import parse_headings, pluralize, to_single_line
 
 DESCRIPTIONS_FILE = "descriptions.json"
 """Default name of the file."""
@@ -51,6 +53,11 @@ class SectionTexts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     def questions(self) -> tuple[str, ...]:
         """The asks to publish, each on one line: without proposals, which a person has to reword."""
         return tuple(to_single_line(ask) for ask in self.asks if not ask.startswith(PROPOSAL))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is neither a description nor a question."""
+        return not (self.about or self.asks)
 
     @property
     def is_edited(self) -> bool:
@@ -115,6 +122,19 @@ def read_descriptions(path: Path) -> Descriptions:
     if descriptions.format != _FORMAT:
         raise UsageError(f"{path}: has format {descriptions.format}, this version reads {_FORMAT}; update the package")
     return descriptions
+
+
+def read_configured_descriptions(path: Path, warn: Callable[[str], None]) -> Descriptions | None:
+    """Read the file of descriptions that a configuration names; None with a warning if it does not exist yet.
+
+    Raises:
+        UsageError: The file cannot be read, or is not valid.
+    """
+    if path.exists():
+        return read_descriptions(path)
+    command = f"roaming describe SITE_DIR --file {shlex.quote(str(path))}"
+    warn(f"{path}: does not exist yet, so no descriptions are published; `{command}` writes it from the built site")
+    return None
 
 
 def render_descriptions(descriptions: Descriptions) -> bytes:
@@ -207,7 +227,7 @@ class DescriptionCounts:
 
     def __str__(self) -> str:
         stale = f", {len(self.stale)} stale: run `roaming describe`" if self.stale else ""
-        return f"{self.sections} sections described{stale}"
+        return f"{pluralize(self.sections, 'section')} described{stale}"
 
 
 def describe_manifest(manifest: Manifest, descriptions: Descriptions) -> tuple[Manifest, DescriptionCounts]:
@@ -229,7 +249,7 @@ def _describe_section(section: SectionEntry, index: TextIndex, counts: Descripti
     texts = match.texts
     if match.is_stale:
         counts.stale.append(section.id)
-    if texts is None or match.is_stale:
+    if texts is None or match.is_stale or texts.is_empty:
         return replace(section, about="", asks=())
     counts.sections += 1
     return replace(section, about=to_single_line(texts.about), asks=texts.questions)

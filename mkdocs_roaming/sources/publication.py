@@ -9,7 +9,7 @@ from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.html.themes import parse_classes
 from mkdocs_roaming.library.readers import CRAWL_STATE
-from mkdocs_roaming.manifest.descriptions import read_descriptions
+from mkdocs_roaming.manifest.descriptions import read_configured_descriptions
 from mkdocs_roaming.manifest.models import NOT_FOUND_PAGE, canonicalize_path, root_path
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.elements.html import add_markdown_links, remove_own_elements
@@ -60,7 +60,9 @@ def index_site(
         check_folder(folder, publish)
     built = read_site(folder, options, record)
     rules = _load_rules(options, built)
-    descriptions = read_descriptions(project.folder / publish.descriptions) if publish.descriptions else None
+    descriptions = None
+    if publish.descriptions:
+        descriptions = read_configured_descriptions(project.folder / publish.descriptions, record)
     cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
     batch = convert_pages(built.site, built.pages, cache=cache, warn=record, on_progress=on_progress)
     batch.left_out += built.left_out

@@ -47,7 +47,7 @@ def _check_described(folder: Path) -> None:
 def test_crawl_publishes_descriptions_marked_as_those_of_a_model(harbour: Any, described: Path, tmp_path: Path) -> None:
     options = ["--descriptions", str(described), "--allow-private", "--delay", "0", "--workers", "0"]
     result = CliRunner().invoke(main, ["crawl", harbour.url, "-o", str(tmp_path / "out"), *options])
-    assert "1 sections described" in result.stderr
+    assert "1 section described" in result.stderr
     _check_described(tmp_path / "out")
 
 
@@ -60,7 +60,7 @@ def test_mirror_replaces_descriptions_of_the_site(
     harbour.responses.clear()
     assert any(page.summary == "Theirs" for page in run_crawl(harbour.url, tmp_path / "plain").manifest.pages)
     output = run_crawl(harbour.url, tmp_path / "mirror", options=PublishOptions(descriptions=str(described)))
-    assert "1 sections described" in output.result.notes
+    assert "1 section described" in output.result.notes
     _check_described(output.folder)
 
 

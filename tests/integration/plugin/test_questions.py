@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from html import unescape
 from typing import TYPE_CHECKING, Any
@@ -50,7 +51,11 @@ def test_front_matter_questions_are_found_on_site_without_widget(mkdocs: Project
 
 
 def test_pages_suggest_questions_of_descriptions(mkdocs: Project) -> None:
-    library = open_library(mkdocs(SOURCES, plugins=[], plugin={"widget": True}).folder)
+    first = mkdocs(SOURCES, plugins=[], plugin={"widget": True, "descriptions": "texts.json"})
+    (warning,) = [message for level, message in first.log if level >= logging.WARNING]
+    assert "texts.json: does not exist yet" in warning
+    assert "`roaming describe SITE_DIR --file " in warning
+    library = open_library(first.folder)
     texts = {
         section.id: SectionTexts(section.section.title, text_digest(library.text(section)), asks=("Is it oiled?",))
         for section in library.sections

@@ -91,7 +91,7 @@ def test_described_site_is_cached_until_its_file_changes(tmp_path: Path) -> None
     again, _ = publish_pages(tmp_path / "b", HOME, INSTALL, cache=cache, descriptions=file)
     assert (cache / SITE_FILES).stat().st_mtime_ns == stored
     assert read_tree(tmp_path / "a") == read_tree(tmp_path / "b")
-    assert first.notes == again.notes == ("1 sections described",)
+    assert first.notes == again.notes == ("1 section described",)
     file.write_text(file.read_text("utf-8").replace("chatty", "noisy"), "utf-8")
     publish_pages(tmp_path / "b", HOME, INSTALL, cache=cache, descriptions=file)
     assert b"noisy" in (tmp_path / "b/roaming/manifest.json").read_bytes()
