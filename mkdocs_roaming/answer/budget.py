@@ -75,11 +75,6 @@ class Prices:
         """Whether all prices are 0."""
         return not any(self._amounts)
 
-    @property
-    def halved(self) -> Prices:
-        """Half the prices, for requests in a batch."""
-        return Prices(self.input / 2, self.cache_read / 2, self.cache_write / 2, self.output / 2, self.currency)
-
     def cost(self, usage: Usage) -> float | None:
         """Return the cost of a usage, or None if nothing was counted."""
         if usage == NO_USAGE:

@@ -33,7 +33,7 @@ Exit codes:
   1  error; the reason is on standard error
   2  invalid command line
   3  nothing found: no search result, no answer
-  4  faults found: by validate or a strict lint; a regression in eval
+  4  faults found: by validate or a strict lint; a regression in eval; missing descriptions
 """
 
 FREE_TEXT = {"ignore_unknown_options": True}  # a question may start with a flag: `--drain-window default`

@@ -1,13 +1,14 @@
 """Checks of what a model wrote: only what the sections say, and nothing that is written for language models.
 
 Descriptions must be supported by the text. Questions are in readers' words, which the text lacks by intention: they
-are refused only for addresses, numbers, options and names from code that the section does not contain.
+are refused for addresses, numbers, options and names from code that the section does not contain. Search with either
+must find the section, without the help of texts by a model: a text that leads elsewhere belongs to another section.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from unicodedata import normalize
 
@@ -24,14 +25,18 @@ from mkdocs_roaming.describe.requests import (
     Reply,
 )
 from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.descriptions import (
+    Descriptions,
     PageTexts,
     SectionTexts,
+    describe_manifest,
     digest_texts,
     page_digest,
     text_digest,
 )
 from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.text.injection import scan_markdown
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 from mkdocs_roaming.text.tokenizer import SPACELESS
@@ -53,6 +58,8 @@ _COMMAND = re.compile(
 )
 """A short option, path of Windows, variable, account, key or command, in the form in which texts are compared."""
 _MIN_BYTES = 8
+_MIN_SCORE_SHARE = 0.15
+"""Share of the best score that a section must have: 5 % of its own questions are below, and 88 % of those of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,79 +82,86 @@ class Refusal:
 
 @dataclass(slots=True)
 class Checked:
-    """The texts of a reply that passed.
+    """The texts of replies that passed.
 
     Attributes:
         sections: Entries of the file by section id.
         pages: Descriptions by page path.
         refused: What did not pass.
-        again: The sections without a text that passed, which are worth a second request.
     """
 
     sections: dict[str, SectionTexts] = field(default_factory=dict)
     pages: dict[str, PageTexts] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
-    again: list[str] = field(default_factory=list)
 
 
-def check_reply(library: Library, request: DescriptionRequest, reply: Reply) -> Checked:
-    """Return the texts of a reply that can be used.
+class Checker:
+    """Checks replies about a site, and collects the texts that can be used.
 
     Args:
         library: The site.
-        request: The request.
-        reply: The reply to it.
     """
-    checked, language = Checked(), library.manifest.site.language
-    by_id = {section.id: section for section in reply.sections}
-    for section in request.sections:
-        written = by_id.get(section.id, DescribedSection(section.id) if request.refused else None)
-        text = library.text(section)
-        refused_before = len(checked.refused)
-        texts = _check_section(section, text, written, language, checked.refused) if written else None
-        if texts is None or (len(checked.refused) > refused_before and not (texts.about or texts.asks)):
-            checked.again.append(section.id)
-        if texts is not None:
-            checked.sections[section.id] = texts
-    if request.wants_description:
-        _check_description(library, request, reply.description, checked)
-    return checked
 
+    def __init__(self, library: Library) -> None:
+        self.library, self.checked = library, Checked()
+        self._language = library.manifest.site.language
+        self._search = Search(library.rename_ids(lambda manifest: describe_manifest(manifest, Descriptions())[0]))
 
-def _check_section(
-    section: SectionRef, text: str, written: DescribedSection, language: str, refused: list[Refusal]
-) -> SectionTexts | None:
-    evidence = {section.id: f"{section.page.title} › {section.section.title}\n\n{text}"}
+    def check_reply(self, request: DescriptionRequest, reply: Reply) -> None:
+        """Add the texts of a reply that can be used.
 
-    def is_usable(candidate: str, *, is_ask: bool) -> bool:
-        reason = _find_fault(candidate, evidence, language, is_ask=is_ask)
+        Raises:
+            LibraryError: A page cannot be read.
+        """
+        written = {section.id: section for section in reply.sections}
+        for section in request.sections:
+            self._check_section(section, written.get(section.id, DescribedSection(section.id)))
+        if request.page is not None and request.wants_description:
+            self._check_description(request.page, reply.description or "")
+
+    def _check_section(self, section: SectionRef, written: DescribedSection) -> None:
+        text = self.library.text(section)
+        evidence = {section.id: f"{section.page.title} › {section.section.title}\n\n{text}"}
+        about = truncate_at_word(to_single_line(written.about or ""), MAX_ABOUT)
+        if not self._is_usable(section.id, about, evidence):
+            about = ""
+        asks = dict.fromkeys(to_single_line(ask) for ask in (written.asks or ())[: 3 * MAX_ASKS])
+        usable = [ask for ask in asks if self._is_usable(section.id, ask, evidence, is_ask=True)][:MAX_ASKS]
+        if about or usable:
+            digest, digest_written = text_digest(text), digest_texts(about, *usable)
+            self.checked.sections[section.id] = SectionTexts(
+                section.section.title, digest, about, tuple(usable), digest_written
+            )
+
+    def _check_description(self, page: PageEntry, text: str) -> None:
+        description = truncate_at_word(to_single_line(text), MAX_DESCRIPTION)
+        evidence: dict[str, str] = {}
+        for section in filter(None, (self.library.sections.get(entry.id) for entry in page.sections)):
+            evidence[section.id] = f"{section.section.title}\n\n{self.library.text(section)}"
+        if self._is_usable(page.id, description, evidence):
+            self.checked.pages[page.path] = PageTexts(
+                page.title, page_digest(page), description, digest_texts(description)
+            )
+
+    def _is_usable(self, id_: str, text: str, evidence: Mapping[str, str], *, is_ask: bool = False) -> bool:
+        """Return whether a text can be used; record why if not."""
+        if not text:
+            return False
+        reason = _find_fault(text, evidence, self._language, is_ask=is_ask)
+        if not reason and not self._finds(text, evidence):
+            reason = "search with it finds other sections"
         if reason:
-            refused.append(Refusal(section.id, candidate, reason))
+            self.checked.refused.append(Refusal(id_, text, reason))
         return not reason
 
-    about = truncate_at_word(to_single_line(written.about), MAX_ABOUT)
-    about = about if about and is_usable(about, is_ask=False) else ""
-    asks = dict.fromkeys(to_single_line(ask) for ask in written.asks[: 3 * MAX_ASKS])
-    asks = {ask: None for ask in asks if is_usable(ask, is_ask=True)}
-    kept = tuple(asks)[:MAX_ASKS]
-    return SectionTexts(section.section.title, text_digest(text), about, kept, written=digest_texts(about, *kept))
+    def _finds(self, text: str, ids: Iterable[str]) -> bool:
+        """Return whether a search with a text finds one of the sections, with a score that is not far from the best."""
+        scores = self._search.score(text)
+        best = max((scores.get(id_, 0.0) for id_ in ids), default=0.0)
+        return best > 0 and best >= _MIN_SCORE_SHARE * max(scores.values())
 
 
-def _check_description(library: Library, request: DescriptionRequest, text: str, checked: Checked) -> None:
-    page, language = request.page, library.manifest.site.language
-    description = truncate_at_word(to_single_line(text), MAX_DESCRIPTION)
-    if not description:
-        return
-    evidence: dict[str, str] = {}
-    for section in filter(None, (library.sections.get(entry.id) for entry in page.sections)):
-        evidence[section.id] = f"{section.section.title}\n\n{library.text(section)}"
-    if reason := _find_fault(description, evidence, language, is_ask=False):
-        checked.refused.append(Refusal(page.id, description, reason))
-        description = ""
-    checked.pages[page.path] = PageTexts(page.title, page_digest(page), description, digest_texts(description))
-
-
-def _find_fault(candidate: str, evidence: dict[str, str], language: str, *, is_ask: bool) -> str:
+def _find_fault(candidate: str, evidence: Mapping[str, str], language: str, *, is_ask: bool) -> str:
     """Return why a text cannot be used, or an empty string."""
     text = _SCRIPT_CHANGE.sub(" ", normalize("NFKC", candidate).replace("\u2010", "-"))  # which NFKC makes of U+2011
     if len(candidate.encode("utf-8", "replace")) < _MIN_BYTES or (is_ask and len(candidate) > MAX_ASK):

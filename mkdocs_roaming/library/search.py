@@ -197,6 +197,12 @@ class Search:
         sections = self._get_index().sections
         return [(sections[row], score) for row, score in self._rank_rows(words)]
 
+    def score(self, query: str) -> dict[str, float]:
+        """Return the score of each section that contains a word of a query, by its id; copies count as the original."""
+        ranker = self._get_ranker()
+        scores = ranker.score(parse_query(query, self._language))
+        return {ranker.index.sections[row].id: score for row, score in scores.items()}
+
     def confidence(self, query: str) -> float:
         """Return how probably the site answers a query, from 0 to 1; see `relevance.MIN_CONFIDENCE`."""
         return self._get_relevance().confidence(query[:MAX_QUERY_CHARS])

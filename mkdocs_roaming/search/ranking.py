@@ -102,7 +102,7 @@ class Ranker:
             with_pairs: Whether words that are close to each other count more.
         """
         index, weights = self.index, self._weights
-        scores = self._scores(words, with_pairs=with_pairs)
+        scores = self.score(words, with_pairs=with_pairs)
         if is_visible:
             scores = {row: score for row, score in scores.items() if is_visible(row)}
         ahead, shown = Counter[int](), set[int]()
@@ -118,8 +118,8 @@ class Ranker:
             scores[row] *= weights.repeated_page ** max(ahead[page] - 2, 0)
         return [(row, scores[row]) for row in sorted(sorted(scores), key=scores.__getitem__, reverse=True)]
 
-    def _scores(self, words: Sequence[Word], *, with_pairs: bool = True) -> dict[int, float]:
-        """Return the score of each row that contains one of the words."""
+    def score(self, words: Sequence[Word], *, with_pairs: bool = True) -> dict[int, float]:
+        """Return the score of each row that contains one of the words; repeated texts and pages count in full."""
         index, weights = self.index, self._weights
         found = [(word, match) for word in words if (match := self.find_word(word)).rows]
         scores, page_scores = _sum_scores([match for _, match in found], index.page_count)

@@ -36,12 +36,10 @@ MAX_BREAKPOINTS = 4
 THINKING = {"disabled", "between_tools", "adaptive"}
 
 
-def faults(body: Mapping[str, Any], budget: int | None, *, in_batch: bool = False) -> list[str]:
-    """Return all faults of a request; one of a batch has no stream."""
+def faults(body: Mapping[str, Any], budget: int | None) -> list[str]:
+    """Return all faults of a request."""
     try:
-        if in_batch and "stream" in body:
-            return ["stream: not in a batch"]
-        return list(_faults({**body, "stream": True} if in_batch else body, budget))
+        return list(_faults(body, budget))
     except (TypeError, KeyError, AttributeError, ValueError) as error:
         return [f"malformed request: {type(error).__name__}: {error}"]
 

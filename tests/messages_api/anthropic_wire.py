@@ -9,10 +9,10 @@ from typing import Any
 
 from messages_api.anthropic_checks import blocks, faults
 from messages_api.cache import before
-from messages_api.parts import Broken, Call, Cite, Cut, End, Expired, Part, Raw, Say, Status, Think, View, Wait
+from messages_api.parts import Broken, Call, Cite, Cut, End, Part, Raw, Say, Status, Think, View, Wait
 from messages_api.reading import QUESTION, RECORDED, sections
 
-__all__ = ["CONTENT_TYPE", "error", "faults", "frames", "message", "view"]
+__all__ = ["CONTENT_TYPE", "error", "faults", "frames", "view"]
 
 CONTENT_TYPE = "text/event-stream; charset=utf-8"
 
@@ -98,39 +98,13 @@ def frames(
                 return
             case Raw():
                 yield part.data
-            case Status() | Expired():
+            case Status():
                 raise AssertionError("it comes first or not at all")
     yield from stream.close()
     details = {"type": "refusal", "category": None, "explanation": None} if reason == "refusal" else None
     delta = {"stop_reason": reason, "stop_sequence": None, "stop_details": details}
     yield _event("message_delta", delta=delta, usage={"output_tokens": stream.output + 1})
     yield _event("message_stop")
-
-
-def message(parts: Iterable[Part], body: Mapping[str, Any], usage: Mapping[str, int]) -> dict[str, Any]:
-    """Return a reply as a message, as without a stream."""
-    reply: dict[str, Any] = {}
-    pieces: list[str] = []
-    for frame in frames(parts, body, usage, None):
-        if not isinstance(frame, bytes):
-            continue
-        event = json.loads(frame.partition(b"data: ")[2])
-        match event["type"]:
-            case "message_start":
-                reply = event["message"]
-            case "content_block_start":
-                reply["content"].append(event["content_block"])
-                pieces = []
-            case "content_block_delta":
-                delta, block = event["delta"], reply["content"][-1]
-                pieces.append(delta.get("partial_json", ""))
-                block |= {name: block[name] + delta[name] for name in ("text", "thinking") if name in delta}
-            case "content_block_stop" if reply["content"][-1]["type"] == "tool_use":
-                reply["content"][-1]["input"] = json.loads("".join(pieces) or "{}")
-            case "message_delta":
-                reply |= event["delta"]
-                reply["usage"] |= event["usage"]
-    return reply
 
 
 class _Stream:

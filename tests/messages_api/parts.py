@@ -85,12 +85,7 @@ class Status:
     message: str = "It did not work"
 
 
-@dataclass(frozen=True)
-class Expired:
-    """The request of a batch is not answered in time."""
-
-
-Part = Expired | Say | Cite | Think | Call | End | Wait | Cut | Broken | Raw | Status
+Part = Say | Cite | Think | Call | End | Wait | Cut | Broken | Raw | Status
 
 
 @dataclass(frozen=True)

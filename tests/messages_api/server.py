@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import Any
 
-from messages_api import anthropic_wire, batches, chat_wire
-from messages_api.batches import Batches
+from messages_api import anthropic_wire, chat_wire
 from messages_api.cache import Cache, prefix
 from messages_api.chat_wire import Dialect
 from messages_api.parts import Brain, Cut, Status, Wait
@@ -55,14 +54,13 @@ class MessagesApi:
     """The known models (default: all)."""
     url: str = ""
     cache: Cache = field(default_factory=Cache)
-    batches: Batches = field(default_factory=Batches)
     exchanges: list[Exchange] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     _connections: Iterator[int] = field(default_factory=count)
 
     @property
     def requests(self) -> list[Any]:
-        """The bodies of all requests; those that start a batch are not among them."""
+        """The bodies of all requests."""
         return [exchange.body for exchange in self.exchanges if exchange.path in WIRES]
 
     def take_faults(self) -> list[str]:
@@ -118,8 +116,6 @@ class MessagesApi:
             exchange.ended = time.monotonic()
 
     async def _send(self, exchange: Exchange, writer: asyncio.StreamWriter) -> None:
-        if exchange.path.startswith(batches.PATH):
-            return await self._send_batch(exchange, writer)
         wire = WIRES.get(exchange.path)
         if wire is None:
             return await _whole(exchange, writer, Status(404, message=f"no {exchange.path}"), b"{}")
@@ -154,26 +150,6 @@ class MessagesApi:
         writer.write(b"0\r\n\r\n")
         await writer.drain()
         return None
-
-    async def _send_batch(self, exchange: Exchange, writer: asyncio.StreamWriter) -> None:
-        if exchange.headers.get("authorization") != f"Bearer {self.key}":
-            status = Status(401, kind="authentication_error", message="invalid key")
-        elif exchange.path != batches.PATH:
-            status = self.batches.get(exchange.path, self.url)
-        elif found := batches.faults(exchange.body, self.budget):
-            self.faults += found
-            status = Status(400, kind="invalid_request_error", message="; ".join(found))
-        else:
-            batch = self.batches.start(exchange.body, self.brain, self.cache)
-            await asyncio.sleep(self.batches.pause)
-            status = Status(200, body=json.dumps(batch.describe(self.url, ended=False)).encode())
-        body = status.body or anthropic_wire.error(status)
-        if exchange.path.endswith("/results") and self.batches.half:
-            self.batches.half -= 1
-            exchange.cut = True
-            writer.write(_head(200, {"Content-Length": str(len(body))}) + body[: len(body) // 2])
-            return await writer.drain()
-        return await _whole(exchange, writer, status, body)
 
     def _refusal(self, exchange: Exchange, wire: Any) -> Status | None:
         """Return the response to an invalid request, and record its faults."""

@@ -138,7 +138,13 @@ class AnthropicModel(ProviderModel):
         encoded = encode_request(request)
         reader = ReplyReader()
         try:
-            stream: Any = await self._client.messages.create(stream=True, **self._complete(encoded, request))
+            stream: Any = await self._client.messages.create(
+                stream=True,
+                model=self.name,
+                max_tokens=request.output_tokens + self.extra_output_tokens,
+                **self._parameters,
+                **encoded.parameters,
+            )
             async with stream:
                 async for event in stream:
                     for part in reader.feed(event):
@@ -153,39 +159,6 @@ class AnthropicModel(ProviderModel):
                 raise error_for_interruption(self._service)
             raise error_for_format(self._service, self.api)
         yield Stop(reader.reason, ClaudeState(tuple(reader.blocks), request.note, encoded.digest))
-
-    def _complete(self, encoded: EncodedRequest, request: Request) -> dict[str, Any]:
-        max_tokens = request.output_tokens + self.extra_output_tokens
-        return {**encoded.parameters, **self._parameters, "model": self.name, "max_tokens": max_tokens}
-
-    async def start_batch(self, requests: Mapping[str, Request]) -> str:
-        """Send requests by name to the Message Batches API, and return the id of the batch.
-
-        There is one attempt: the API has no keys for idempotency, and a second batch would be billed, too.
-        """
-        entries: Any = [
-            {"custom_id": name, "params": self._complete(encode_request(one), one)} for name, one in requests.items()
-        ]
-        try:
-            return (await self._client.messages.batches.create(requests=entries)).id
-        except Exception as error:
-            raise self._to_model_error(error) from None
-
-    async def read_batch(self, id_: str) -> dict[str, Sequence[Part] | ModelError] | None:
-        """Return the replies of a batch by the names of their requests, or None until it has ended."""
-        batches = self._client.messages.batches
-        try:
-            if (await batches.retrieve(id_)).processing_status != "ended":
-                return None
-            return {line.custom_id: self._read_result(line.result) async for line in await batches.results(id_)}
-        except Exception as error:
-            raise self._to_model_error(error) from None
-
-    def _read_result(self, result: Any) -> Sequence[Part] | ModelError:
-        if result.type == "succeeded":
-            return list(ReplyReader().read(result.message))
-        error = result.error.error if result.type == "errored" else result
-        return error_for_status(self._service, 200, error.type, getattr(error, "message", ""))
 
     def _to_model_error(self, error: Any) -> ModelError:
         anthropic = self._anthropic
@@ -405,12 +378,6 @@ class ReplyReader:
             case "message_delta":
                 yield from self._read_usage(event.usage, with_output=True)
                 yield from self._end_reply(event.delta.stop_reason)
-
-    def read(self, message: Any) -> Iterator[Part]:
-        """Yield the parts of a message that is not streamed."""
-        yield from self._read_usage(message.usage, with_output=True)
-        yield from (Text(block.text) for block in message.content if block.type == "text")
-        yield from (ToolCall(one.id, one.name, one.input) for one in message.content if one.type == "tool_use")
 
     def _read_delta(self, block: dict[str, Any], delta: Any) -> Iterator[Part]:
         match delta.type:

@@ -20,10 +20,10 @@ With the entry point `echo = "my_package:EchoModel"`, the model is selected by `
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from operator import add
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -220,25 +220,6 @@ class Model(Protocol):
             ModelError: The provider refused or failed; the message is one line with a fix.
         """
         ...
-
-
-@runtime_checkable
-class BatchModel(Model, Protocol):
-    """A model whose provider also takes requests as a batch, to be answered within a day and for half the price."""
-
-    async def start_batch(self, requests: Mapping[str, Request]) -> str:
-        """Send requests by name, and return the id of their batch.
-
-        Raises:
-            ModelError: The provider refused or failed.
-        """
-
-    async def read_batch(self, id_: str) -> Mapping[str, Sequence[Part] | ModelError] | None:
-        """Return the replies of a batch by the names of their requests, or None until it has ended.
-
-        Raises:
-            ModelError: The provider refused or failed.
-        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -14,7 +15,7 @@ from described import write_descriptions
 from messages_api import MessagesApi, serving
 from messages_api.writer import Writer
 
-from mkdocs_roaming import Page, UsageError, publish_pages, publish_site
+from mkdocs_roaming import Page, publish_pages, publish_site
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import open_library
 
@@ -55,7 +56,10 @@ def write_replies(folder: Path) -> None:
 
 
 def describe(asked: dict[str, Any]) -> dict[str, Any]:
-    asks = {"Priming": ["Why does my motor run dry?"], "Interlock": ["Why do the doors not move?"]}
+    asks = {
+        "Priming": ["Why does my motor run dry of water?"],
+        "Interlock": ["Why do the doors not move to either side?"],
+    }
     sections = [
         {"id": one["id"], "about": f"About {one['title']}", "asks": asks.get(one["title"], [])}
         for one in asked["sections"]
@@ -72,7 +76,7 @@ def test_planned_texts_are_applied_published_and_found(project: Path) -> None:
     assert "3 requests about 6 sections" in invoke("describe", "site", "--plan", "plan").output
     write_replies(project / "plan")
     assert "6 sections and" in invoke("describe", "site", "--apply", "plan").output
-    assert not list((project / "plan").glob("*.json"))
+    assert len(list((project / "plan").glob("*.json"))) == 6
     indexed = invoke("index", "site", "--descriptions", "descriptions.json")
     assert indexed.exit_code == 0, indexed.output
     assert "6 sections described" in indexed.output
@@ -100,7 +104,10 @@ def test_widget_suggests_questions_of_descriptions(project: Path) -> None:
     write_replies(project / "plan")
     invoke("describe", "site", "--apply", "plan")
     invoke("index", "site", "--descriptions", "descriptions.json", "--widget")
-    asks = [json.dumps(["Why does my motor run dry?"]), json.dumps(["Why do the doors not move?"])]
+    asks = [
+        json.dumps(["Why does my motor run dry of water?"]),
+        json.dumps(["Why do the doors not move to either side?"]),
+    ]
     assert escape(asks[0]) in (project / "site/pumps/index.html").read_text("utf-8")
     assert escape(asks[1]) in (project / "site/gates/index.html").read_text("utf-8")
     home = (project / "site/index.html").read_text("utf-8")
@@ -109,7 +116,7 @@ def test_widget_suggests_questions_of_descriptions(project: Path) -> None:
 
 def describe_priming(project: Path) -> str:
     """Write a file with a question about a section, and return its path."""
-    texts = {"Priming": ("Water for the housing", "Why does my motor run dry?")}
+    texts = {"Priming": ("Water for the housing", "Why does my motor run dry of water?")}
     return str(write_descriptions(project / "d.json", project / "site", texts))
 
 
@@ -118,21 +125,30 @@ def test_index_and_build_publish_a_file(command: tuple[str, ...], project: Path)
     file, run = describe_priming(project), ("--", "true") if command[0] == "build" else ()
     result = invoke(*command, "--descriptions", file, *run)
     assert result.exit_code == 0, result.output
-    assert "1 sections described" in result.output
+    assert "1 section described" in result.output
     assert find("motor runs dry") == "Priming"
 
 
 def test_python_api_publishes_a_file(project: Path) -> None:
     file = describe_priming(project)
-    assert "1 sections described" in publish_site("site", descriptions=file).notes
+    assert "1 section described" in publish_site("site", descriptions=file).notes
     assert find("motor runs dry") == "Priming"
     page = Page("pumps/", "Pumps", markdown="# Pumps\n\n## Priming\n\nFill the bilge housing.\n")
     publish = partial(publish_pages, [page], "site", url="https://docs.example/", name="Docs", overwrite=True)
     publish()
-    assert "1 sections described" in publish(descriptions=describe_priming(project)).notes
+    assert "1 section described" in publish(descriptions=describe_priming(project)).notes
     assert find("motor runs dry") == "Priming"
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.warns(UserWarning, match="roaming describe SITE_DIR --file no.json"):
         publish(descriptions="no.json")
+
+
+def test_file_that_does_not_exist_yet_is_a_warning_that_names_the_command(project: Path) -> None:
+    """The site has to be published before its sections can be described."""
+    indexed = invoke("index", "site", "--descriptions", "texts.json")
+    assert indexed.exit_code == 0, indexed.output
+    assert "texts.json: does not exist yet" in indexed.output
+    assert "`roaming describe SITE_DIR --file " in indexed.output
+    assert invoke("index", "site", "--descriptions", "texts.json", "--strict").exit_code == 1
 
 
 def test_check_fails_until_changed_sections_are_described(project: Path) -> None:
@@ -148,7 +164,7 @@ def test_check_fails_until_changed_sections_are_described(project: Path) -> None
     assert "1 stale" in indexed.output
     checked = invoke("describe", "site", "--check")
     assert checked.exit_code == 4
-    assert "1 sections (1 stale)" in checked.output
+    assert "1 section (1 stale)" in checked.output
 
 
 def test_build_fails_for_a_file_with_a_merge_conflict(project: Path) -> None:
@@ -205,6 +221,51 @@ def test_hosted_model_without_prices_is_refused(project: Path, monkeypatch: pyte
     described = invoke("describe", "site", "--model", "claude:unknown")
     assert described.exit_code == 1
     assert "set [prices] in roaming.toml" in described.output
+
+
+@pytest.mark.parametrize(
+    ("model", "cost"),
+    [
+        ([], ""),
+        (["--model", "claude"], r", up to 0\.00[1-9]\d USD"),
+        (["--model", "openai:unknown"], ""),
+        (["--model", "openai:qwen3", "--base-url", "http://127.0.0.1:9/v1"], ""),
+    ],
+    ids=["no model", "priced", "hosted without prices", "local server that does not run"],
+)
+def test_dry_run_needs_neither_key_nor_server(
+    project: Path, monkeypatch: pytest.MonkeyPatch, model: list[str], cost: str
+) -> None:
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    before = sorted(project.rglob("*"))
+    planned = invoke("describe", "site", "--dry-run", *model)
+    assert planned.exit_code == 0, planned.output
+    assert "3 requests about 6 sections and " in planned.output
+    assert re.search(f"~\\d+ input tokens{cost}\n$", planned.output)
+    assert sorted(project.rglob("*")) == before
+
+
+def test_apply_of_some_replies_says_what_is_missing_and_deletes_nothing(project: Path) -> None:
+    invoke("describe", "site", "--plan", "my plan")
+    assert "--apply 'my plan'" in (project / "my plan/README.md").read_text("utf-8")
+    write_replies(project / "my plan")
+    unanswered, *_ = sorted((project / "my plan").glob("*.reply.json"))
+    unanswered.unlink()
+    files = sorted((project / "my plan").iterdir())
+    applied = invoke("describe", "site", "--apply", "my plan")
+    assert applied.exit_code == 4
+    assert "1 of 3 requests have no valid reply" in applied.output
+    assert sorted((project / "my plan").iterdir()) == files
+    assert "unused replies: 2" in invoke("describe", "site", "--apply", "my plan").output
+    assert "removed 2 requests of an earlier plan" in invoke("describe", "site", "--plan", "my plan").output
+    assert invoke("describe", "site", "--apply", "no plan").exit_code == 2
+
+
+def test_plan_names_the_sections_that_are_shown_in_excerpts(project: Path) -> None:
+    write_page(project, "pumps/", "Pumps", "Priming", "Fill the bilge housing with water. " * 1_000)
+    invoke("index", "site")
+    assert "with excerpts of 1 section too long for a request" in invoke("describe", "site", "--plan", "plan").output
 
 
 def test_offline_model_is_refused(project: Path) -> None:
