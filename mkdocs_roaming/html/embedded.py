@@ -78,7 +78,7 @@ def write_emoji(visitor: Visitor, element: Element, pieces: list[str]) -> None:
 def write_drawing(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write a drawing as its name and its labels, unless the text next to it says the same."""
     text = describe_drawing(element)
-    if text and not is_repeated(visitor, text, element, pieces):
+    if text and not is_repeated(text, element, pieces):
         write_spaced_text(visitor, text, element, pieces)
 
 

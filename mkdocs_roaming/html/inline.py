@@ -55,17 +55,18 @@ def write_abbreviation(visitor: Visitor, element: Element, pieces: list[str]) ->
     use = (len(visitor.output.headings), meaning)
     uses = visitor.output.explained
     is_first = visitor.context.heading is None and use not in uses
-    is_first = is_first and not is_repeated(visitor, meaning, element, pieces)
+    is_first = is_first and not is_repeated(meaning, element, pieces)
     visitor.inline_writers["emphasis" if element.tag == "dfn" else "link"](visitor, element, pieces)
     if is_first:
         uses.add(use)
         visitor.write_text(f" ({meaning})", pieces)
 
 
-def is_repeated(visitor: Visitor, text: str, element: Element, pieces: list[str]) -> bool:
+def is_repeated(text: str, element: Element, pieces: list[str]) -> bool:
     """Return whether the text right before or after an element contains this text, too."""
-    near = f"{''.join(pieces[-1:])} {_following_text(visitor, element)}"
-    return text.casefold() in near.casefold()
+    following = element.getnext()
+    near = [*pieces[-1:], element.tail or "", element_text(following) if following is not None else ""]
+    return text.casefold() in " ".join(near).casefold()
 
 
 def write_inline_labels(visitor: Visitor, element: Element, pieces: list[str]) -> None:

@@ -85,6 +85,8 @@ LARGE = {
     "emphasis before empty spans": "<p>text" + "<b>a.</b><span></span>" * 3000,
     "dark images": "<p>text" + "<img src=a.png#only-dark alt=x>" * MANY,
     "icons": "<p>text" + "<a href=/x><svg></svg></a>" * MANY,
+    "drawings": "<p>text" + "<svg aria-label=a></svg>" * MANY,
+    "meanings": "<p>text" + "".join(f"<abbr title=m{at}></abbr>" for at in range(MANY)),
     "unclosed formulas": "<p>text</p><span class=arithmatex>" + "\\[a" * 50_000 + "</span>",
     "backticks": "<p>text</p><pre>" + "`" * 100_000 + "</pre><code>" + " ".join("`" * at for at in range(1, 500)),
     "breaks": "<p>text" + "<br>" * 50_000 + "x" + "<br> " * 50_000,
