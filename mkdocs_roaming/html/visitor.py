@@ -60,7 +60,9 @@ _HIDDEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|clip(?:-path)?\s*:\s*(?:rect|inset\((?:50|100)%)",
     re.IGNORECASE,
 )
-_LOADING = etree.XPath("boolean(descendant-or-self::*[@onload]) and not(normalize-space())")
+_LOADING = etree.XPath(
+    "boolean(descendant-or-self::*[@onload or @onloadeddata or @oncanplay]) and not(normalize-space())"
+)
 """Whether an element has no text, and a handler that runs when something in it is loaded."""
 
 
