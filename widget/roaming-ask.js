@@ -462,6 +462,6 @@ customElements.get("roaming-ask") ?? customElements.define("roaming-ask", Roamin
 // A page that only loads this file gets the element, too.
 const complete = () => {
   if (document.querySelector('script[src*="roaming-ask"]') && !document.querySelector("roaming-ask"))
-    document.body.append(el("roaming-ask"));
+    document.body.prepend(el("roaming-ask"));
 };
 document.readyState === "loading" ? addEventListener("DOMContentLoaded", complete) : complete();

@@ -40,7 +40,7 @@ const STYLE = `
 .answer .more { mask-image: linear-gradient(to left, transparent, #000 40px) }
 .answer .more:dir(rtl) { mask-image: linear-gradient(to right, transparent, #000 40px) }
 .answer pre code { display: block; width: max-content; min-width: 100%; padding: 0; background: none; white-space: pre;
-  line-height: 1.54; tab-size: 4 }
+  line-height: 1.54; tab-size: 4; text-align: left }
 .wrapped pre code { width: auto; white-space: pre-wrap; overflow-wrap: anywhere; padding-inline-start: 2ch;
   text-indent: -2ch }
 .wide { overflow-x: auto; scrollbar-width: thin }

@@ -6,6 +6,8 @@
 // module is loaded. On a page of an application in the browser the element is hidden at the end of the body.
 // There are no inline styles, no inline scripts and no HTML from strings, so the strictest content security policy works.
 
+import { adopt, el, icon } from "./ask/elements.js";
+
 const STYLE = `
 :host {
   --_bg: var(--roaming-bg, var(--md-default-bg-color, var(--color-background-primary, var(--pst-color-background, var(--bs-body-bg, Canvas)))));
@@ -37,7 +39,6 @@ small { font-size: 12px; line-height: 16px; font-weight: 400; color: color-mix(i
 @media print { :host { display: none } }
 `;
 const MARGIN = 8; // pixels between the menu and the edge of the screen
-let sheet; // created once, by the first element on a page
 
 // Icons: a 24 px grid
 const ICONS = {
@@ -48,28 +49,6 @@ const ICONS = {
   connect: "M9 3v5m6-5v5M6.5 8h11v3.5a5.5 5.5 0 0 1-11 0ZM12 17v4",
   people: "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7Zm-6 9c0-3.5 2.5-5.5 6-5.5s6 2 6 5.5M16 4.5a3.5 3.5 0 0 1 0 6M17.5 15c2.200.7 3.5 2.400 3.5 5",
 };
-/** Create an icon. */
-function icon(name) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("d", ICONS[name]);
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("aria-hidden", true);
-  svg.append(path);
-  return svg;
-}
-
-/** Create an element: names with `on…` are listeners, the others attributes unless they are undefined. */
-function el(tag, attrs = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attrs)) {
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (value !== undefined) node.setAttribute(name, value);
-  }
-  node.append(...children);
-  return node;
-}
-
 class RoamingMenu extends HTMLElement {
   #button;
   #menu;
@@ -80,14 +59,13 @@ class RoamingMenu extends HTMLElement {
     const link = this.querySelector("a");
     if (this.shadowRoot || !link || !this.dataset.menu) return;
     const root = this.attachShadow({ mode: "open" });
-    if (!sheet) (sheet = new CSSStyleSheet()).replaceSync(STYLE);
-    root.adoptedStyleSheets = [sheet];
+    adopt(root, STYLE);
     this.#button = el("button", {
       type: "button", part: "button", "aria-haspopup": "menu", "aria-expanded": "false",
       onclick: () => (this.#menu.hidden ? this.#open(0) : this.#close(true)),
       onmousedown: (event) => event.preventDefault(), // some browsers would move the focus to the body, which closes it
     }, el("slot"));
-    this.#menu = el("div", { role: "menu", part: "menu", tabindex: -1, hidden: "" });
+    this.#menu = el("div", { role: "menu", part: "menu", tabindex: "-1", hidden: true });
     this.#status = el("span", { role: "status", part: "status" });
     root.append(this.#button, this.#menu, this.#status);
     root.addEventListener("pointerdown", () => this.toggleAttribute("data-pointer", true));
@@ -105,13 +83,13 @@ class RoamingMenu extends HTMLElement {
   }
   #item({ icon: name, text, note, href, copy, group, items }) {
     if (group) {
-      const label = el("span", { "aria-hidden": true }, group);
+      const label = el("span", { "aria-hidden": "true" }, group);
       return el("div", { role: "group", "aria-label": group }, label, ...items.map((item) => this.#item(item)));
     }
     const outside = /^https?:/.test(href);
     const label = el("span", outside ? { class: "outside" } : {}, text);
-    const attrs = { role: "menuitem", tabindex: -1, part: "item" };
-    const content = [icon(name), label, el("small", {}, note)];
+    const attrs = { role: "menuitem", tabindex: "-1", part: "item" };
+    const content = [icon(ICONS[name]), label, el("small", {}, note)];
     if (!href) return el("button", { ...attrs, type: "button", onclick: () => this.#copy(copy) }, ...content);
     const onclick = () => (copy ? this.#copy(copy) : this.#close(outside));
     return el("a", { ...attrs, href, target: outside ? "_blank" : undefined, rel: "noopener", onclick }, ...content);
@@ -213,7 +191,7 @@ async function write(text, root) {
   try {
     return await navigator.clipboard.writeText(text);
   } catch {}
-  const area = el("textarea", { readonly: "" }, text);
+  const area = el("textarea", { readonly: true }, text);
   root.append(area);
   area.select();
   const done = document.execCommand("copy");

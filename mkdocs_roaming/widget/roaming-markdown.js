@@ -26,7 +26,7 @@ import{adopt as se,el as d,fill as ne,icon as re,plain as P,tool as ie}from"./ro
 .answer .more { mask-image: linear-gradient(to left, transparent, #000 40px) }
 .answer .more:dir(rtl) { mask-image: linear-gradient(to right, transparent, #000 40px) }
 .answer pre code { display: block; width: max-content; min-width: 100%; padding: 0; background: none; white-space: pre;
-  line-height: 1.54; tab-size: 4 }
+  line-height: 1.54; tab-size: 4; text-align: left }
 .wrapped pre code { width: auto; white-space: pre-wrap; overflow-wrap: anywhere; padding-inline-start: 2ch;
   text-indent: -2ch }
 .wide { overflow-x: auto; scrollbar-width: thin }

@@ -31,7 +31,7 @@ from mkdocs_roaming.text.languages import load_phrases
 MISSING_SCRIPT = "roaming/roaming-missing.js"
 ADDRESSES_PATH = "roaming/addresses.json"
 
-LANGUAGES = ("de", "es", "fr", "ja", "zh")
+LANGUAGES = ("ar", "de", "es", "fa", "fr", "he", "ja", "zh")
 """The languages of the texts, besides English, in which only texts of pages are in a file."""
 
 # No pattern scans beyond the start of the next element of its kind: pages may be hostile, and time is linear.
@@ -41,6 +41,12 @@ _OWN_ELEMENT = re.compile(
 )
 _HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
 _BODY = re.compile(r"<body\b[^<>]*>", re.IGNORECASE)
+_BEFORE_PAGE = re.compile(
+    r"""\s+|<!--.*?-->|<input\b[^<>]*>|<(script|label|template|p(?=\sdata-roaming))\b.*?</\1\s*>"""
+    r"""|(?P<box><div\b[^<>]*>\s*)?<a\b(?=[^<>]*\shref=["']?\#)[^<>]*>[^<>]*</a\s*>(?(box)\s*</div\s*>)""",
+    re.DOTALL,
+)
+"""What themes have in the body before the page: scripts, switches, a skip link, each complete."""
 _INSTANT_CONTAINER = re.compile(r"""<div\b(?=[^<>]*\bdata-md-component=["']?container\b)[^<>]*>""")
 
 
@@ -83,6 +89,18 @@ def find_content_start(html: str) -> int | None:
     found = _INSTANT_CONTAINER.search(html, begin) if "data-md-component" in html else None
     found = found or _BODY.search(html, begin)
     return found.end() if found else None
+
+
+def find_page_start(html: str) -> int:
+    """Return the offset below the skip link of a page, or at the start of its body; without a body at the end.
+
+    An element there is an early Tab stop. It belongs to no part of the page that themes replace.
+    """
+    body = _BODY.search(html, _find_head_end(html) or 0)
+    start = body.end() if body else len(html)
+    while found := _BEFORE_PAGE.match(html, start):
+        start = found.end()
+    return start
 
 
 def read_asset(path: str) -> bytes:

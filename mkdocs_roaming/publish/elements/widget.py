@@ -19,7 +19,9 @@ from mkdocs_roaming.manifest.models import Site, relative_url
 from mkdocs_roaming.publish.elements.html import (
     LANGUAGES,
     find_content_start,
+    find_page_start,
     insert_in_head,
+    insert_pieces,
     language_code,
     load_icon,
     load_texts,
@@ -137,8 +139,9 @@ def add_widget(
     """Add the widget to a page.
 
     The data of the page is a template in the part that themes replace when they navigate without a page load. The
-    element itself is at the end of the body, so that it keeps the conversation. The script is in the head: it moves
-    the page aside for an open panel before the page is shown, and loads the widget after that.
+    element itself is outside of it, so that it keeps the conversation, and before the page, so that its button is an
+    early Tab stop. The script is in the head: it moves the page aside for an open panel before the page is shown, and
+    loads the widget after that.
 
     Args:
         html: The page.
@@ -165,9 +168,7 @@ def add_widget(
     element = f"<roaming-ask data-roaming{_format_attributes(options)}></roaming-ask>"
     if (with_script := insert_in_head(html, script)) == html:
         element = script + element
-    html = with_script
-    end = html.lower().rfind("</body")
-    return html[:end] + element + html[end:] if end >= 0 else html + element
+    return insert_pieces(with_script, (find_page_start(with_script), element))
 
 
 def _add_header_button(html: str, options: WidgetOptions) -> str:

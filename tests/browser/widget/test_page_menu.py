@@ -287,6 +287,7 @@ def test_axe_finds_no_violations(
 @pytest.mark.parametrize(
     ("language", "name", "copied"),
     [
+        ("ar", "نسخ الصفحة", "تم النسخ"),
         ("en", "Copy page", "Copied"),
         ("de", "Seite kopieren", "Kopiert"),
         ("es", "Copiar página", "Copiado"),

@@ -222,6 +222,37 @@ def test_translation_and_custom_strings_are_used(page: Page, stage: Stage, widge
     assert stage.asked[0]["lang"] == "de"
 
 
+@pytest.mark.parametrize(
+    ("language", "title"),
+    [
+        ("ar", "البحث في هذه الوثائق"),
+        ("fa", "یافتن در این مستندات"),
+        ("he", "חיפוש: התיעוד"),
+        ("ur", "Find in these docs"),
+    ],
+)
+def test_right_to_left_page_has_its_panel_and_code_in_their_directions(
+    page: Page, stage: Stage, widget: Widget, language: str, title: str
+) -> None:
+    from mkdocs_roaming.publish.elements.widget import iter_widget_files
+
+    for path, data in iter_widget_files(language):
+        (stage.folder / path).write_bytes(data)
+    url = stage.page("")
+    html = (stage.folder / "index.html").read_text("utf-8").replace("lang=en", f"lang={language} dir=rtl")
+    (stage.folder / "index.html").write_text(html, "utf-8")
+    page.goto(url)
+    widget.open().input.fill("kettle-archive")
+    word = widget.hits.first.locator("pre span").last  # of a short line
+    word.wait_for()
+    assert widget.panel.locator("h2").inner_text() == title
+    panel, start = widget.panel.bounding_box(), word.bounding_box()
+    assert panel
+    assert start
+    assert panel["x"] == 0
+    assert start["x"] < panel["width"] / 4
+
+
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_reason_of_failure_is_shown_once_in_the_language_of_the_widget(
     page: Page, stage: Stage, widget: Widget, language: str

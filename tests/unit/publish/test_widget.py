@@ -170,7 +170,7 @@ def test_add_widget_escapes_attributes_and_can_be_removed() -> None:
     assert 'scope="{&quot;paths&quot;:[&quot;guide/**&quot;]}"' in html
     assert 'endpoint="https://ask.example/?a&amp;b" show-usage=' in html
     assert 'strings="{&quot;title&quot;:&quot;Say \\&quot;hi\\&quot;' in html
-    assert html.endswith(" open></roaming-ask></body></html>")
+    assert html.endswith(" open></roaming-ask><main>Hi</main></body></html>")
     assert remove_own_elements(html) == PAGE
 
 
@@ -194,6 +194,28 @@ def test_theme_keeps_its_search_where_a_browser_cannot_search(monkeypatch: pytes
         assert ("replace-search" in PageElements(options, batch).add(PAGE, "a/")) == replaced
 
 
+SKIP = '<a class="skip" href="#main">Skip</a>'
+
+
+@pytest.mark.parametrize(
+    ("before", "page"),
+    [
+        ("", "<main>Hi</main>"),
+        ("", '<div id="app"><a href="#main">Skip</a><main>Hi</main></div>'),
+        ("", '<a href="/">Home</a><main>Hi</main>'),
+        ("", "<header>" + SKIP + "</header>"),
+        (SKIP, "<main>Hi</main>"),
+        (f'<div data-md-component="skip">\n {SKIP}\n</div>\n', '<div id="banner"><a href="#a">a</a> b</div>'),
+        (f'<script>a < "<a>"</script><input type=checkbox><label for=a>b</label><!-- <a> -->{SKIP}', "<header>"),
+        ("", f"<svg><symbol><svg></svg></symbol></svg>{SKIP}"),
+    ],
+)
+def test_widget_is_the_first_tab_stop_after_a_skip_link(before: str, page: str) -> None:
+    html = add_widget(f"<html><head></head><body>{before}{page}</body></html>", WidgetOptions(), "", SITE)
+    html = re.sub("<template.*</template>", "", html)
+    assert f"<body>{before}<roaming-ask data-roaming></roaming-ask>{page}</body>" in html
+
+
 def test_add_widget_works_without_body() -> None:
     html = add_widget("<p>bare", WidgetOptions(), "", SITE)
     assert html.endswith("</script><roaming-ask data-roaming></roaming-ask>")
@@ -210,9 +232,9 @@ def test_index_adds_widget_and_removes_it_again(tmp_path: Path, make_site: Any) 
     missing = (tmp_path / "404.html").read_text()
     assert 'data-manifest="/roaming/manifest.json"' in missing
     assert "data-path" not in missing
-    assert '<roaming-ask data-roaming endpoint="https://ask.example/"></roaming-ask></body>' in missing
+    assert '<roaming-ask data-roaming endpoint="https://ask.example/"></roaming-ask>' in missing
     html = (tmp_path / "index.html").read_text()
-    assert '<roaming-ask data-roaming endpoint="https://ask.example/"></roaming-ask></body>' in html
+    assert '<roaming-ask data-roaming endpoint="https://ask.example/"></roaming-ask>' in html
     assert 'data-suggestions="[&quot;Warum pfeift er?&quot;]"' in html
     assert (tmp_path / "roaming" / "ask.de.json").exists()
     subprocess.run(command, check=True, capture_output=True)
