@@ -7,6 +7,8 @@ RoamingError
 ├── PluginError             an entry point of another package cannot be loaded
 ├── ManifestError           a manifest is invalid or has a higher version
 ├── ModelError              a language model cannot reply
+│   ├── ContextError            the request does not fit into the model's context
+│   └── ToolsUnsupportedError   the model cannot call tools
 └── LibraryError            a published site cannot be opened or read
     ├── ManifestNotFoundError   the site publishes no manifest
     └── DigestMismatchError     the text of a section does not match its digest
@@ -77,6 +79,23 @@ class ModelError(RoamingError):
         self.retryable = retryable
         self.retry_after = retry_after
         self.unbilled = unbilled
+
+
+class ContextError(ModelError):
+    """A request and its reply do not fit into the model's context: the server refused it, or cut it without a word.
+
+    Attributes:
+        limit: The size of the context in tokens, None if the server does not say it.
+    """
+
+    def __init__(self, message: str, *, limit: int | None = None, unbilled: bool = False) -> None:
+        """Set the message and the limit."""
+        super().__init__(message, unbilled=unbilled, cause="size")
+        self.limit = limit
+
+
+class ToolsUnsupportedError(ModelError):
+    """The server refuses requests with tools for this model."""
 
 
 class LibraryError(RoamingError):

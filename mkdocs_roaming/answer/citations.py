@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mkdocs_roaming.answer.conversation import Conversation, ReasoningFilter
+from mkdocs_roaming.answer.conversation import Conversation
 from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, TextReleased, TextWithheld
 from mkdocs_roaming.answer.links import remove_links, resolve_ids
 from mkdocs_roaming.answer.models.base import NO_SOURCE
+from mkdocs_roaming.answer.models.reasoning import ReasoningFilter
 from mkdocs_roaming.answer.statements import Statement, find_statements
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.text.markdown import follow_fence, sub_outside_code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -40,6 +39,7 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
 )
+from mkdocs_roaming.answer.models.reasoning import ReasoningFilter
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.errors import LibraryError, ModelError, UsageError
 from mkdocs_roaming.library.navigator import Navigator
@@ -54,7 +54,7 @@ from mkdocs_roaming.library.tools import (
     parse_expand_arguments,
 )
 from mkdocs_roaming.manifest.expand import Expansion, ListedSection
-from mkdocs_roaming.text.markdown import follow_fence, remove_invisible
+from mkdocs_roaming.text.markdown import remove_invisible
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 MAX_QUESTION_CHARS = 10_000
@@ -67,9 +67,6 @@ _MAX_SHOWN_IDS = 16
 _MAX_SHOWN_QUERY_CHARS = 400
 _MAX_CHARS_PER_TOKEN = 8  # twice the usual: the model itself keeps the exact limit
 _CLOSE_SECONDS = 1.0
-_REASONING_TAG = re.compile(r"<(?P<closes>/?)\s*think(?:ing)?(?:\s[^<>]*)?>", re.IGNORECASE)
-_PARTIAL_TAG = re.compile(r"<(?:/?\s*(?:t[a-z]{0,7}|think(?:ing)?\s[^<>]*)?)?\Z", re.IGNORECASE)
-_UNFINISHED_TAG = re.compile(r"</?\s*think", re.IGNORECASE)
 _log = logging.getLogger(__name__)
 
 
@@ -282,60 +279,6 @@ def _drop_sections(turn: Turn, dropped: set[str], list_section: Callable[[str], 
             tool_result = replace(tool_result, result=output)
         results.append(tool_result)
     return ToolTurn(tuple(results))
-
-
-class ReasoningFilter:
-    """Removes inline reasoning, `<think>…</think>`, from text that arrives in pieces.
-
-    Tags in code are text. Reasoning that is not closed ends with the reply. The templates of some models contain the
-    opening tag, so that the reply begins with reasoning and only the closing tag is seen.
-
-    Attributes:
-        is_inside: Whether the text is in reasoning now.
-        hides_earlier_text: Whether the last piece closed reasoning that was never opened: all text before is reasoning.
-    """
-
-    def __init__(self) -> None:
-        """Start before the first piece."""
-        self.is_inside = self.hides_earlier_text = False
-        self._line = ""  # what was returned of the current line
-        self._fence = ""
-        self._pending = ""  # may be the start of a tag
-
-    def feed(self, piece: str) -> str:
-        """Add a piece; return the text that is known not to be reasoning."""
-        self.hides_earlier_text = False
-        text, visible = self._pending + piece, ""
-        self._pending = ""
-        while text:
-            tag = _REASONING_TAG.search(text)
-            start = tag or _PARTIAL_TAG.search(text)  # at the end of the text: searched once
-            before = text[: start.start() if start else len(text)]
-            if not self.is_inside:
-                visible += before
-                self._follow_code(before)
-            if tag is None:
-                self._pending = text[len(before) :]
-                break
-            text = text[tag.end() :]
-            if self._fence or self._line.endswith("`"):
-                visible += tag[0]
-                self._follow_code(tag[0])
-            elif tag["closes"] and not self.is_inside:
-                self.hides_earlier_text, visible = True, ""
-            else:
-                self.is_inside = not tag["closes"]
-        return visible
-
-    def end(self) -> str:
-        """End the text; return the rest."""
-        pending, self._pending = self._pending, ""
-        return "" if self.is_inside or _UNFINISHED_TAG.match(pending) else pending
-
-    def _follow_code(self, text: str) -> None:
-        *lines, self._line = (self._line + text).split("\n")
-        for line in lines:
-            self._fence = follow_fence(line, self._fence)
 
 
 class ModelReply:

@@ -217,9 +217,31 @@ class Model(Protocol):
         while it yields.
 
         Raises:
-            ModelError: The provider refused or failed; the message is one line with a fix.
+            ContextError: The request does not fit into the context. A server that cuts requests without a word is
+                only noticed at the end of the reply, after its text.
+            ToolsUnsupportedError: The model cannot call tools.
+            ModelError: The provider refused or failed in another way; the message is one line with a fix.
         """
         ...
+
+
+async def find_context(model: Model) -> int | None:
+    """Return the tokens that request and reply of a model may have together, or None if that is not known.
+
+    It is the setting, or what the server has loaded, never the most that the model could do. The first call may ask
+    the server, for at most two seconds; the result is kept. A model of a plugin may have this method, too.
+    """
+    find = getattr(model, "find_context", None)
+    return await find() if find is not None else None
+
+
+def has_tools(model: Model) -> bool:
+    """Return whether a model can call tools: False by setting, or after its server refused them.
+
+    A request to a model without tools has none; calls and results in its turns are then sent as text. A model of a
+    plugin may have the attribute `has_tools`, too.
+    """
+    return bool(getattr(model, "has_tools", True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -219,9 +219,12 @@ class ProviderModel(ABC):
     Attributes:
         name: Name of the model.
         extra_output_tokens: Tokens that a reply may have in addition to those of its request, such as for thinking.
+            A model that thinks although it was not known to has them from its next request on.
+        has_tools: Whether the model can call tools.
     """
 
     extra_output_tokens = 0
+    has_tools = True
 
     api: ClassVar[str]
     """Name of the API, for error messages."""
@@ -264,6 +267,10 @@ class ProviderModel(ABC):
     def is_hosted(self) -> bool:
         """Whether the API is on another network, so that answers cost money. A plugin may have this attribute, too."""
         return self._service.is_hosted
+
+    async def find_context(self) -> int | None:
+        """Return the tokens of the context that the server has loaded, or None if that is not known."""
+        return None
 
     @abstractmethod
     def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
