@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence, Set
 from urllib.parse import unquote
 
 from msgspec.structs import replace
@@ -26,8 +27,8 @@ from mkdocs_roaming.manifest.models import (
 )
 from mkdocs_roaming.manifest.sections import IdAllocator, file_digest, github_slug
 from mkdocs_roaming.text.languages import fold, load_phrases
-from mkdocs_roaming.text.markdown import shorten, to_single_line
-from mkdocs_roaming.text.openings import find_sentences, join_names, leads_elsewhere, make_opening
+from mkdocs_roaming.text.markdown import ends_sentence, to_single_line
+from mkdocs_roaming.text.openings import find_sentences, leads_elsewhere, make_opening
 
 _MIN_SHARED = 3
 """Number of pages on which a sentence is a tip, a banner or boilerplate; fewer may have the same subject."""
@@ -57,11 +58,12 @@ def build_manifest(
     anchors = _AnchorIndex(site.url)
     for published, ids in zip(pages, assigned.ids, strict=True):
         anchors.add(published, ids)
-    shared = _find_shared_texts(pages)
-    entries = [
-        _make_page_entry(published, ids, aliases, anchors, site, shared)
+    shared, template = _find_shared_texts(pages), _find_template_titles(pages)
+    described = (
+        _make_page_entry(published, ids, aliases, anchors, site, shared, template)
         for published, ids, aliases in zip(pages, assigned.ids, assigned.aliases, strict=True)
-    ]
+    )
+    entries = list(_drop_repeated_texts(list(described)))
     return Manifest(
         site=SiteEntry(
             to_single_line(site.name),
@@ -130,10 +132,11 @@ def _make_page_entry(
     anchors: _AnchorIndex,
     site: Site,
     shared: Set[str],
+    template: Set[str],
 ) -> PageEntry:
     page, data = published.page, published.encode()
     openings = [_choose_opening(section, data, shared) for section in published.sections]
-    description, openings[0] = _describe_page(published, openings, site, shared)
+    description, openings[0] = _describe_page(published, openings, site, shared, template)
     return PageEntry(
         id=ids[0],
         title=to_single_line(published.sections[0].title),
@@ -197,7 +200,9 @@ def _choose_opening(section: Section, data: bytes, shared: Set[str]) -> str:
     return other or ("" if subsections else section.opening)
 
 
-def _describe_page(published: PublishedPage, openings: Sequence[str], site: Site, shared: Set[str]) -> tuple[str, str]:
+def _describe_page(
+    published: PublishedPage, openings: Sequence[str], site: Site, shared: Set[str], template: Set[str]
+) -> tuple[str, str]:
     """Return the description of a page, empty if the opening of its own section describes it, and that opening."""
     written, titles = to_single_line(published.page.description), {section.title for section in published.sections}
     description = " ".join(sentence for sentence in find_sentences(written) if sentence not in shared)
@@ -206,37 +211,43 @@ def _describe_page(published: PublishedPage, openings: Sequence[str], site: Site
     is_of_site = written == site.description and published.page.source is None
     if description and not (is_excerpt or is_of_site or written in titles):
         return description, openings[0]
-    if _is_complete(openings[0]):
+    if _is_complete(openings[0]) or len(openings) == 1:
         return "", openings[0]
-    return _introduce_page(published.sections, openings, site.language)
+    return _introduce_page(published.sections, openings, site.language, template), ""
 
 
-def _introduce_page(sections: Sequence[Section], openings: Sequence[str], language: str) -> tuple[str, str]:
-    """Return the description and the opening of a page whose own section does not say what it is about.
+def _introduce_page(sections: Sequence[Section], openings: Sequence[str], language: str, template: Set[str]) -> str:
+    """Return the description of a page whose own section does not say what it is about; empty if no other does.
 
     A subsection introduces the page if its title says so, such as “What is a gate?”, if it is the first with a generic
-    title or the page's, or if there is no other. Else the opening is their titles, such as the names of objects.
+    title or the page's, or if there is no other. Else the first sentence below a title of a template is about the page.
     """
     phrases = (sections[0].title, *load_phrases(language, _GENERIC), *load_phrases("en", _GENERIC))
-    generic = set(map(_fold_title, phrases))
     titles = {at: _fold_title(section.title) for at, section in enumerate(sections) if section.parent == 0}
     names = [section.title for section in sections[1 : 1 + _MAX_BEGIN]]
     begin = [(at, title) for at, title in enumerate(map(_fold_title, names), 1) if len(title) < _MAX_INTRODUCTION]
     introduced = [at for at, title in begin if title.startswith(_INTRODUCTIONS)]
     first = min(titles, default=0)
-    if len(titles) == 1 or titles.get(first) in generic:
+    if len(titles) == 1 or titles.get(first) in map(_fold_title, phrases):
         introduced.insert(0, first)
-    for at in introduced:
-        if _is_complete(openings[at]):
-            return openings[at], openings[0]
-    # Objects may be below the only subsection.
-    inner = [sections[at] for at in titles] if len(titles) > 1 else sections[1:]
-    return "", _list_titles(inner, generic) or openings[0]
+    introduced += [at for at, title in titles.items() if title in template and ends_sentence(openings[at])]
+    return next((openings[at] for at in introduced if _is_complete(openings[at])), "")
 
 
-def _list_titles(sections: Iterable[Section], generic: Set[str]) -> str:
-    names = dict.fromkeys(to_single_line(one.title) for one in sections if _fold_title(one.title) not in generic)
-    return shorten(join_names([*names]), MAX_OPENING)
+def _find_template_titles(pages: Iterable[PublishedPage]) -> Set[str]:
+    """Return the titles of sections that several pages have: such sections differ in their page alone."""
+    titles = ({_fold_title(section.title) for section in published.sections[1:]} for published in pages)
+    counts = Counter(title for names in titles for title in names)
+    return {title for title, count in counts.items() if count >= _MIN_SHARED}
+
+
+def _drop_repeated_texts(pages: Sequence[PageEntry]) -> Iterator[PageEntry]:
+    """Yield pages without the texts that would describe several of them in llms.txt."""
+    counts = Counter(page.description or page.sections[0].opening for page in pages)
+    for page in pages:
+        own, *others = page.sections
+        is_repeated = counts[page.description or own.opening] >= _MIN_SHARED
+        yield replace(page, description="", sections=(replace(own, opening=""), *others)) if is_repeated else page
 
 
 def _fold_title(title: str) -> str:

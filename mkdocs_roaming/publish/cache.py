@@ -22,7 +22,8 @@ from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page, Section
 from mkdocs_roaming.settings import prepare
 
 CONVERTER_VERSION = "14"
-"""Increased when the converter writes different Markdown for the same HTML. Cached pages are converted again then."""
+CONVERTER_VERSION = "15"
+"""Increased when the Markdown or the manifest of the same HTML differs. Cached pages are converted again then."""
 
 _FORMAT = "3"
 

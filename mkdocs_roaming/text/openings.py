@@ -223,7 +223,9 @@ class _Chooser:
 
     def _add_list(self, lines: Sequence[str]) -> None:
         items = list(iter_items(lines[:_MAX_LIST_LINES]))
-        if all(_BOLD.fullmatch(text) and below and FENCE.match(below[0]) for text, below in items):  # tabs of code
+        links = all(_is_label(text, below) for text, below in items)
+        is_code = all(_BOLD.fullmatch(text) and below and FENCE.match(below[0]) for text, below in items)  # in tabs
+        if is_code or (links and self._is_page):  # titles of other pages do not say what a page is about
             self._add_lead()
             return
         lead, self._lead = self._lead, ""
@@ -232,7 +234,6 @@ class _Chooser:
         described = _drop_facts(items) if is_labelled else items
         if not described or _SKIPPED_LABEL.match(label) or _ROOT_CLASS.fullmatch(_plain(items[0][0])):
             return
-        links = all(_is_label(text, below) for text, below in items)
         rank = _Rank.LIST if is_labelled and (lead or links) else _Rank.PROSE
         names = _item_names(items, described, lead)
         self._add(_Rank.FIELDS if _FIELD_LABEL.match(label) else rank, join_names(names, lead))
