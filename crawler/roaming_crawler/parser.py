@@ -19,7 +19,7 @@ from mkdocs_roaming.html.converter import convert
 from mkdocs_roaming.html.document import (
     copy_metadata,
     extract_canonical_url,
-    extract_meta,
+    extract_description,
     extract_site_name,
     extract_title,
     find_article,
@@ -113,7 +113,7 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
     return ParsedPage(
         title=extract_title(metadata),
         heading=_first_heading(article),
-        description=extract_meta(metadata, "description"),
+        description=extract_description(metadata),
         article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
         language=str(metadata.get("lang") or ""),
         site_name=extract_site_name(metadata),

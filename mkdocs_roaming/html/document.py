@@ -23,6 +23,9 @@ _TOO_MANY_ATTRIBUTES = re.compile(
 )
 """A tag with hundreds of attributes: parsing is slow, because the parser compares each attribute with all others."""
 _WORD = re.compile(r"\w+")
+_NAME = re.compile(r"\w+(?:\.\w+)*")
+_GENERATOR = re.compile(rf"(?:^|,)\s*(?=[^\W\d_])({_NAME.pattern})")
+"""The programs in the metadata of a page, such as `mkdocs-1.6.1, mkdocs-material-9.6.20`."""
 _POST_CONTENT = "article.md-post--excerpt > header.md-post__header + div.md-post__content"
 
 
@@ -211,9 +214,15 @@ def extract_canonical_url(tree: Element) -> str:
     return _extract_string(tree, "//link[@rel='canonical']/@href")
 
 
-def extract_meta(tree: Element, name: str) -> str:
-    """Return the content of a `<meta>` element, `""` if there is none."""
-    return _extract_string(tree, f"//meta[@name='{name}']/@content")
+def extract_description(tree: Element) -> str:
+    """Return the description of a page, `""` if it is a placeholder of the generator, such as “A VitePress site”.
+
+    A placeholder names the generator, although the title of the page and of its site do not.
+    """
+    description = _extract_string(tree, "//meta[@name='description']/@content")
+    generators = _GENERATOR.findall(", ".join(tree.xpath("//meta[@name='generator']/@content")).casefold())
+    named = set(_NAME.findall(description.casefold())).difference(_NAME.findall(extract_title(tree).casefold()))
+    return description if named.isdisjoint(generators) else ""
 
 
 def _extract_string(tree: Element, path: str) -> str:

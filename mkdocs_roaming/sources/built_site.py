@@ -20,7 +20,7 @@ from mkdocs_roaming.files import find_site_folders
 from mkdocs_roaming.html.document import (
     count_visible_words,
     extract_canonical_url,
-    extract_meta,
+    extract_description,
     extract_site_name,
     extract_title,
     find_article,
@@ -168,7 +168,7 @@ class _SiteReader:
         old = self._old.site if self._old else SiteEntry("", "")
         is_derived = self._old is not None and old.description == summarize_home(self._old.pages)
         nav, nav_source = self._find_nav()
-        about = extract_meta(head, "description") if is_derived or not old.description else old.description
+        about = extract_description(head) if is_derived or not old.description else old.description
         found = extract_site_name(head) or self._common.name or extract_title(head) or self._url
         return Site(
             name=options.name or project.name or old.name or found,
@@ -288,7 +288,7 @@ class _SiteReader:
             path=path,
             title=extract_title(tree),
             article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
-            description=extract_meta(tree, "description"),
+            description=extract_description(tree),
         )
 
     def _find_path(self, path: str, tree: Element) -> str | None:

@@ -12,7 +12,7 @@ from mkdocs_roaming.html.document import (
     copy_metadata,
     count_visible_words,
     extract_canonical_url,
-    extract_meta,
+    extract_description,
     extract_site_name,
     extract_title,
     find_article,
@@ -100,8 +100,28 @@ def test_metadata_is_extracted_from_head() -> None:
         "<link rel=canonical href='https://ebb.example/a/'><meta name=description content=' Two \n lines '>text"
     )
     assert extract_canonical_url(tree) == "https://ebb.example/a/"
-    assert extract_meta(tree, "description") == "Two lines"
-    assert extract_meta(tree, "keywords") == ""
+    assert extract_description(tree) == "Two lines"
+
+
+@pytest.mark.parametrize(
+    ("generator", "description", "title", "expected"),
+    [
+        ("VitePress v1.6.4", "A VitePress site", "Tides", ""),
+        ("VuePress 2.0.0-rc.20", "My first VuePress Site", "Tides", ""),
+        ("Astro v5.1 + Starlight v0.30", "A guide in my new Starlight docs.", "Ebb", ""),
+        ("mkdocs-1.6.1, mkdocs-material-9.6", "My MkDocs site.", "Tides", ""),
+        ("Next.js; https://framework.example", "The next tide.", "Tides", "The next tide."),
+        ("VitePress v1.6.4", "Tables for VitePress", "Tables for VitePress", "Tables for VitePress"),
+        ("VitePress v1.6.4", "When the tide turns", "Tides", "When the tide turns"),
+        ("", "A VitePress site", "Tides", "A VitePress site"),
+    ],
+)
+def test_description_that_names_the_generator_alone_is_a_placeholder(
+    generator: str, description: str, title: str, expected: str
+) -> None:
+    head = f"<title>{title}</title><meta name=description content='{description}'>"
+    head += "".join(f"<meta name=generator content='{part}'>" for part in generator.split(" + "))
+    assert extract_description(parse_document(f"<head>{head}</head><p>text")) == expected
 
 
 def test_metadata_is_copied_from_whole_page() -> None:
@@ -112,7 +132,7 @@ def test_metadata_is_copied_from_whole_page() -> None:
     copied = copy_metadata(tree)
     assert copied.get("lang") == "pt"
     assert [element.tag for element in copied.find("head")] == ["title", "base", "meta", "link"]
-    assert (extract_title(copied), extract_meta(copied, "description")) == ("Tides", "Late")
+    assert (extract_title(copied), extract_description(copied)) == ("Tides", "Late")
     assert extract_canonical_url(copied) == "/a/"
     assert extract_title(tree) == "Tides"
 
@@ -130,7 +150,7 @@ def test_metadata_of_root_with_prefixed_attributes_has_its_language(attributes: 
     head = '<head><title xml:lang="en">Tides</title><meta og:x="1" name="description" content="When"/></head>'
     copied = copy_metadata(parse_document(f"<html {attributes}>{head}<body><p>text</p></body></html>"))
     assert copied.get("lang") == language
-    assert (extract_title(copied), extract_meta(copied, "description")) == ("Tides", "When")
+    assert (extract_title(copied), extract_description(copied)) == ("Tides", "When")
 
 
 @pytest.mark.parametrize("page", ["", "\0"])
