@@ -57,8 +57,8 @@ def test_preamble_keeps_llms_txt_of_author_above_list(mkdocs: Project) -> None:
     add_llms_txt(mkdocs)
     for _ in range(2):
         built = mkdocs(SOURCES, plugin={"llms_txt": "preamble"})
-        assert built.text("llms.txt").startswith(f"{AUTHOR}\n## All pages\n\nEvery link below")
-        assert built.text("llms.txt").count("Every link below") == 1
+        assert built.text("llms.txt").startswith(f"{AUTHOR}\n## All pages\n\nLinks to pages")
+        assert built.text("llms.txt").count("Links to pages") == 1
         assert built.faults == ()
 
 
@@ -107,7 +107,7 @@ def test_llms_txt_of_plugin_that_runs_earlier_is_kept_or_replaced(mkdocs: Projec
     hook = add_hook(mkdocs, "llms.txt", priority=priority)
     assert mkdocs(SOURCES, plugin={"overwrite": True}, **hook).text("llms.txt").startswith("# Docs\n")
     built = mkdocs(SOURCES, plugin={"llms_txt": "preamble"}, **hook)
-    assert built.text("llms.txt").startswith("Another plugin wrote this.\n\nEvery link below")
+    assert built.text("llms.txt").startswith("Another plugin wrote this.\n\nLinks to pages")
     assert built.faults == ()
     assert mkdocs(SOURCES, plugin={"llms_txt": False}, **hook).text("llms.txt") == "Another plugin wrote this.\n"
 
@@ -137,5 +137,5 @@ def test_llms_txt_of_a_language_concerns_that_language(mkdocs: Project, caplog: 
     (mkdocs.folder / "docs/llms.fr.txt").write_text("# Les n\u00f4tres\n")
     plugins = [{"i18n": {"docs_structure": "suffix", "languages": languages}}]
     built = mkdocs(pages, plugins=plugins, plugin={"llms_txt": "preamble"})
-    assert built.text("fr/llms.txt").startswith("# Les n\u00f4tres\n\nEvery link below")
+    assert built.text("fr/llms.txt").startswith("# Les n\u00f4tres\n\nLinks to pages")
     assert built.text("llms.txt").startswith("# Docs\n")

@@ -180,7 +180,7 @@ def test_preamble_without_sections_is_followed_by_list_without_heading(tmp_path:
     write(tmp_path, "llms.txt", "# Ours\n\n> By hand.\n\n")
     publish(tmp_path, llms_txt="preamble")
     text = (tmp_path / "llms.txt").read_text("utf-8")
-    assert text.startswith("# Ours\n\n> By hand.\n\nEvery link below leads to a page as Markdown.\n")
+    assert text.startswith("# Ours\n\n> By hand.\n\nLinks to pages lead to their Markdown.\n")
 
 
 def test_second_build_with_preamble_does_not_nest_list(tmp_path: Path) -> None:
@@ -199,8 +199,8 @@ def test_preamble_uses_newer_text_of_author(tmp_path: Path) -> None:
     write(tmp_path, "llms.txt", "# Newer\n")
     publish(tmp_path, llms_txt="preamble")
     text = (tmp_path / "llms.txt").read_text("utf-8")
-    assert text.startswith("# Newer\n\nEvery link below")
-    assert text.count("Every link below") == 1
+    assert text.startswith("# Newer\n\nLinks to pages")
+    assert text.count("Links to pages") == 1
 
 
 def test_preamble_without_text_of_author_publishes_plain_list(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_preamble_keeps_bytes_of_author(tmp_path: Path) -> None:
     (tmp_path / "llms.txt").write_bytes(author)
     for _ in range(2):
         publish(tmp_path, llms_txt="preamble")
-        assert (tmp_path / "llms.txt").read_bytes().startswith(author + b"\n\nEvery link")
+        assert (tmp_path / "llms.txt").read_bytes().startswith(author + b"\n\nLinks to pages")
 
 
 def test_switch_from_preamble_to_list_alone_stops_because_text_would_be_lost(tmp_path: Path) -> None:
