@@ -71,8 +71,8 @@ def lint(
     report = lint_site(create_context(library), lint_config, read_source)
     if read_source is not None:
         _check_sources(library, read_source, docs)
-    if not library.is_published and report.pages == 1:  # name the Markdown file itself, not the page made of it
-        report = replace(report, findings=tuple(replace(one, markdown=lib) for one in report.findings))
+    if not library.is_published and report.pages == 1:  # the Markdown file itself is the source
+        report = replace(report, findings=tuple(replace(one, source=lib, source_line=one.line) for one in report.findings))
     folder = docs.as_posix() if docs else ""
     if as_json:
         print_json(report_to_dict(report))
@@ -88,7 +88,7 @@ def _check_sources(library: Library, read_source: SourceReader, docs: Path | Non
     sources = [page.source for page in library.manifest.pages if page.source]
     if all(read_source(source) is None for source in sources):
         example = f", such as {sources[0]}" if sources else ""
-        warn(f"{docs} contains none of the site's sources{example}; findings have lines of the published Markdown")
+        warn(f"{docs} contains none of the site's sources{example}; findings have no lines")
 
 
 def create_context(library: Library) -> LintContext:

@@ -122,20 +122,21 @@ class Finding:
     quote: str = ""
     fingerprint: str = ""
 
-    def location(self, docs: str = "") -> tuple[str, int]:
-        """Return file and line: of the source if its line is known, else of the published Markdown.
+    def location(self, docs: str = "") -> tuple[str, int | None]:
+        """Return the file, which is the source if it is known, and the line in it; None in what a build has written.
 
         Args:
             docs: The folder of the sources, as a prefix of the source's path.
         """
-        if self.source and self.source_line is not None:
+        if self.source:
             return str(PurePosixPath(docs) / self.source), self.source_line
-        return self.markdown or SITE_FILE, self.line
+        return self.markdown or SITE_FILE, None
 
     def describe_location(self, docs: str = "") -> str:
-        """Return the location as `file:line`, or `the site`."""
-        file, line = self.location(docs)
-        return f"{file}:{line}" if self.page is not None else "the site"
+        """Return the location as `file:line`, `file` without a line, or `the site`."""
+        if self.page is None:
+            return "the site"
+        return ":".join(map(str, filter(None, self.location(docs))))
 
 
 MANY_SUBSECTIONS = 5

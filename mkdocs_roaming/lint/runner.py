@@ -369,7 +369,8 @@ def format_github(report: LintReport, docs: str = "") -> Iterator[str]:
     """Yield a report as workflow commands, which GitHub turns into annotations."""
     for finding in report.findings:
         file, line = finding.location(docs)
-        location = f" file={_escape_property(file)},line={line}," if finding.page is not None else " "
+        place = f",line={line}" if line else ""
+        location = f" file={_escape_property(file)}{place}," if finding.page is not None else " "
         title = _escape_property(f"roaming {finding.rule}")
         message = _escape_data(f"{finding.message} {finding.fix}")
         yield f"::{_GITHUB_LEVELS[finding.severity]}{location}title={title}::{message}"

@@ -425,9 +425,9 @@
     return el("a", { href: sectionHash(page, finding.section) }, page.title, line);
   }
 
-  /** Return the line of a finding: that of the source if it is known. */
-  function lineOf({ source, source_line: number, line }) {
-    return number ? `${source}:${number}` : `line ${line}`;
+  /** Return the source of a finding with its line, as far as they are known. */
+  function lineOf({ source, source_line: number }) {
+    return [source, number].filter(Boolean).join(":");
   }
 
   // -------------------------------------------------------------------------------------------------------------- Page

@@ -189,7 +189,8 @@ class _Containers:
         self.after_marker = False
         while opening := self._open(line, at):
             self.after_marker = opening[2] is not None
-            self.widths.append(0 if opening[1] else opening.end() - at + self.after_marker)
+            width = _INDENT if opening[3] else opening.end() - at + self.after_marker
+            self.widths.append(0 if opening[1] else width)
             at, self.after_text = opening.end(), False
         ends_paragraph = not line[at:].strip(" ") or _INTERRUPTING.match(line, at)
         self.after_text = not ends_paragraph and (self.after_text or not line.startswith("    ", at))
@@ -242,9 +243,14 @@ def _closes(line: str, fence: str) -> bool:
 
 _PARAGRAPH_END = re.compile(r"(\n[ \t>]*(?:\n|(?=(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t])))")
 _QUOTE = re.compile(r" {0,3}> ?")
-_CONTAINER = re.compile(r" {0,3}(?:(>) ?|(?:[-*+]|\d{1,9}[.)])(?: {1,4}(?=[^ ])|()(?= *$)| ))")
+_BLOCK = r"(?:\[\^[^\[\]\n]+\]:|:(?= )|(?:!!!|\?\?\?\+?|===\+?!?) .*) *"
+"""The beginning of a footnote, of a definition, or of an admonition or tab of Python-Markdown."""
+_INDENT = 4  # of their other lines
+_CONTAINER = re.compile(rf" {{0,3}}(?:(>) ?|(?:[-*+]|\d{{1,9}}[.)])(?: {{1,4}}(?=[^ ])|()(?= *$)| )|({_BLOCK}))")
 _RULE = re.compile(r" {0,3}(?P<mark>[-*_])(?: *(?P=mark)){2,} *$")
-_INTERRUPTING = re.compile(rf" {{0,3}}(?:>|(?:[-*+]|0{{0,8}}1[.)]) +[^ ]|#{{1,6}}(?: |$)|{FENCE_MARK})|{_RULE.pattern}")
+_INTERRUPTING = re.compile(
+    rf" {{0,3}}(?:{_BLOCK}|>|(?:[-*+]|0{{0,8}}1[.)]) +[^ ]|#{{1,6}}(?: |$)|{FENCE_MARK})|{_RULE.pattern}"
+)
 """What ends a paragraph without a blank line; of numbered items, only the first."""
 _MARGIN = frozenset(" \t>-*+0123456789")
 """First characters of lines that may begin or continue a container."""

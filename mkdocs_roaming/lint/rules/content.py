@@ -32,7 +32,7 @@ def unclosed_fence(site: LintContext) -> Iterator[Problem]:
                 text.lines[text.open_fence].strip(),
             )
         for number, line in enumerate(text.prose):
-            if "`" in line and (match := _FENCE_IN_TEXT.match(line)):
+            if "\\`" in line and (match := _FENCE_IN_TEXT.match(line)):
                 yield Problem(
                     "This fence is published as text: it is never closed, or it is in a place where no fence can be.",
                     "Close the fence, add a blank line before it, indent it like the surrounding text, or start its "
@@ -161,7 +161,7 @@ class _Examples:
         return explains_injection(" ".join([*titles, *prose]))
 
 
-_FENCE_IN_TEXT = re.compile(r"[ \t>]*(?:\\?`){3,}[ \t]*\{?\.?[\w+#-]*(?=[\s}]|$)")
+_FENCE_IN_TEXT = re.compile(r"[ \t>]*(?:\\`){3,}[ \t]*\{?\.?[\w+#-]*(?=[\s}]|$)")
 _DIRECTIVE = re.compile(
     r"[ \t>]*\\?(?P<mark>:::(?=:*[ \t]*\{?[\w.])|(?:!!!|\?\?\?)(?=\+?[ \t]+\w)|===(?=\+?[ \t]+[\"“])|\{[%{]|--8<--"
     r"|\.\.(?=[ \t]+[\w:-]+::)|\[TOC\\?\])"

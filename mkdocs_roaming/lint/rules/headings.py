@@ -70,17 +70,18 @@ def empty_title(site: LintContext) -> Iterator[Problem]:
 )
 def repeated_sibling(site: LintContext) -> Iterator[Problem]:
     """Find titles that occur more than once below the same parent."""
-    for text, ref in site.iter_sections(site.manual_pages):
-        first: dict[str, SectionRef] = {}
+    for _, ref in site.iter_sections(site.manual_pages):
+        positions: dict[str, list[int]] = defaultdict(list)
         for child in site.sections.children(ref):
-            title = " ".join(child.section.title.split())
-            if title and (other := first.setdefault(title, child)).position != child.position:
+            positions[" ".join(child.section.title.split())].append(child.position)
+        for title, (_, *others) in positions.items():
+            if title and others:
                 yield Problem(
-                    f"“{child.section.title}” occurs twice below “{ref.section.title}”, first in line "
-                    f"{text.starts[other.position] + 1}: the titles do not differ, and the ids depend on their order.",
+                    f"{len(others) + 1} sections below “{ref.section.title}” have the title “{title}”: their ids depend "
+                    "on their order.",
                     "Say in each title what is different about the section, or merge the sections.",
                     ref.page,
-                    child.position,
+                    others[0],
                 )
 
 

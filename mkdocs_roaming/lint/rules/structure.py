@@ -115,7 +115,7 @@ def no_description(site: LintContext) -> Iterator[Problem]:
             continue
         if len(children) < MANY_SUBSECTIONS:  # otherwise `no-opening` reports the page
             yield Problem(
-                "The page has neither a description nor text below its title: llms.txt shows its headings instead.",
+                "The page has neither a description nor text below its title: llms.txt shows its title alone.",
                 "Write a sentence below the title, or `description: …` in the front matter.",
                 page,
             )

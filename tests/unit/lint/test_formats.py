@@ -37,15 +37,15 @@ def make_report(**fields: Any) -> LintReport:
 
 
 def test_format_github_escapes_messages_and_properties() -> None:
-    line = next(iter(format_github(make_report(markdown="a,b:c/index.md", line=3, page="a,b:c/"))))
-    assert line == "::error file=a%2Cb%3Ac/index.md,line=3,title=roaming hidden-text::50 %25 of%0Ait: a, b Fix it."
+    line = next(iter(format_github(make_report(source="a,b:c.md", source_line=3, page="a,b:c/"))))
+    assert line == "::error file=a%2Cb%3Ac.md,line=3,title=roaming hidden-text::50 %25 of%0Ait: a, b Fix it."
     line = next(iter(format_github(make_report())))
     assert line == "::error title=roaming hidden-text::50 %25 of%0Ait: a, b Fix it."
 
 
 def test_finding_about_site_is_located_in_llms_txt() -> None:
     finding = make_report().findings[0]
-    assert finding.location("docs") == ("llms.txt", 1)
+    assert finding.location("docs") == ("llms.txt", None)
     assert finding.describe_location("docs") == "the site"
 
 

@@ -20,7 +20,7 @@ CLEAN_CASES = sorted((CASES / "clean").iterdir())
 
 def format_findings(report: LintReport) -> str:
     return "".join(
-        f"{one.describe_location()}: {one.severity} {one.rule}\n  {one.message}\n  Fix: {one.fix}\n"
+        f"{f'{one.markdown}:{one.line}' if one.markdown else 'the site'}: {one.severity} {one.rule}\n  {one.message}\n  Fix: {one.fix}\n"
         for one in report.findings
     )
 

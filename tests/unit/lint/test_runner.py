@@ -59,10 +59,11 @@ def test_lint_site_reports_line_of_heading_in_source() -> None:
     assert [finding.location("docs") for finding in report.findings] == [("docs/valves.md", 12), ("docs/valves.md", 14)]
 
 
-def test_lint_site_reports_published_line_for_generated_source() -> None:
+def test_lint_site_reports_no_line_of_generated_text() -> None:
     context, _ = load_case(CASES / "empty-title/fires")
     report = lint_site(context, read_source={"valves.md": "{{ all_of_it }}\n"}.get)
-    assert [finding.location("docs")[0] for finding in report.findings] == ["valves/index.md"] * 2
+    assert [finding.location("docs") for finding in report.findings] == [("docs/valves.md", None)] * 2
+    assert report.findings[0].describe_location("docs") == "docs/valves.md"
 
 
 def test_lint_site_finds_line_of_quotation_in_source() -> None:
