@@ -113,7 +113,7 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
     return ParsedPage(
         title=extract_title(metadata),
         heading=_first_heading(article),
-        description=extract_description(metadata),
+        description=extract_description(metadata, article),
         article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
         language=str(metadata.get("lang") or ""),
         site_name=extract_site_name(metadata),

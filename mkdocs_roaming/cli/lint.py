@@ -72,7 +72,9 @@ def lint(
     if read_source is not None:
         _check_sources(library, read_source, docs)
     if not library.is_published and report.pages == 1:  # the Markdown file itself is the source
-        report = replace(report, findings=tuple(replace(one, source=lib, source_line=one.line) for one in report.findings))
+        report = replace(
+            report, findings=tuple(replace(one, source=lib, source_line=one.line) for one in report.findings)
+        )
     folder = docs.as_posix() if docs else ""
     if as_json:
         print_json(report_to_dict(report))

@@ -214,15 +214,16 @@ def extract_canonical_url(tree: Element) -> str:
     return _extract_string(tree, "//link[@rel='canonical']/@href")
 
 
-def extract_description(tree: Element) -> str:
+def extract_description(tree: Element, article: Element) -> str:
     """Return the description of a page, `""` if it is a placeholder of the generator, such as “A VitePress site”.
 
-    A placeholder names the generator, although the title of the page and of its site do not.
+    A placeholder names the generator, although the heading of the page does not.
     """
     description = _extract_string(tree, "//meta[@name='description']/@content")
-    generators = _GENERATOR.findall(", ".join(tree.xpath("//meta[@name='generator']/@content")).casefold())
-    named = set(_NAME.findall(description.casefold())).difference(_NAME.findall(extract_title(tree).casefold()))
-    return description if named.isdisjoint(generators) else ""
+    generators = [element.get("content", "").casefold() for element in tree.iterfind(".//meta[@name='generator']")]
+    named = set(_GENERATOR.findall(", ".join(generators))).intersection(_NAME.findall(description.casefold()))
+    heading = " ".join(map(element_text, article.iter("h1")))
+    return description if named.issubset(_NAME.findall(heading.casefold())) else ""
 
 
 def _extract_string(tree: Element, path: str) -> str:

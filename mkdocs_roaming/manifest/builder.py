@@ -228,7 +228,7 @@ def _introduce_page(sections: Sequence[Section], openings: Sequence[str], langua
     begin = [(at, title) for at, title in enumerate(map(_fold_title, names), 1) if len(title) < _MAX_INTRODUCTION]
     introduced = [at for at, title in begin if title.startswith(_INTRODUCTIONS)]
     first = min(titles, default=0)
-    if len(titles) == 1 or titles.get(first) in map(_fold_title, phrases):
+    if len(titles) == 1 or titles.get(first) in set(map(_fold_title, phrases)):
         introduced.insert(0, first)
     introduced += [at for at, title in titles.items() if title in template and ends_sentence(openings[at])]
     return next((openings[at] for at in introduced if _is_complete(openings[at])), "")

@@ -116,7 +116,8 @@ def is_page_list(text: str) -> bool:
 BY_A_MODEL = "Descriptions in *italics* were written by a model."
 _OWN_SENTENCE = re.compile(r"A collapsed outline of all sections is at |> .* All pages are listed in \[llms\.txt\]\(")
 _OWN_LINE = re.compile(
-    r"$|##? |> |- \[|- .* \(\d+ pages?\)|(?:Every link below leads to a page as|Links to pages lead to their) Markdown\.$|The text of all pages is in \["
+    r"$|##? |> |- \[|- .* \(\d+ pages?\)|(?:Every link below leads to a page as|Links to pages lead to their) "
+    r"Markdown\.$|The text of all pages is in \["
     r"|A collapsed outline of all sections is at |Tools to search and read all sections are at "
     r"|How agents find and read sections is described at "
     r"|Descriptions in \*italics\* were written by a model\.$"

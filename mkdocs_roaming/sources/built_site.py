@@ -164,11 +164,12 @@ class _SiteReader:
 
     def _make_site(self) -> Site:
         options, project = self._options, self._options.project
-        head = self._parse(min(self._pages, key=bool))  # the home page, or else the first one
+        home = min(self._pages, key=bool)  # or else the first page
+        head = self._parse(home)
         old = self._old.site if self._old else SiteEntry("", "")
         is_derived = self._old is not None and old.description == summarize_home(self._old.pages)
         nav, nav_source = self._find_nav()
-        about = extract_description(head) if is_derived or not old.description else old.description
+        about = self._pages[home].description if is_derived or not old.description else old.description
         found = extract_site_name(head) or self._common.name or extract_title(head) or self._url
         return Site(
             name=options.name or project.name or old.name or found,
@@ -288,7 +289,7 @@ class _SiteReader:
             path=path,
             title=extract_title(tree),
             article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
-            description=extract_description(tree),
+            description=extract_description(tree, article),
         )
 
     def _find_path(self, path: str, tree: Element) -> str | None:

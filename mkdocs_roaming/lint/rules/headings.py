@@ -77,8 +77,8 @@ def repeated_sibling(site: LintContext) -> Iterator[Problem]:
         for title, (_, *others) in positions.items():
             if title and others:
                 yield Problem(
-                    f"{len(others) + 1} sections below “{ref.section.title}” have the title “{title}”: their ids depend "
-                    "on their order.",
+                    f"{len(others) + 1} sections below “{ref.section.title}” have the title “{title}”: their ids "
+                    "depend on their order.",
                     "Say in each title what is different about the section, or merge the sections.",
                     ref.page,
                     others[0],

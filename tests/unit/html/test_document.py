@@ -100,11 +100,11 @@ def test_metadata_is_extracted_from_head() -> None:
         "<link rel=canonical href='https://ebb.example/a/'><meta name=description content=' Two \n lines '>text"
     )
     assert extract_canonical_url(tree) == "https://ebb.example/a/"
-    assert extract_description(tree) == "Two lines"
+    assert extract_description(tree, tree) == "Two lines"
 
 
 @pytest.mark.parametrize(
-    ("generator", "description", "title", "expected"),
+    ("generator", "description", "heading", "expected"),
     [
         ("VitePress v1.6.4", "A VitePress site", "Tides", ""),
         ("VuePress 2.0.0-rc.20", "My first VuePress Site", "Tides", ""),
@@ -117,11 +117,12 @@ def test_metadata_is_extracted_from_head() -> None:
     ],
 )
 def test_description_that_names_the_generator_alone_is_a_placeholder(
-    generator: str, description: str, title: str, expected: str
+    generator: str, description: str, heading: str, expected: str
 ) -> None:
-    head = f"<title>{title}</title><meta name=description content='{description}'>"
+    head = f"<title>VitePress</title><meta name=description content='{description}'>"
     head += "".join(f"<meta name=generator content='{part}'>" for part in generator.split(" + "))
-    assert extract_description(parse_document(f"<head>{head}</head><p>text")) == expected
+    tree = parse_document(f"<head>{head}</head><h1>{heading}</h1><p>VitePress")
+    assert extract_description(tree, tree.find("body")) == expected
 
 
 def test_metadata_is_copied_from_whole_page() -> None:
@@ -132,7 +133,7 @@ def test_metadata_is_copied_from_whole_page() -> None:
     copied = copy_metadata(tree)
     assert copied.get("lang") == "pt"
     assert [element.tag for element in copied.find("head")] == ["title", "base", "meta", "link"]
-    assert (extract_title(copied), extract_description(copied)) == ("Tides", "Late")
+    assert (extract_title(copied), extract_description(copied, copied)) == ("Tides", "Late")
     assert extract_canonical_url(copied) == "/a/"
     assert extract_title(tree) == "Tides"
 
@@ -150,7 +151,7 @@ def test_metadata_of_root_with_prefixed_attributes_has_its_language(attributes: 
     head = '<head><title xml:lang="en">Tides</title><meta og:x="1" name="description" content="When"/></head>'
     copied = copy_metadata(parse_document(f"<html {attributes}>{head}<body><p>text</p></body></html>"))
     assert copied.get("lang") == language
-    assert (extract_title(copied), extract_description(copied)) == ("Tides", "When")
+    assert (extract_title(copied), extract_description(copied, copied)) == ("Tides", "When")
 
 
 @pytest.mark.parametrize("page", ["", "\0"])

@@ -75,10 +75,12 @@ def test_text_of_a_template_is_the_opening_of_sections_with_one_title() -> None:
         ("# Gate\n\n## Use\n\nOpen it.\n\n## Notes\n\n## Repair\n", ("", "")),
         ("# Gate\n\nOpen it with:\n\n```\ngate\n```\n\n## Use\n\n## Repair\n", ("", "")),
         ("# Gate\n\nAn example of a gate:\n\n```\ngate\n```\n", ("", "An example of a gate.")),
-         ("# Gate\n", ("", "")),
+        ("# Gate\n", ("", "")),
     ],
 )
-def test_page_without_text_is_described_by_the_subsection_that_introduces_it(text: str, expected: tuple[str, str]) -> None:
+def test_page_without_text_is_described_by_the_subsection_that_introduces_it(
+    text: str, expected: tuple[str, str]
+) -> None:
     assert describe(text) == expected
 
 
