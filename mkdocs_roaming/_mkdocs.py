@@ -38,7 +38,7 @@ def make_site(config: MkDocsConfig, description: str | None, nav: tuple[NavItem,
     language = config.theme.get("language") or config.theme.get("locale") or "en"
     return Site(
         name=config.site_name,
-        url=site_url(config) + (f"{folder}/" if folder else ""),
+        url=site_url(config, folder),
         description=description or config.site_description or "",
         language=str(i18n.current_language if i18n else language).replace("_", "-"),
         version=os.environ.get(_MIKE_VERSION) if "mike" in config.plugins else None,
@@ -48,20 +48,23 @@ def make_site(config: MkDocsConfig, description: str | None, nav: tuple[NavItem,
     )
 
 
-def site_url(config: MkDocsConfig, url: str | None = None) -> str:
-    """Return the URL of the site, with mike that of the current version.
+def site_url(config: MkDocsConfig, folder: str = "", url: str | None = None) -> str:
+    """Return the URL of the site, with mike that of the current version; empty if it is not known.
 
     With `canonical_version`, mike sets the URL of that version on the pages of all versions.
 
     Args:
         config: MkDocs' configuration.
+        folder: The folder of a language.
         url: Replaces the configured `site_url`.
     """
     url = (url or config.site_url or "").rstrip("/")
+    if not url:
+        return ""
     canonical = config.plugins["mike"].config.get("canonical_version") if "mike" in config.plugins else None
     if canonical and os.environ.get(_MIKE_VERSION):
         url = url.removesuffix(f"/{canonical}") + "/" + os.environ[_MIKE_VERSION]
-    return url + "/"
+    return f"{url}/{folder}/" if folder else f"{url}/"
 
 
 def dev_server_path(config: MkDocsConfig) -> str:
@@ -94,7 +97,7 @@ def find_redirects(config: MkDocsConfig, files: Files) -> dict[str, str]:
         target = urljoin(url, file.url) + hash_sign + fragment if file else str(new)
         page = File(str(old), "", "", use_directory_urls=config.use_directory_urls)
         path = canonicalize_path(unquote(page.url.removeprefix("./")))
-        if target.startswith(("http:", "https:")) and path.startswith(f"{folder}/" if folder else ""):
+        if (file or target.startswith(("http:", "https:"))) and path.startswith(f"{folder}/" if folder else ""):
             redirects[path.removeprefix(f"{folder}/")] = target
     return redirects
 
@@ -132,7 +135,8 @@ def _iter_alternates(config: MkDocsConfig, i18n: Any) -> Iterator[Alternate]:
         if locale != i18n.current_language:
             url = i18n.get_language_config(locale).site_url or i18n.original_configs.get("site_url")
             folder = "" if locale == i18n.default_language else f"{locale}/"
-            yield Alternate(f"{site_url(config, url)}{folder}{MANIFEST_PATH}", language=locale.replace("_", "-"))
+            base = site_url(config, url=url) or "../" * (1 + bool(language_folder(config)))
+            yield Alternate(f"{base}{folder}{MANIFEST_PATH}", language=locale.replace("_", "-"))
 
 
 # Nav and pages

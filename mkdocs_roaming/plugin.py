@@ -62,7 +62,7 @@ from mkdocs_roaming.publish.ownership import check_llms_txt
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, convert_pages, reconvert_page
 from mkdocs_roaming.publish.rules import RuleSet, load_rules
 from mkdocs_roaming.publish.selection import Selection
-from mkdocs_roaming.publish.writer import publish_batch
+from mkdocs_roaming.publish.writer import WITHOUT_URL, publish_batch
 from mkdocs_roaming.settings import SettingError
 from mkdocs_roaming.text.meta_tags import exclusion_reason
 
@@ -134,11 +134,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             self._options = parse_options(self.config)
         if not self._options.enabled:
             return config
-        if not config.site_url:
-            raise PluginError(
-                "roaming: site_url is not set, but links in llms.txt and Markdown must be absolute; "
-                "add `site_url: https://…/` to mkdocs.yml"
-            )
+        if not config.site_url and not is_inner_build(config):
+            log.warning(f"site_url is not set: {WITHOUT_URL}; add `site_url: https://…/` to mkdocs.yml")
         with _plugin_errors():
             parse_classes(self._options.classes)
             self._load_selection()

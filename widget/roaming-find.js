@@ -308,8 +308,9 @@ export class View {
 
   #prompt(question, found) {
     const { site } = this.#library.finder.source;
-    const sections = found.slice(0, 5).map(({ path, page }) => `- ${path.join(" › ")}: ${site.url}${page.markdown}`);
-    const values = { site: site.name, question, llms: `${site.url}llms.txt`, sections: sections.join("\n") };
+    const root = new URL(site.url, this.host.settings.page.base).href; // the site may not know its URL
+    const sections = found.slice(0, 5).map(({ path, page }) => `- ${path.join(" › ")}: ${root}${page.markdown}`);
+    const values = { site: site.name, question, llms: `${root}llms.txt`, sections: sections.join("\n") };
     return fill(this.words.promptText, values);
   }
 }

@@ -69,7 +69,8 @@ export class Library {
   async text(section, { subsections = true } = {}) {
     const { page, start } = section;
     const after = subsections ? sectionAfter(section) : page.sections.find((other) => other.start > start);
-    return new TextDecoder().decode((await this.#page(page)).slice(start, after?.start)).replace(/^#.*\n/, "");
+    const text = new TextDecoder().decode((await this.#page(page)).slice(start, after?.start)).replace(/^#.*\n/, "");
+    return this.finder.source.site.url ? text : withAbsoluteLinks(text, this.markdown(page));
   }
   /** Return the digest of a section's own text, as the manifest has it. */
   async digest({ page, start }) {
@@ -92,6 +93,12 @@ const sectionAfter = ({ page, start, level }) =>
   page.sections.find((other) => other.start > start && other.level <= level);
 /** Encode a path of the manifest as a relative URL that stays below the site. */
 const encoded = (path) => "./" + path.split("/").map(encodeURIComponent).join("/");
+/** Return Markdown with absolute addresses for relative ones, outside of code. */
+const withAbsoluteLinks = (text, base) =>
+  text
+    .split(/(```[^]*?```|`[^`\n]+`)/)
+    .map((part, at) => (at % 2 ? part : part.replace(/(\]\()(?![a-z][a-z0-9+.-]*:|[#/])([^()\s]+)/gi, (all, open, to) => (URL.canParse(to, base) ? open + new URL(to, base).href : all))))
+    .join("");
 /** Return whether a page's Markdown has the right digest; without a secure context only its length is compared. */
 export async function fits(bytes, page) {
   return globalThis.crypto?.subtle ? `sha256:${await sha256(bytes)}`.startsWith(page.digest) : bytes.byteLength === page.bytes;

@@ -23,7 +23,7 @@ export async function suggest(addresses, path) {
 
 function withoutRoot(addresses, path) {
   path = Array.from(decode(path)).slice(0, MAX_REQUEST_CHARS).join("");
-  const root = decode(new URL(addresses.url).pathname);
+  const root = decode(new URL(addresses.url, import.meta.url).pathname);
   return path.startsWith(root) ? path.slice(root.length) : path;
 }
 

@@ -6,7 +6,7 @@ import { TICK } from "./roaming-tools.js";
 const ENGLISH = {
   outlineOf: "Reading the outline · {n} section|Reading the outline · {n} sections",
   current: "Reading",
-  progress: "{n} of {all} section|{n} of {all} sections",
+  progress: "{n} of {all} sections",
   opened: "Read {n} section|Read {n} sections",
   whole: "Read all {n} sections",
   counted: "{text}, cited {n}",

@@ -25,7 +25,7 @@ from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.passages import DEFINITION, MAX_PASSAGE_CHARS, choose_passage, find_warning
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
-from mkdocs_roaming.library.texts import LINK
+from mkdocs_roaming.library.texts import LINK, resolve_link
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.search.ranking import parse_query
 from mkdocs_roaming.search.relevance import NO_ANSWER
@@ -156,7 +156,7 @@ def _iter_passages(
         leads_on = not says and (own != passage or navigator.sections.children(section))
         if passage and passage not in seen and not (leads_on and len(_WORD.findall(own)) < _MIN_CHARS):
             seen.add(passage)
-            link = partial(_link_to_page, navigator.sections)
+            link = partial(_link_to_page, navigator.sections, section)
             yield section, sub_outside_code(LINK, link, f"{warnings}\n\n{passage}".lstrip("\n"))
 
 
@@ -181,9 +181,9 @@ def _iter_texts(navigator: Navigator, sections: Collection[SectionRef]) -> Itera
         raise failures[0]
 
 
-def _link_to_page(sections: SectionIndex, match: re.Match[str]) -> str:
+def _link_to_page(sections: SectionIndex, section: SectionRef, match: re.Match[str]) -> str:
     """Return the end of a link to the Markdown of a section, with the address of its page."""
-    target = sections.resolve(match["url"])
+    target = resolve_link(sections, section, match)
     return f"]({sections.url(target)})" if target else match[0]
 
 

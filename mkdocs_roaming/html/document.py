@@ -23,9 +23,6 @@ _TOO_MANY_ATTRIBUTES = re.compile(
 )
 """A tag with hundreds of attributes: parsing is slow, because the parser compares each attribute with all others."""
 _WORD = re.compile(r"\w+")
-_NAME = re.compile(r"\w+(?:\.\w+)*")
-_GENERATOR = re.compile(rf"(?:^|,)\s*(?=[^\W\d_])({_NAME.pattern})")
-"""The programs in the metadata of a page, such as `mkdocs-1.6.1, mkdocs-material-9.6.20`."""
 _POST_CONTENT = "article.md-post--excerpt > header.md-post__header + div.md-post__content"
 
 
@@ -220,10 +217,15 @@ def extract_description(tree: Element, article: Element) -> str:
     A placeholder names the generator, although the heading of the page does not.
     """
     description = _extract_string(tree, "//meta[@name='description']/@content")
-    generators = [element.get("content", "").casefold() for element in tree.iterfind(".//meta[@name='generator']")]
-    named = set(_GENERATOR.findall(", ".join(generators))).intersection(_NAME.findall(description.casefold()))
-    heading = " ".join(map(element_text, article.iter("h1")))
-    return description if named.issubset(_NAME.findall(heading.casefold())) else ""
+    contents = [element.get("content", "") for element in tree.iterfind(".//meta[@name='generator']")]
+    generators = {name for content in contents for name in _find_names(content)[:1]}
+    named = generators.intersection(_find_names(description))
+    return description if named.issubset(_find_names(" ".join(map(element_text, article.iter("h1"))))) else ""
+
+
+def _find_names(text: str) -> list[str]:
+    """Return the words of a text; the first one of `mkdocs-1.6.1, mkdocs-material-9.6` is the name of the generator."""
+    return re.findall(r"\w+(?:\.\w+)*", text.casefold())
 
 
 def _extract_string(tree: Element, path: str) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mkdocs_roaming.errors import LibraryError, ManifestNotFoundError, UsageError
 from mkdocs_roaming.library.grep import GrepResult, grep
@@ -368,7 +369,8 @@ def _open_manifest_url(url: str) -> Library:
     final_url = response.url.partition("?")[0]
     if final_url.endswith("/" + MANIFEST_PATH):
         reader.root = reader.where = final_url.removesuffix(MANIFEST_PATH)
-    return Library(manifest, reader)
+    site = replace(manifest.site, url=manifest.site.url or reader.root)
+    return Library(replace(manifest, site=site), reader)
 
 
 def _open_redirected(root: str, url: str) -> Library:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.snippets import cut_best_part, describe_rest
 from mkdocs_roaming.manifest.expand import Expansion, make_text_expansion, split_source_code
-from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.models import join_url
 from mkdocs_roaming.search.ranking import parse_query
 from mkdocs_roaming.text.markdown import sub_outside_code
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
-LINK = re.compile(r"\]\((?P<url>(?:https?|file)://[^()\s]+)(?:\s+\"[^\"\n]*\")?\)")
+LINK = re.compile(
+    r"\]\((?P<url>(?:(?:https?|file)://|(?![a-zA-Z][a-zA-Z0-9+.-]*:|[#/]))[^()\s]+)(?:\s+\"[^\"\n]*\")?\)"
+)
 LONG_ADDRESS = re.compile(r"(?<=\]\()https?://[^()\s]{300,}")
 """An address of a link that is shortened in what models read: it may contain a whole program."""
 _SHORT_ADDRESS_CHARS = 80
@@ -43,11 +47,11 @@ class SectionTexts:
             LibraryError: It cannot be read.
         """
         text = self._library.text(section)
-        if not self.link_ids or "://" not in text:
+        if not self.link_ids or "](" not in text:
             return text
         key = section.id, text
         if key != self._linked[0]:
-            linked = sub_outside_code(LINK, self._link_to_id, text)
+            linked = sub_outside_code(LINK, partial(self._link_to_id, section), text)
             self._linked = key, sub_outside_code(LONG_ADDRESS, shorten_address, linked)
         return self._linked[1]
 
@@ -74,15 +78,20 @@ class SectionTexts:
     def find_links(self, section: SectionRef) -> set[str]:
         """Return the ids of the sections that a section links to."""
         found = LINK.finditer(self.read_published(section))
-        return {target.id for match in found if (target := self._library.sections.resolve(match["url"]))}
+        return {target.id for match in found if (target := resolve_link(self._library.sections, section, match))}
 
     def hide_url(self, expansion: Expansion) -> Expansion:
         """Return an expansion without its URL if links lead to ids: models then need none."""
         return replace(expansion, url="") if self.link_ids else expansion
 
-    def _link_to_id(self, match: re.Match[str]) -> str:
-        target = self._library.sections.resolve(match["url"])
+    def _link_to_id(self, section: SectionRef, match: re.Match[str]) -> str:
+        target = resolve_link(self._library.sections, section, match)
         return f"]({target.id})" if target and len(target.id) <= len(match["url"]) else match[0]
+
+
+def resolve_link(sections: SectionIndex, section: SectionRef, match: re.Match[str]) -> SectionRef | None:
+    """Return the section that a `LINK` in the text of another one leads to."""
+    return sections.resolve(join_url(f"/{section.page.markdown}", match["url"]))
 
 
 def shorten_address(match: re.Match[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
@@ -17,7 +16,15 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, validate_manifest
 from mkdocs_roaming.manifest.lookup import iter_nav
-from mkdocs_roaming.manifest.models import Manifest, PageEntry, path_to_url, root_path, short_markdown_path, url_to_path
+from mkdocs_roaming.manifest.models import (
+    Manifest,
+    PageEntry,
+    join_url,
+    path_to_url,
+    root_path,
+    short_markdown_path,
+    url_to_path,
+)
 from mkdocs_roaming.manifest.page_kinds import find_listing_pages
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest, split_sections
 from mkdocs_roaming.text.markdown import load_parser
@@ -171,16 +178,10 @@ class _Validator:
                 if child.type == "link_open":
                     self.links += 1
                     self._check_link(page, str(child.attrs.get("href", "")))
-                elif child.type == "image" and not re.match(r"https?:", str(child.attrs.get("src", ""))):
-                    self.faults.append(f"{page.markdown}: image {child.attrs.get('src')} is not absolute")
 
     def _check_link(self, page: PageEntry, href: str) -> None:
-        if not re.match(r"[a-z][a-z0-9+.-]*:", href, re.IGNORECASE):
-            file = posixpath.normpath(posixpath.join(posixpath.dirname(page.markdown), href))
-            if not self._manifest.crawled_from or not self._read(file):  # a copy has an llms.txt of its own
-                self.faults.append(f"{page.markdown}: link {href!r} is not absolute")
-            return
-        url, _, fragment = href.partition("#")
+        base = path_to_url(self._manifest.site.url or "/", page.markdown)
+        url, _, fragment = join_url(base, href).partition("#")
         path = url_to_path(self._manifest.site.url, url) if "?" not in url else None
         if path is not None:
             self._check_target(page, href, path, unquote(fragment))

@@ -21,6 +21,7 @@ from mkdocs_roaming.manifest.models import (
     SectionEntry,
     Site,
     SiteEntry,
+    join_url,
     markdown_path,
     path_to_url,
     url_to_path,
@@ -33,7 +34,6 @@ from mkdocs_roaming.text.openings import find_sentences, leads_elsewhere, make_o
 _MIN_SHARED = 3
 """Number of pages on which a sentence is a tip, a banner or boilerplate; fewer may have the same subject."""
 _GENERIC = "lint.empty_titles"
-_MAX_BEGIN = 4  # sections among which that is looked for
 _MAX_INTRODUCTION = 30  # characters of a title; longer ones are questions of a FAQ
 _INTRODUCTIONS = ("what is ", "what are ", "about ", "description", "detailed description", "name", "summary")
 
@@ -156,7 +156,7 @@ def _make_page_entry(
                 body=section.body,
                 tokens=section.tokens,
                 opening=opening,
-                links=anchors.find_links(id_, section.targets),
+                links=anchors.find_links(id_, page.path, section.targets),
                 aliases=former,
                 anchors=section.anchors,
                 flags=section.flags,
@@ -219,17 +219,15 @@ def _describe_page(
 def _introduce_page(sections: Sequence[Section], openings: Sequence[str], language: str, template: Set[str]) -> str:
     """Return the description of a page whose own section does not say what it is about; empty if no other does.
 
-    A subsection introduces the page if its title says so, such as “What is a gate?”, if it is the first with a generic
-    title or the page's, or if there is no other. Else the first sentence below a title of a template is about the page.
+    The first subsection introduces the page if its title says so, such as “What is a gate?”, if its title is generic or
+    the page's, or if there is no other. Else the first sentence below a title of a template is about the page.
     """
-    phrases = (sections[0].title, *load_phrases(language, _GENERIC), *load_phrases("en", _GENERIC))
     titles = {at: _fold_title(section.title) for at, section in enumerate(sections) if section.parent == 0}
-    names = [section.title for section in sections[1 : 1 + _MAX_BEGIN]]
-    begin = [(at, title) for at, title in enumerate(map(_fold_title, names), 1) if len(title) < _MAX_INTRODUCTION]
-    introduced = [at for at, title in begin if title.startswith(_INTRODUCTIONS)]
-    first = min(titles, default=0)
-    if len(titles) == 1 or titles.get(first) in set(map(_fold_title, phrases)):
-        introduced.insert(0, first)
+    first, title = next(iter(titles.items()))
+    phrases = (sections[0].title, *load_phrases(language, _GENERIC), *load_phrases("en", _GENERIC))
+    is_question = len(title) < _MAX_INTRODUCTION and title.startswith(_INTRODUCTIONS)
+    is_introduction = len(titles) == 1 or is_question or title in map(_fold_title, phrases)
+    introduced = [first] if is_introduction else []
     introduced += [at for at, title in titles.items() if title in template and ends_sentence(openings[at])]
     return next((openings[at] for at in introduced if _is_complete(openings[at])), "")
 
@@ -278,13 +276,14 @@ class _AnchorIndex:
         anchors[""] = ids[0]
         self._ids[published.page.path] = self._ids[markdown_path(published.page.path)] = anchors
 
-    def find_links(self, own: str, targets: Iterable[str]) -> tuple[str, ...]:
-        """Return the ids of the sections that a section links to."""
+    def find_links(self, own: str, path: str, targets: Iterable[str]) -> tuple[str, ...]:
+        """Return the ids of the sections that a section of a page links to."""
+        base = path_to_url(self._site_url or "/", markdown_path(path))
         found: dict[str, None] = {}
         for target in targets:
-            url, _, anchor = target.partition("#")
-            path = url_to_path(self._site_url, url)
-            anchors = self._ids.get(path) if path is not None else None
+            url, _, anchor = join_url(base, target).partition("#")
+            linked = url_to_path(self._site_url, url)
+            anchors = self._ids.get(linked) if linked is not None else None
             if anchors is not None:
                 found[anchors.get(unquote(anchor), anchors[""])] = None
         found.pop(own, None)

@@ -303,7 +303,7 @@ def validate_manifest(text: str | bytes) -> list[str]:
     except ManifestError as error:
         return [str(error).removeprefix(f"{MANIFEST_PATH}: ").partition("; build the site again")[0]]
     data = json.loads(text)
-    faults = [] if manifest.site.url.endswith("/") else ["site/url: does not end with a slash"]
+    faults = [] if manifest.site.url[-1:] in ("", "/") else ["site/url: does not end with a slash"]
     faults += (
         f"rules/{at}/when: has no condition" for at, rule in enumerate(data.get("rules", ())) if not rule["when"]
     )

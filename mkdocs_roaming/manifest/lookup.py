@@ -305,7 +305,8 @@ class SectionIndex:
             if site_path is None:
                 return None
             path = site_path
-        page = self._sources.get(path.lstrip("/")) or self.get_page(unquote(path)) or self._markdown.get(path)
+        path = path.lstrip("/")
+        page = self._sources.get(path) or self.get_page(unquote(path)) or self._markdown.get(unquote(path))
         return None if page is None else self.find_anchor(page, unquote(anchor))
 
     def find(self, address: str) -> SectionRef | None:
@@ -407,7 +408,7 @@ class SectionIndex:
 
     def url(self, ref: SectionRef) -> str:
         """Return the section's URL, with its anchor if it has one."""
-        page = ref.page.url or path_to_url(self.manifest.site.url, ref.page.path)
+        page = ref.page.url or path_to_url(self.manifest.site.url, ref.page.path) or "./"
         return f"{page}#{ref.section.anchor}" if ref.position and ref.section.anchor else page
 
     def _tree(self, page: PageEntry) -> _PageTree:

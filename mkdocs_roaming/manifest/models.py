@@ -15,7 +15,7 @@ from dataclasses import field as dataclass_field
 from functools import lru_cache
 from posixpath import relpath
 from typing import Annotated, Any, Literal
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from msgspec import Meta, Struct, field
 
@@ -161,7 +161,7 @@ class Alternate(Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Site that pages belong to. `url` ends with a slash."""
+    """Site that pages belong to. `url` ends with a slash; it is empty if it is not known."""
 
     name: str
     url: str
@@ -202,7 +202,11 @@ class SiteEntry(Struct, frozen=True, omit_defaults=True):
 
     name: Annotated[str, Meta(description="name of the site")]
     url: Annotated[
-        str, Meta(description="URL of the site, with a slash at the end", extra_json_schema={"pattern": "/$"})
+        str,
+        Meta(
+            description="URL of the site, with a slash at the end; empty if it is not known: links are relative then",
+            extra_json_schema={"pattern": "(^|/)$"},
+        ),
     ]
     description: Annotated[str, Meta(description="one sentence about the site")] = ""
     language: Annotated[str, Meta(description="language of the pages, as in HTML's lang attribute")] = _always("en")
@@ -385,6 +389,14 @@ def path_to_url(site_url: str, path: str) -> str:
     return site_url + quote(path, safe=_PATH_CHARACTERS)
 
 
+def join_url(base: str, url: str) -> str:
+    """Return a URL that is relative to another one; an invalid one, such as `http://[`, is returned unchanged."""
+    try:
+        return urljoin(base, url)
+    except ValueError:
+        return url
+
+
 def root_path(site_url: str) -> str:
     """Return the percent-encoded path of a site's URL, with a slash at both ends."""
     return quote(urlsplit(site_url).path or "/", safe="/%")
@@ -396,7 +408,7 @@ def url_to_path(site_url: str, url: str) -> str | None:
 
     Query and fragment are ignored. A build asks for the same URLs again and again.
     """
-    if not url.startswith(site_url) and url + "/" != site_url:
+    if (not site_url and HAS_HOST.match(url)) or (not url.startswith(site_url) and url + "/" != site_url):
         return None
     return canonicalize_path(unquote(re.split("[?#]", url[len(site_url) :], maxsplit=1)[0]))
 
@@ -441,5 +453,7 @@ def page_files(path: str) -> tuple[str, ...]:
     return tuple(file for file in (markdown_path(path), short_markdown_path(path)) if file)
 
 
+HAS_HOST = re.compile(r"//|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+"""The beginning of a URL that is not relative to a host."""
 _MAX_REDIRECTS = 10
 _PATH_CHARACTERS = "/-._~!$&'()*+,;=:@"  # RFC 3986, section 3.3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,7 +16,7 @@ from mkdocs_roaming.preview.data import Preview
 from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pipeline import LeftOut
 from mkdocs_roaming.sources import decode_text, is_ignored
-from mkdocs_roaming.sources.built_site import find_site_url, is_special
+from mkdocs_roaming.sources.built_site import is_special
 from mkdocs_roaming.sources.project import IndexOptions
 from mkdocs_roaming.sources.publication import check_folder, index_site
 from mkdocs_roaming.text.meta_tags import exclusion_reason
@@ -26,9 +25,6 @@ Warn = Callable[[str], None]
 
 BASE = "../../"
 """URL of the site, relative to the preview."""
-
-UNKNOWN_URL = "https://docs.example/"
-"""Stands for the URL of a site that does not name its own."""
 
 
 def open_published(
@@ -86,9 +82,6 @@ def open_built(
         PublishError: There is nothing to publish.
     """
     note = f"{folder} is not changed: this is what `roaming index` would write."
-    if not (options.url or options.project.url) and _has_no_url(folder):
-        options = replace(options, url=UNKNOWN_URL)
-        note += f" The site does not name its URL, so links begin with {UNKNOWN_URL}; set it with `--url`."
     try:
         check_folder(folder, options.publish)
     except (PublishError, UsageError) as error:
@@ -100,10 +93,6 @@ def open_built(
     return open_published(
         target, lint, html=folder, docs=options.project.docs, known_left_out=report.left_out, note=note
     )
-
-
-def _has_no_url(folder: Path) -> bool:
-    return (folder / "index.html").is_file() and not is_published(folder) and find_site_url(folder) is None
 
 
 def find_html(folder: Path, path: str) -> str:

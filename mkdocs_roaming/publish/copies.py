@@ -17,8 +17,10 @@ from mkdocs_roaming.manifest.models import (
     NavItem,
     Section,
     Site,
+    join_url,
     markdown_path,
     path_to_url,
+    relative_url,
     sort_paths_by_nav,
 )
 from mkdocs_roaming.manifest.page_kinds import find_blog
@@ -85,7 +87,8 @@ def _point_to(batch: Batch, path: str, first: str) -> None:
     """Replace the text of a page by a link to the page that has it, too."""
     site, (own, *others) = batch.site, batch.converted[path].sections
     target = batch.converted[first].sections[0].title
-    link = f"[{escape_text(target)}]({_address(site, first)})"
+    address = _address(site, first) if site.url else relative_url(markdown_path(path), markdown_path(first))
+    link = f"[{escape_text(target)}]({address})"
     text = f"# {escape_text(own.title)}\n\nThis page has the same text as {link}.\n"
     if pointer := format_pointer(site, batch.pages[path]):
         text = f"{pointer}\n{text}"
@@ -94,7 +97,7 @@ def _point_to(batch: Batch, path: str, first: str) -> None:
 
 def _address(site: Site, path: str) -> str:
     """Return the address by which pages link to a page."""
-    return path_to_url(site.url, path if site.crawled_from else markdown_path(path))
+    return path_to_url(site.url or "/", path if site.crawled_from else markdown_path(path))
 
 
 # Excerpts
@@ -118,7 +121,7 @@ class _Excerpts:
         excerpt: Section | None = None
         for section in others:
             text = data[section.start : section.end].decode("utf-8", "surrogatepass")
-            post, last = self._find_linked_page(text), excerpt
+            post, last = self._find_linked_page(path, text), excerpt
             if last is None or (section.level <= last.level and post != posts[-1]):  # not a heading in the last excerpt
                 excerpt = section if post and post != path and self._is_from(post, section, text) else None
                 if excerpt:
@@ -131,10 +134,10 @@ class _Excerpts:
                 anchors += (section.anchor, *section.anchors)
         return posts if posts and _store(self._batch, path, "".join(texts) + "\n", kept, anchors) else []
 
-    def _find_linked_page(self, text: str) -> str:
+    def _find_linked_page(self, path: str, text: str) -> str:
         """Return the page that the heading of a section is a link to; an empty string if there is none."""
         found = _LINKED_TITLE.match(text)
-        return self._paths.get(found[1], "") if found else ""
+        return self._paths.get(join_url(_address(self._batch.site, path), found[1]), "") if found else ""
 
     def _is_from(self, post: str, section: Section, text: str) -> bool:
         """Return whether a section has the title of a page, and its first line of text, or only a date."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,10 +15,12 @@ from mkdocs_roaming.errors import ConversionError
 from mkdocs_roaming.html.final_page import remove_tag_entries
 from mkdocs_roaming.html.themes import digest_themes, load_themes
 from mkdocs_roaming.manifest.models import (
+    HAS_HOST,
     LLMS_TXT,
     Heading,
     Page,
     Site,
+    join_url,
     markdown_path,
     path_to_url,
     relative_url,
@@ -232,19 +235,20 @@ def format_pointer(site: Site, page: Page) -> str:
     if not site.has_llms_txt:
         return ""
     name = re.sub(r"([\\`*_\[\]<>])", r"\\\1", to_single_line(site.name))
+    relative = relative_url(markdown_path(page.path), LLMS_TXT)
     if site.crawled_from:
         return (
             f"> This is a copy of [a page of {name}]({page.url or path_to_url(site.url, page.path)}). All pages of the "
-            f"copy, as Markdown, are listed in [{LLMS_TXT}]({relative_url(markdown_path(page.path), LLMS_TXT)}).\n"
+            f"copy, as Markdown, are listed in [{LLMS_TXT}]({relative}).\n"
         )
     return (
         f"> This page belongs to the documentation of {name}. "
-        f"All its pages, as Markdown, are listed in [{LLMS_TXT}]({site.url}{LLMS_TXT}).\n"
+        f"All its pages, as Markdown, are listed in [{LLMS_TXT}]({site.url + LLMS_TXT if site.url else relative}).\n"
     )
 
 
 class LinkResolver:
-    """Resolves the links of one page to absolute URLs, and remembers them.
+    """Resolves the links of one page to absolute URLs, or relative ones without the site's, and remembers them.
 
     Args:
         page: The page.
@@ -255,6 +259,7 @@ class LinkResolver:
     def __init__(self, page: Page, site: Site, paths: Collection[str]) -> None:
         self._site, self._paths = site, paths
         self._page_url = page.url or path_to_url(site.url, page.path)
+        self._folder = posixpath.dirname(path_to_url("/", markdown_path(page.path)))
         self._resolved: dict[str, str] = {}
         self.links: dict[str, str] = {}
         """The URL of each link by its `href`."""
@@ -266,21 +271,21 @@ class LinkResolver:
         if href not in self.links:
             address, hash_sign, fragment = href.strip().partition("#")
             if address not in self._resolved:  # pages often link to several sections of the same page
-                self._resolved[address] = self._resolve(address)
+                self._resolved[address] = self._localize(self._resolve(address))
             url = self._resolved[address]
             own = hash_sign + quote(fragment, safe=_SAFE) if fragment else ""
             self.links[href] = url.partition("#")[0] + own if own else url
         return self.links[href]
 
     def image(self, src: str) -> str:
-        """Return the absolute URL of an image or another file."""
+        """Return the URL of an image or another file."""
         if src not in self.images:
-            self.images[src] = self._absolute(src)
+            self.images[src] = self._localize(self._absolute(src))
         return self.images[src]
 
     def _resolve(self, address: str) -> str:
         url = self._absolute(address)
-        if "?" in url or not url.startswith(("http:", "https:")):
+        if "?" in url or not _PAGE.match(url):
             return url
         page = self._find_page_at(url)
         if page is None:
@@ -292,16 +297,16 @@ class LinkResolver:
         path = page if self._site.crawled_from else markdown_path(page)
         return path_to_url(self._site.url, path) + hash_sign + fragment
 
+    def _localize(self, url: str) -> str:
+        """Return a URL relative to the Markdown of the page if it is below the site, whose URL is not known."""
+        return url if self._site.url or HAS_HOST.match(url) else posixpath.relpath(f"/{url}", self._folder)
+
     def _find_page_at(self, url: str) -> str | None:
         path = url_to_path(self._site.url, url) if "?" not in url else None
         return None if path is None else self._find_page(path)
 
     def _absolute(self, href: str) -> str:
-        href = href.strip()
-        try:
-            return quote(urljoin(self._page_url, href), safe=_SAFE)
-        except ValueError:  # an invalid URL such as `http://[` is left as it is
-            return quote(href, safe=_SAFE)
+        return quote(join_url(self._page_url, href.strip()), safe=_SAFE)
 
     def _find_page(self, path: str) -> str | None:
         """Return the published page of a path.
@@ -316,4 +321,6 @@ class LinkResolver:
         return next((candidate for candidate in candidates if candidate in self._paths), None)
 
 
+_PAGE = re.compile(rf"https?:|(?!{HAS_HOST.pattern})", re.IGNORECASE)
+"""The beginning of a URL that may be that of a page of the site."""
 _SAFE = "/-._~!$&'()*+,;=:@?#%[]"  # reserved characters, and the % of existing escapes

@@ -58,6 +58,12 @@ _MAX_HOSTED_FILES = 20_000
 _HOSTED_SHARE = 0.9
 """Share of the limit above which a build mentions it."""
 
+WITHOUT_URL = (
+    "links are relative, and what needs the address of the site is not published: llms-full.txt, files of sections, "
+    "copies such as guide.md, the skill, and addresses for assistants in the page menu"
+)
+"""What differs on a site whose URL is not known, for a message."""
+
 
 @dataclass(frozen=True, slots=True)
 class PublishReport:
@@ -126,6 +132,9 @@ def publish_batch(
         PublishError: There is no page, or a rule is invalid. Nothing is written then.
         ForeignFilesError: Files of something else would be overwritten. Nothing is written then.
     """
+    if not batch.site.url:  # a relative link does not work at another address, or in a part of its page
+        options = msgspec.structs.replace(options, llms_full=False, section_files=False, agent_skill=False)
+        page_copies = False
     reconvert_stale_pages(batch)
     remove_left_out_entries(batch)
     if not batch.pages:

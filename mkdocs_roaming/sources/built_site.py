@@ -49,6 +49,7 @@ from mkdocs_roaming.publish.markdown_source import read_metadata
 from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pipeline import LeftOut
 from mkdocs_roaming.publish.selection import Selection, exact_pattern
+from mkdocs_roaming.publish.writer import WITHOUT_URL
 from mkdocs_roaming.sources import decode_text, is_ignored, site_nav
 from mkdocs_roaming.sources.project import IndexOptions, find_heading, iter_fences, read_source
 from mkdocs_roaming.text.markdown import to_single_line
@@ -85,7 +86,7 @@ def read_site(folder: Path, options: IndexOptions, warn: Warn) -> BuiltSite:
     """Read the folder of a built site.
 
     Raises:
-        UsageError: The folder is not a built site, or its URL is unknown.
+        UsageError: The folder is not a built site.
         PublishError: There is nothing to publish.
     """
     hint = "build the site, then name the folder that the build writes, such as site/"
@@ -170,7 +171,7 @@ class _SiteReader:
         is_derived = self._old is not None and old.description == summarize_home(self._old.pages)
         nav, nav_source = self._find_nav()
         about = self._pages[home].description if is_derived or not old.description else old.description
-        found = extract_site_name(head) or self._common.name or extract_title(head) or self._url
+        found = extract_site_name(head) or self._common.name or extract_title(head) or self._folder.resolve().name
         return Site(
             name=options.name or project.name or old.name or found,
             url=self._url,
@@ -189,7 +190,7 @@ class _SiteReader:
         folders = {self._folder.name, "docs", docs.name if docs else "docs"}
         roots = [f"{name}/" for name in sorted(folders) if not (self._folder / name).is_dir()]
         options = self._options.publish
-        selection = Selection(options.include, options.exclude, roots=[self._url, *roots])
+        selection = Selection(options.include, options.exclude, roots=[*filter(None, [self._url]), *roots])
         files, count = self._files.values(), len(self._pages)
         parents = {parent for file in files for parent in _folders_above(file)} if selection else set()
         for left_out in self._left_out:
@@ -295,7 +296,7 @@ class _SiteReader:
     def _find_path(self, path: str, tree: Element) -> str | None:
         """Return the path of a page, as its canonical link spells it; None if the link names another page."""
         canonical = extract_canonical_url(tree)
-        named = url_to_path(self._url, canonical) if canonical else None
+        named = url_to_path(self._url, canonical) if canonical and self._url else None
         if named is None or named == path:
             return path
         stem = re.sub(r"(\.html?|/)$", "", path)
@@ -348,29 +349,30 @@ class _SiteReader:
             pages = [path for path in self._pages if path.startswith(folder)]
             self._warn(
                 f"{folder}: {len(pages)} pages in another language ({language}) are left out; publish them as a site "
-                f"of their own: roaming index {self._folder / folder} --url {self._url}{folder}"
+                f"of their own: roaming index {self._folder / folder} --url {self._url or 'https://…/'}{folder}"
             )
             for path in pages:
                 self._leave_out(path, f"another language ({language})")
 
     def _find_url(self) -> str:
-        """Return the URL of the site: from the options, the old manifest, the home page or the sitemap."""
+        """Return the URL of the site: from the options, the old manifest, the home page or the sitemap; or none."""
         folder, project = self._folder, self._options.project
         for where, url in (("--url", self._options.url), (f"{project.file}: site_url", project.url)):
             if url and not re.match(r"https?://[^/]+", url):
                 raise UsageError(f"{where} {url}: not an http(s) URL")
             if url:
                 return url.rstrip("/") + "/"
-        if self._old:
+        if self._old and self._old.site.url:
             return self._old.site.url
-        if found := find_site_url(folder):
+        if found := _find_site_url(folder):
             return found
         if not (folder / "index.html").is_file() and (sites := find_site_folders(folder)):
             raise UsageError(f"{folder}: contains no index.html; name the folder of one site, such as {sites[0]}")
-        raise UsageError(
-            f"{folder}: the URL of the site is neither in its home page nor in its sitemap; "
+        self._warn(
+            f"{folder}: the URL of the site is neither in its home page nor in its sitemap: {WITHOUT_URL}; "
             f"set `site_url` in {project.file or 'roaming.toml'}, or add --url https://…/"
         )
+        return ""
 
     def _find_nav(self) -> tuple[site_nav.Nav, str]:
         """Return the navigation and its source.
@@ -417,7 +419,7 @@ class _SiteReader:
         return site_nav.from_toctrees(lxml_html.fromstring(article), self._make_resolver(path))
 
 
-def find_site_url(folder: Path) -> str | None:
+def _find_site_url(folder: Path) -> str | None:
     """Return the URL of a built site that its home page or its sitemap names; None if neither does."""
     try:
         home = parse_document(decode_text((folder / "index.html").read_bytes()))

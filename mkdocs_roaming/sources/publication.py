@@ -43,7 +43,7 @@ def index_site(
         target: Another folder to publish into. The folder of the site is not changed then.
 
     Raises:
-        UsageError: The folder is not a built site, or its URL is unknown.
+        UsageError: The folder is not a built site.
         PublishError: There is nothing to publish.
     """
     publish, project = options.publish, options.project

@@ -211,7 +211,7 @@ class Addresses(msgspec.Struct, frozen=True, omit_defaults=True):
     """The addresses of a site, from which `roaming-missing.js` finds the pages that a missing address may mean.
 
     Attributes:
-        url: URL of the site, with a slash at the end.
+        url: URL of the site, with a slash at the end; it may be relative to the script.
         pages: Path and title of all pages in nav order.
         moved: The path to which each old path leads.
         ids: The path of the page with a former id; the id of a page that has moved derives from its old path.
@@ -238,7 +238,7 @@ def collect_addresses(manifest: Manifest, site: Site) -> Addresses:
     known = {word for page in manifest.pages for word in _iter_page_words(page)}
     groups = (tuple(map(_join_words, group.split(", "))) for group in load_phrases(site.language, "page_names"))
     names = tuple(group for group in groups if not known.isdisjoint(group))
-    return Addresses(site.url, entries, moved, ids, names)
+    return Addresses(site.url or "../", entries, moved, ids, names)
 
 
 def _iter_page_words(page: PageEntry) -> Iterator[str]:

@@ -86,7 +86,7 @@ class PageMenu:
         name = make_server_name(site.name, site.url)
         local = McpServer(name, command=make_command(site.url))
         self._server = McpServer(name, urljoin(site.url, mcp)) if mcp else local
-        self._clients = list(self._iter_clients())
+        self._clients = list(self._iter_clients()) if site.url else []
 
     def _iter_clients(self) -> Iterator[dict[str, str]]:
         """Yield the items of MCP clients. Web applications cannot start a command."""
@@ -143,12 +143,12 @@ class PageMenu:
             yield _make_item("copy", words["copyPage"], words["copyNote"])
         elif item == "view":
             yield _make_item("page", words["viewPage"], words["viewNote"], href=markdown)
-        elif item == "mcp":
+        elif item == "mcp" and self._clients:
             yield {"group": words["connect"], "items": self._clients}
         elif item == "community":
             if self._options.community:
                 yield _make_item("people", words["talk"], words["talkNote"], href=self._options.community)
-        else:
+        elif item in _ASSISTANTS and self._site.url:
             name, address, _ = _ASSISTANTS[item]
             prompt = words["readPage"].replace("{url}", self._site.url + quote(markdown_path(path)))
             title = words["openIn"].replace("{name}", name)

@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 from mkdocs.exceptions import Abort
 
+from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.library.texts import SectionTexts
+from mkdocs_roaming.manifest.lookup import SectionRef
+
 if TYPE_CHECKING:
     from .conftest import Project
 
@@ -72,7 +76,7 @@ def test_front_matter_excludes_page_and_sets_description_and_tags(mkdocs: Projec
 
 
 def test_include_and_exclude_match_source_paths(mkdocs: Project) -> None:
-    sources = {"index.md": HOME, "guide/install.md": INSTALL, "guide/old.md": "# Old\n"}
+    sources: dict[str, str] = {"index.md": HOME, "guide/install.md": INSTALL, "guide/old.md": "# Old\n"}
     built = mkdocs(sources, plugin={"include": ["guide/*"], "exclude": ["*/old.md"]})
     assert built.paths() == ["guide/install/"]
 
@@ -92,10 +96,30 @@ def test_options_omit_llms_full_and_section_files(mkdocs: Project) -> None:
     assert built.manifest.pages[0].full is None
 
 
-def test_missing_site_url_aborts_build(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(Abort):
-        mkdocs({"index.md": HOME}, site_url="")
-    assert "add `site_url: https://…/` to mkdocs.yml" in caplog.text
+def test_site_without_site_url_has_relative_links_and_one_warning(mkdocs: Project) -> None:
+    text = f"{INSTALL}\n[Home](../index.md), ![pump](../pump.png)\n"
+    sources = {"index.md": HOME, "guide/install.md": text, "pump.png": "-"}
+    nav = ["index.md", {"Guide": ["guide/install.md"]}, {"Shop": "https://shop.example/"}]
+    built = mkdocs(sources, site_url="", nav=nav, plugin={"widget": True, "page_menu": True})
+    (warning,) = built.messages(logging.WARNING)
+    assert warning.startswith("roaming: site_url is not set: links are relative")
+    assert warning.endswith("add `site_url: https://…/` to mkdocs.yml")
+    assert built.faults == ()
+    assert built.manifest.site.url == ""
+    home, install = built.manifest.pages
+    assert home.sections[0].links == (install.sections[1].id,)
+    assert "[quiet mode](guide/install/index.md#quiet-mode)" in built.text("index.md")
+    assert "listed in [llms.txt](../../llms.txt)" in built.text("guide/install/index.md")
+    assert "[Home](../../index.md), ![pump](../../pump.png)" in built.text("guide/install/index.md")
+    assert "- [Install](guide/install/index.md): Run it.\n" in built.text("llms.txt")
+    left_out = ("llms-full.txt", "guide/install.md", "roaming/sections", "roaming/skill")
+    assert not any((built.folder / path).exists() for path in left_out)
+    assert "claude.ai" not in built.text("index.html")
+    library = open_library(built.folder)
+    assert [hit.url for hit in library.search("hush")] == ["guide/install/#quiet-mode"]
+    texts = SectionTexts(library)
+    texts.link_ids = True
+    assert f"[quiet mode]({install.sections[1].id})" in texts.read(SectionRef(home, 0))
 
 
 @pytest.mark.parametrize(
@@ -124,7 +148,7 @@ def test_hook_script_can_disable_plugin(mkdocs: Project) -> None:
 
 
 def test_second_build_reuses_pages_and_publishes_same_bytes(mkdocs: Project) -> None:
-    sources = {"index.md": HOME, "guide/install.md": INSTALL}
+    sources: dict[str, str] = {"index.md": HOME, "guide/install.md": INSTALL}
     first, second = mkdocs(sources, site="a"), mkdocs(sources, site="b")
     assert "2 pages reused" in second.messages()[-1]
     for file in first.folder.rglob("*"):
@@ -133,7 +157,7 @@ def test_second_build_reuses_pages_and_publishes_same_bytes(mkdocs: Project) -> 
 
 
 def test_build_after_edit_equals_clean_build(mkdocs: Project) -> None:
-    sources = {"index.md": HOME, "guide/install.md": INSTALL}
+    sources: dict[str, str] = {"index.md": HOME, "guide/install.md": INSTALL}
     mkdocs(sources)
     edited = {**sources, "guide/install.md": INSTALL.replace("--hush", "--silent")}
     after = mkdocs(edited, site="a")
@@ -145,7 +169,7 @@ def test_build_after_edit_equals_clean_build(mkdocs: Project) -> None:
 
 
 def test_previous_keeps_old_id_of_renamed_heading(mkdocs: Project) -> None:
-    sources = {"index.md": HOME, "guide/install.md": INSTALL}
+    sources: dict[str, str] = {"index.md": HOME, "guide/install.md": INSTALL}
     old = mkdocs(sources, site="a").manifest.pages[1].sections[1].id
     sources["guide/install.md"] = INSTALL.replace("Quiet mode", "Silence")
     built = mkdocs(sources, plugin={"previous": "a"}, site="b")

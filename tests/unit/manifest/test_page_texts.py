@@ -67,7 +67,6 @@ def test_text_of_a_template_is_the_opening_of_sections_with_one_title() -> None:
     [
         ("# Gate\n\n## Overview\n\nA gate.\n\n## Use\n", ("A gate.", "")),
         ("# Gate\n\n## What is a gate?\n\nA gate.\n\n## Use\n", ("A gate.", "")),
-        ("# Gate\n\n## Use\n\nOpen it.\n\n## Description\n\nA gate.\n", ("A gate.", "")),
         ("# FAQ\n\n## What is the best way to open a gate?\n\nA key.\n\n## Why?\n", ("", "")),
         ("# Gate\n\n> [!TIP]\n> Keep away.\n\n## Use\n\n## Repair\n", ("", "")),
         ("# Gate\n\n> [!TIP]\n> Keep away.\n", ("", "Keep away.")),

@@ -334,13 +334,15 @@ def test_library_of_a_url_needs_no_html(make_site: Callable[..., Any]) -> None:
     assert (page.html, page.url) == ("", f"{library.manifest.site.url}guide/")
 
 
-def test_site_without_a_url_is_shown_with_a_note(site: Path) -> None:
+def test_site_without_a_url_is_shown_as_it_would_be_published(site: Path) -> None:
     for file in site.rglob("*.html"):
         file.write_text(re.sub("<link[^>]*>", "", file.read_text("utf-8")), "utf-8")
+    warnings: list[str] = []
     with ExitStack() as stack:
-        shown = open_built(site, IndexOptions(), LintConfig(), stack, warn=print).site()
-    assert (shown.url, len(shown.pages)) == ("https://docs.example/", 4)
-    assert "--url" in shown.note
+        shown = open_built(site, IndexOptions(), LintConfig(), stack, warn=warnings.append).site()
+    assert (shown.url, len(shown.pages)) == ("", 4)
+    assert len(warnings) == 1
+    assert "add --url" in warnings[0]
 
 
 def test_author_of_llms_txt_is_told_that_publishing_stops(site: Path) -> None:
