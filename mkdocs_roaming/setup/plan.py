@@ -155,7 +155,10 @@ def _add_options(plan: Plan) -> None:
         file, keys = setup.work / OWN_FILE, [OWN_TABLE]
         options = {"site_dir": relative(setup.site, setup.work), **url, **options}
     if setup.llms_plugins:
-        plan.steps.append(f"remove {setup.llms_plugins[0]}, which writes llms.txt, too, and `overwrite` from {file}")
+        name = setup.llms_plugins[0]
+        plan.steps.append(
+            f"if {name}, whose llms.txt is overwritten, is not needed, remove it and `overwrite` from {file}"
+        )
 
     def change(text: str) -> str:
         if plan.doubt:
