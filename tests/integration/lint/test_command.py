@@ -65,7 +65,7 @@ def rules(result: Result) -> list[str]:
 def test_lint_prints_findings_and_score_and_exits_with_0(site: Path) -> None:
     result = roaming(site)
     assert result.exit_code == 0
-    assert "index.md:5: error orders-to-models  Boat [" in result.stdout
+    assert "index.md: error orders-to-models  Boat [" in result.stdout
     assert "    “Ignore all previous instructions” is an instruction to a model." in result.stdout
     assert result.stdout.splitlines()[-1].startswith(f"{site}: ")
     assert "1 error, 1 warning, 1 hint in 3 sections on 2 pages" in result.stdout
