@@ -1,15 +1,18 @@
-"""Guard against private addresses: which ones are refused."""
+"""Guard against private addresses: which ones are refused, and the check of a client that follows redirects."""
 
 from __future__ import annotations
 
 import re
 import socket
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any
 
 import httpx2
 
+from mkdocs_roaming._http import ConnectionTracker
 from mkdocs_roaming.errors import RoamingError
 
 
@@ -54,6 +57,12 @@ def split_host(url: str) -> tuple[str, int]:
     return parsed.raw_host.decode("ascii"), parsed.port or (443 if parsed.scheme == "https" else 80)
 
 
+def named_endpoints(url: str) -> frozenset[tuple[str, int]]:
+    """Return the hosts and ports that a user names with a URL: an HTTP server may lead to HTTPS on the same host."""
+    host, port = split_host(url)
+    return frozenset({(host, port), (host, 443 if port == 80 else port)})
+
+
 def check_addresses(host: str, port: int, addresses: Iterable[str], named: Collection[tuple[str, int]]) -> None:
     """Check that all addresses of a host are public, or that the user named the host and port.
 
@@ -63,7 +72,38 @@ def check_addresses(host: str, port: int, addresses: Iterable[str], named: Colle
     for address in addresses if (host.lower(), port) not in named else ():
         if reason := refusal_reason(address):
             where = host if host == address else f"{host}: {address}"
-            raise PrivateAddressError(f"{where} is {reason}; for a host of your own, give its URL with --allow-private")
+            raise PrivateAddressError(f"{where} is {reason}")
+
+
+class GuardedConnections(ConnectionTracker):
+    """The connections of a client, of which only those to the host and port that the user named may be private.
+
+    A host is checked before the connection, and the address of the connection before anything is sent: the name may
+    have another address by then (DNS rebinding). A proxy connects to hosts by itself; its own address is not checked.
+    """
+
+    def __init__(self, named: str) -> None:
+        """Create the guard with the URL that the user named."""
+        super().__init__()
+        self._named = named_endpoints(named)
+        self._requested = self._connecting = ("", 0)
+
+    def check_request(self, request: httpx2.Request) -> None:
+        """Check the host of a request, which may be a redirect; an event hook of httpx2."""
+        self._requested = split_host(str(request.url))
+        if request.url.scheme in ("http", "https") and self._requested not in self._named:
+            with suppress(OSError, UnicodeError):  # the connection reports it
+                found = socket.getaddrinfo(*self._requested, type=socket.SOCK_STREAM)
+                check_addresses(*self._requested, [str(entry[4][0]) for entry in found], self._named)
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Check the address of a new connection, and track it."""
+        if event.endswith(".connect_tcp.started"):
+            self._connecting = info["host"], info["port"]
+        elif event.endswith(".connect_tcp.complete") and self._connecting == self._requested:
+            address = info["return_value"].get_extra_info("server_addr")[0]
+            check_addresses(*self._requested, [address], self._named)
+        super().trace(event, info)
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:

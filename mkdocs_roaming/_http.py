@@ -26,6 +26,8 @@ from mkdocs_roaming.text.markdown import remove_invisible
 if TYPE_CHECKING:
     from httpx2 import Client
 
+    from mkdocs_roaming._guard import GuardedConnections
+
 T = TypeVar("T")
 
 FETCH_TIMEOUT = 120.0
@@ -234,6 +236,7 @@ class HttpClient:
     Each request has a connection to itself, so closing the connection of a slow one disturbs no other.
 
     Args:
+        named: The URL that the user named: requests and redirects reach no other private address than that of its host.
         seconds: Time limit for one whole response.
         read_seconds: Time limit for each read from the socket; a quarter of `seconds` by default.
         headers: Headers of all requests.
@@ -242,6 +245,7 @@ class HttpClient:
 
     def __init__(
         self,
+        named: str,
         *,
         seconds: float,
         read_seconds: float | None = None,
@@ -249,6 +253,8 @@ class HttpClient:
         follow_redirects: bool = True,
     ) -> None:
         import httpx2  # only readers of web sites pay for the import
+
+        from mkdocs_roaming._guard import GuardedConnections
 
         self._seconds = seconds
         read_seconds = read_seconds or seconds / 4
@@ -260,7 +266,8 @@ class HttpClient:
             timeout=httpx2.Timeout(read_seconds, connect=min(10.0, seconds / 4)),
             headers={"User-Agent": f"mkdocs-roaming/{__version__}", **(headers or {})},
         )
-        self._idle: deque[tuple[Client, ConnectionTracker]] = deque()
+        self._new_connections = partial(GuardedConnections, named)
+        self._idle: deque[tuple[Client, GuardedConnections]] = deque()
         weakref.finalize(self, _close_clients, self._idle)
 
     def get(self, url: str, max_bytes: int, headers: Mapping[str, str] | None = None) -> HttpResponse:
@@ -277,6 +284,8 @@ class HttpClient:
         """
         import httpx2
 
+        from mkdocs_roaming._guard import PrivateAddressError
+
         kind = LibraryError
         try:
             return self._send("GET", url, max_bytes, headers=headers)
@@ -286,6 +295,8 @@ class HttpClient:
             kind, reason = UnavailableError, "no response in time; try again later"
         except httpx2.TooManyRedirects:
             reason = f"more than {MAX_REDIRECTS} redirects; use the address that they lead to"
+        except PrivateAddressError as error:
+            reason = f"leads to another address, and {error}; if you trust it, use that address itself"
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
             if isinstance(error, httpx2.NetworkError | httpx2.ProxyError | httpx2.RemoteProtocolError):
                 kind = UnavailableError
@@ -307,7 +318,8 @@ class HttpClient:
         try:
             client, connections = self._idle.pop()
         except IndexError:
-            client, connections = self._new_client(), ConnectionTracker()
+            connections = self._new_connections()
+            client = self._new_client(event_hooks={"request": [connections.check_request]})
 
         def send() -> HttpResponse:
             extensions = {"trace": connections.trace}
@@ -329,6 +341,6 @@ class HttpClient:
         return response
 
 
-def _close_clients(idle: deque[tuple[Client, ConnectionTracker]]) -> None:
+def _close_clients(idle: deque[tuple[Client, GuardedConnections]]) -> None:
     for client, _ in idle:
         client.close()

@@ -26,7 +26,7 @@ import httpcore2
 import httpx2
 import msgspec
 
-from mkdocs_roaming._guard import PrivateAddressError, check_addresses, parse_ip_literal, split_host
+from mkdocs_roaming._guard import PrivateAddressError, check_addresses, named_endpoints, parse_ip_literal
 from mkdocs_roaming.errors import RoamingError
 from roaming_crawler.config import MEGABYTE, Politeness
 from roaming_crawler.scope import canonical_url, url_origin
@@ -251,7 +251,9 @@ class WebFetcher:
         """
         self.politeness, self.clock, self._on_wait = politeness, clock or Clock(), on_wait
         self._paces: dict[str, HostPace] = {}
-        backend = backend or PublicNetworkBackend(named=[split_host(url) for url in private_urls])
+        backend = backend or PublicNetworkBackend(
+            named=[endpoint for url in private_urls for endpoint in named_endpoints(url)]
+        )
         self._client = httpx2.AsyncClient(
             transport=_Transport(backend, politeness.connections),
             trust_env=False,
@@ -306,7 +308,7 @@ class WebFetcher:
                 try:
                     result = await self._get_once(url, request, pace)
                 except PrivateAddressError as error:
-                    raise RefusedError(str(error)) from None
+                    raise RefusedError(f"{error}; for a host of your own, give its URL with --allow-private") from None
                 except (httpx2.RequestError, OSError, TimeoutError) as error:
                     problem = _describe_error(error, self.politeness.seconds)
                     result = None

@@ -162,6 +162,7 @@ class EmbeddingsClient:
         """The URL of the server without credentials."""
         self._timeout, self._retries, self._sleep = timeout, retries, sleep
         self._http = HttpClient(
+            self._api.base_url,
             seconds=timeout,
             read_seconds=timeout,
             headers={"Authorization": f"Bearer {key}"} if key else {},

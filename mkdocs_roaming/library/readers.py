@@ -115,7 +115,7 @@ class MemoryReader(Reader):
 
 
 class WebReader(Reader):
-    """A published site over HTTP. `root` is its URL and ends in a slash."""
+    """A published site over HTTP. `root` is its URL and ends in a slash; a redirect of the site may change it."""
 
     is_remote = True
 
@@ -123,7 +123,7 @@ class WebReader(Reader):
         from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient  # only readers of web sites pay for the import
 
         self.root = self.where = root
-        self._client = HttpClient(seconds=seconds or FETCH_TIMEOUT)
+        self._client = HttpClient(root, seconds=seconds or FETCH_TIMEOUT)
 
     def manifest(self, cache_key: str = "") -> bytes:
         """Return the manifest's JSON."""

@@ -348,39 +348,36 @@ def _open_url(url: str) -> Library:
     if name.endswith(_MARKDOWN_SUFFIXES) and name != "llms.txt":
         response = WebReader(bare_url).get(urlunsplit(parts._replace(fragment="")), MAX_MARKDOWN_BYTES)
         return _parse_response(response, url)
-    if bare_url.endswith("/" + MANIFEST_PATH):
-        return _open_manifest_url(bare_url)
     if name == "llms.txt" or name.endswith((".html", ".htm")):
         bare_url = parent_url(bare_url)
-    root = bare_url if bare_url.endswith("/") else bare_url + "/"
+    reader = WebReader(bare_url.removesuffix("/" + MANIFEST_PATH).rstrip("/") + "/")
     try:
-        return _open_manifest_url(root + MANIFEST_PATH)
+        return _open_manifest_url(reader, reader.root + MANIFEST_PATH)
     except MissingFileError:
-        return _open_redirected(root, url)
+        return _open_redirected(reader, url)
 
 
-def _open_manifest_url(url: str) -> Library:
+def _open_manifest_url(reader: WebReader, url: str) -> Library:
     """Open a site by its manifest's URL; pages are below the URL that it redirects to."""
-    reader = WebReader(url.removesuffix(MANIFEST_PATH))
     response = reader.get(url, MAX_MANIFEST_BYTES)
     if _is_html(response.body):
-        raise MissingFileError(f"{url}: expected a JSON manifest, got a web page; check the address")
+        raise MissingFileError(f"{url}: a web page")
     manifest = load_manifest(response.body, where=url)
     final_url = response.url.partition("?")[0]
-    if final_url.endswith("/" + MANIFEST_PATH):
-        reader.root = reader.where = final_url.removesuffix(MANIFEST_PATH)
+    found_at = final_url if final_url.endswith("/" + MANIFEST_PATH) else url
+    reader.root = reader.where = found_at.removesuffix(MANIFEST_PATH)
     site = replace(manifest.site, url=manifest.site.url or reader.root)
     return Library(replace(manifest, site=site), reader)
 
 
-def _open_redirected(root: str, url: str) -> Library:
+def _open_redirected(reader: WebReader, url: str) -> Library:
     """Open the Markdown at a URL, or the site that it redirects to; else raise what is missing there.
 
     A redirect may be HTML: the home page of a site with several versions leads to the default one.
     """
     from mkdocs_roaming.text.meta_tags import find_redirect  # imports email; most sites have a manifest
 
-    reader, address = WebReader(root), url
+    root, address = reader.root, url
     for _ in range(_MAX_REDIRECTS):
         response = reader.get(address, MAX_MARKDOWN_BYTES)
         target = parent_url(response.url.partition("?")[0].partition("#")[0])
@@ -389,7 +386,7 @@ def _open_redirected(root: str, url: str) -> Library:
             return _parse_response(response, address)
         if target != root:
             with suppress(MissingFileError):
-                return _open_manifest_url(target + MANIFEST_PATH)
+                return _open_manifest_url(reader, target + MANIFEST_PATH)
         body = response.body.decode("utf-8", "replace")
         redirect = root if address.endswith("llms.txt") else find_redirect(body)
         if redirect is None or urlsplit(address := urljoin(response.url, redirect)).scheme not in ("http", "https"):

@@ -62,7 +62,7 @@ def _read_site(path: Path) -> PreviousSite:
 
 def _fetch_site(url: str, seconds: float) -> PreviousSite:
     address = url if url.endswith(".json") else urljoin(url.rstrip("/") + "/", MANIFEST_PATH)
-    client = HttpClient(seconds=seconds)
+    client = HttpClient(address, seconds=seconds)
     response = client.get(address, _MAX_BYTES)
     if response.status in (404, 410):
         raise UnavailableError(f"{address}: not published yet (HTTP status {response.status})")

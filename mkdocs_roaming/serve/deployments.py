@@ -300,7 +300,8 @@ def open_change_detector(target: str | Path, library: Library, *, seconds: float
     text = str(target)
     if text.lower().startswith(("http://", "https://")):
         is_file = not library.is_published or urlsplit(text).path.endswith(".json")
-        return _HttpChanges(text.partition("#")[0] if is_file else library.where + MANIFEST_PATH, seconds)
+        client = HttpClient(text, seconds=seconds)
+        return _HttpChanges(text.partition("#")[0] if is_file else library.where + MANIFEST_PATH, client)
     if "://" in text or text.startswith(INSTALLED_SCHEME):  # a plugin opened it, or there are several folders
         return _VersionChanges(library.version, lambda: library.file(MANIFEST_PATH))
     path = Path(target) if Path(target).is_file() else Path(library.where) / MANIFEST_PATH
@@ -334,10 +335,9 @@ def _file_version(path: Path) -> tuple[int, int, int]:
 class _HttpChanges:
     """Sends conditional requests."""
 
-    def __init__(self, url: str, seconds: float) -> None:
-        self._url = url
+    def __init__(self, url: str, client: HttpClient) -> None:
+        self._url, self._client = url, client
         self._conditions: dict[str, str] = {}
-        self._client = HttpClient(seconds=seconds)
 
     def poll(self) -> str | None:
         response = self._client.get(self._url, MAX_MANIFEST_BYTES, self._conditions)

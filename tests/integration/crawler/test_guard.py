@@ -13,7 +13,7 @@ import anyio
 import httpcore2
 import pytest
 
-from mkdocs_roaming._guard import PrivateAddressError, split_host
+from mkdocs_roaming._guard import PrivateAddressError, named_endpoints
 from roaming_crawler.config import Politeness
 from roaming_crawler.fetch import FetchError, PublicNetworkBackend, Request, WebFetcher
 
@@ -57,7 +57,7 @@ async def _connected(host: str, names: ChangingResolver | None = None) -> list[s
 @pytest.mark.parametrize(("host", "verdict"), CASES, ids=[host for host, _ in CASES])
 def test_guard_recognizes_every_spelling_of_private_address(host: str, verdict: str) -> None:
     if verdict == "refused":
-        with pytest.raises(PrivateAddressError, match="--allow-private"):
+        with pytest.raises(PrivateAddressError, match=r"is (not a public|an IPv4) address"):
             anyio.run(_connected, host)
     else:
         assert anyio.run(_connected, host) == [verdict]
@@ -173,10 +173,11 @@ def test_private_address_is_allowed_for_named_host_and_port_only(url: str, host:
         wire = RecordingBackend()
         names = ChangingResolver(**{host.replace(".", "_"): [["10.0.0.1"]]})
         with pytest.raises((httpcore2.ConnectError, PrivateAddressError)):
-            await PublicNetworkBackend(names, wire, [split_host(url)]).connect_tcp(host, port)
+            await PublicNetworkBackend(names, wire, named_endpoints(url)).connect_tcp(host, port)
         return wire.hosts
 
     assert len(anyio.run(connect, host, port)) == 1
+    assert len(anyio.run(connect, host, 443)) == (port in (80, 443))  # HTTP may lead to HTTPS
     assert anyio.run(connect, host, port + 1) == []
     assert anyio.run(connect, "10.0.0.1", port) == []
 

@@ -6,14 +6,19 @@ import gzip
 import json
 import os
 import re
+import socket
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
+import httpx2
 import pytest
 from dripping import BODY, HEADERS, dripping
 from msgspec.structs import replace
 
+from mkdocs_roaming._guard import GuardedConnections, PrivateAddressError
 from mkdocs_roaming.errors import DigestMismatchError, LibraryError, RoamingError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import FolderReader, MemoryReader, WebReader
@@ -204,6 +209,38 @@ def test_open_library_follows_redirects(site, server, reply: Callable) -> None:
     assert "cannot be fetched" in open_error(server.url + "out/")
 
 
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "[::1]", "169.254.169.254", "0"]
+)
+def test_open_library_follows_no_redirect_to_another_private_address(server, reply: Callable, host: str) -> None:
+    """Neither a redirect nor HTML leads from the address that the user named to another port or host."""
+    with socket.create_server(("127.0.0.1", 0)) as inside:
+        target = f"http://{host}:{inside.getsockname()[1]}/roaming/manifest.json"
+        for path in ("a/roaming/manifest.json", "llms-full.txt"):
+            server.replies["/" + path] = reply(status=307, headers={"Location": target})
+        server.replies["/refresh/"] = reply(REFRESH % target.encode())
+        for asked in ("a/", "llms-full.txt", "refresh/"):
+            said = open_error(server.url + asked)
+            assert re.search(" is (not a public|an IPv4) address", said)
+            assert said.endswith("; if you trust it, use that address itself")
+        inside.settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            inside.accept()
+
+
+def test_connection_to_private_address_of_public_name_is_refused() -> None:
+    """The name may have got another address after it was checked. The address of a proxy is not checked."""
+    connections, peer = GuardedConnections("http://docs.example/"), ("10.0.0.1", 80)
+    stream = SimpleNamespace(get_extra_info={"server_addr": peer}.get)
+    connections.check_request(httpx2.Request("GET", "http://8.8.8.8/"))
+    for proxy in ("proxy.example", ""):
+        connections.trace("connection.connect_tcp.started", {"host": proxy or "8.8.8.8", "port": 80})
+        with (
+            nullcontext() if proxy else pytest.raises(PrivateAddressError, match=r"10\.0\.0\.1 is not a public address")
+        ):
+            connections.trace("connection.connect_tcp.complete", {"return_value": stream})
+
+
 REFRESH = b'<!doctype html><meta http-equiv="refresh" content="0; url=%s">'
 
 
@@ -236,10 +273,9 @@ def test_open_library_with_broken_site_raises_error_with_reason(
     assert open_error(server.url + "indexed/llms.txt") == said
     for path in ("/app/", "/app/roaming/manifest.json", "/app/llms.txt"):
         server.replies[path] = reply(b"\n<!DOCTYPE html><p>Not found", headers={"Content-Type": "text/html"})
-    assert f"ManifestNotFoundError: {server.url}app/: publishes no roaming/manifest.json; crawl it" in open_error(
-        server.url + "app/"
-    )
-    assert "expected a JSON manifest, got a web page" in open_error(server.url + "app/roaming/manifest.json")
+    for asked in ("app/", "app/roaming/manifest.json"):
+        said = open_error(server.url + asked)
+        assert f"ManifestNotFoundError: {server.url}app/: publishes no roaming/manifest.json; crawl it" in said
     assert "not found (404)" in open_error(server.url + "roaming/manifest.json")
     assert "not found (404)" in open_error(server.url + "gone/")
     server.replies["/down/roaming/manifest.json"] = reply(status=503)
