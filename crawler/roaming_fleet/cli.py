@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
-import signal
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,37 +64,21 @@ def crawl_sites(
     listed = run.read_sites_file(file)
     older_than = parse_age(refresh_older_than)
     run_engine = engines.make_engine(engine, at_once, config)
-    with signals_as_interrupts():
-        report = run.crawl_many(
-            listed,
-            store,
-            config,
-            run_engine,
-            scratch=scratch,
-            older_than=older_than,
-            on_event=print_event_as_json if as_json else print_event,
-        )
+    report = run.crawl_many(
+        listed,
+        store,
+        config,
+        run_engine,
+        scratch=scratch,
+        older_than=older_than,
+        on_event=print_event_as_json if as_json else print_event,
+    )
     if not as_json:
         _print_report(report, store)
     if report.stopped:
         raise UsageError(report.stopped)
     if report.failed and not report.new + report.changed + report.same + report.fresh:
         sys.exit(NOTHING_FOUND)
-
-
-@contextmanager
-def signals_as_interrupts() -> Iterator[None]:
-    """Treat SIGTERM and SIGHUP like Ctrl-C, so that the run stops in order."""
-    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in signals}
-    for number in signals:
-        if before[number] is not signal.SIG_IGN:  # set by nohup
-            signal.signal(number, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        for number in signals:
-            signal.signal(number, before[number])
 
 
 def parse_age(text: str | None) -> float | None:

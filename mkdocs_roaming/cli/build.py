@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from itertools import pairwise
 from pathlib import Path
@@ -113,28 +111,12 @@ def _run(command: Sequence[str]) -> int:
         raise UsageError(f"{command[0]}: no such command; install it, or name another one behind --") from None
     except OSError as error:
         raise UsageError(f"{command[0]}: cannot be run: {error.strerror}") from None
-    with _forward_signals(process):
+    try:
+        status = process.wait()
+    except KeyboardInterrupt:
+        process.terminate()
         status = process.wait()
     return 128 - status if status < 0 else status
-
-
-@contextmanager
-def _forward_signals(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Forward signals to a process until it exits. A terminal sends Ctrl-C to both by itself."""
-
-    def forward(number: int, frame: object) -> None:
-        if number != signal.SIGINT or not sys.stdin or not sys.stdin.isatty():
-            process.send_signal(number)
-
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in numbers}
-    for number in numbers:
-        signal.signal(number, forward)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            signal.signal(number, before[number])
 
 
 def _is_published_by_plugin(site: Path, project: Project, command: Sequence[str]) -> bool:

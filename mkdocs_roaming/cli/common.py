@@ -8,14 +8,16 @@ import json
 import os
 import re
 import shlex
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from types import UnionType
+from types import FrameType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import click
@@ -101,7 +103,8 @@ class ErrorReportingGroup(click.Group):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # lone surrogates cannot be encoded
         try:
-            return super().invoke(ctx)
+            with _signals_as_interrupts():
+                return super().invoke(ctx)
         except RoamingError as error:
             print_error(str(error))
             ctx.exit(1)
@@ -114,6 +117,31 @@ class ErrorReportingGroup(click.Group):
             print_error(f"cannot write the output: {error.strerror}. Free disk space, or write to another place.")
             _discard_output()
             ctx.exit(1)
+
+
+@contextmanager
+def _signals_as_interrupts() -> Iterator[None]:
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so that a command stops in order, and says how to resume it."""
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    if threading.current_thread() is not threading.main_thread():
+        before = {}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # set by nohup
+            signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Do what Ctrl-C does at the moment. A shell may ignore Ctrl-C itself for a command in the background."""
+    if number != signal.SIGTERM:
+        signal.signal(number, signal.SIG_IGN)  # the shell and the system both report a closed terminal
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else signal.default_int_handler)(number, frame)
 
 
 def check_order(lib: str, text: str) -> None:

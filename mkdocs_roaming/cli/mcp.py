@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -55,8 +56,8 @@ def mcp(lib: str, scope: Scope, config: Path | None, client: str | None) -> None
     create_search = search_factory(config)
     store = open_target(lib, search=create_search, open_sites=_OPEN_SITES, scope=scope).store
     serve = partial(_serve_site, lib, create_search, scope) if store is None else partial(_serve_store, store)
-    # A thread is blocked reading standard input, and Python would wait for it at exit: let Ctrl-C end the process.
-    previous = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # A thread is blocked reading standard input, and Python would wait for it at exit: Ctrl-C ends the process.
+    previous = signal.signal(signal.SIGINT, lambda number, _: os._exit(128 + number))
     try:
         anyio.run(serve)
     finally:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 import webbrowser
 from contextlib import ExitStack, suppress
 from functools import partial
@@ -85,7 +83,6 @@ def _serve(source: PreviewSource, folder: Path | None, port: int, *, open_browse
     with make_server(app, port) as server:
         address = f"http://127.0.0.1:{server.server_port}{path}{PREVIEW_PATH}"
         click.echo(f"{address} (Ctrl-C stops the server)")
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # the temporary folder is removed
         if open_browser:
             _open_browser(address)
         try:

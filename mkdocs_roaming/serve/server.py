@@ -9,7 +9,6 @@ import asyncio
 import errno
 import gc
 import logging
-import signal
 import socket
 import sys
 from collections import defaultdict
@@ -50,9 +49,7 @@ def run_server(app: RequestGuard, listener: socket.socket, *, drain_seconds: int
     # asyncio logs each write after the fourth to a client that has left.
     logging.getLogger("asyncio").addFilter(lambda record: record.msg != "socket.send() raised exception.")
     sys.setswitchinterval(_SWITCH_SECONDS)
-    # After its shutdown uvicorn raises the signal again; the process should exit with 0.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt):  # after its shutdown uvicorn raises the signal again
         server.run(sockets=[listener])
     if not server.started:
         sys.exit(1)

@@ -64,10 +64,10 @@ def sync_project(
     """
     if find_spec("packaging") is None or find_spec("protego") is None:
         raise UsageError("roaming deps needs the packages packaging and protego; pip install 'mkdocs-roaming[deps]'")
-    from roaming_fleet.cli import parse_age, print_event, signals_as_interrupts  # `roaming deps list` does without
+    from roaming_fleet.cli import parse_age, print_event  # `roaming deps list` does without
     from roaming_fleet.deps.sync import sync
 
-    with signals_as_interrupts(), progress("Crawling") as start:
+    with progress("Crawling") as start:
         report = sync(
             find_root(folder),
             include_all=include_all,

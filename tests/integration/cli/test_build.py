@@ -164,7 +164,10 @@ def test_strict_lint_fails_after_publication(project: Path) -> None:
 
 
 def test_signal_stops_generator(project: Path) -> None:
-    program = "import sys, time; print('ready', flush=True)\ntry: time.sleep(60)\nexcept KeyboardInterrupt: sys.exit(9)"
+    program = (
+        "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(9)); print('ready', flush=True)\n"
+        "time.sleep(60)"
+    )
     process = subprocess.Popen(
         [sys.executable, "-m", "mkdocs_roaming", "build", "--site-dir", "out", "--", sys.executable, "-c", program],
         cwd=project,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -13,6 +14,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import anyio
+import click
 import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
@@ -20,7 +23,7 @@ from reference import load_commands
 
 from mkdocs_roaming.cli import COMMANDS as BUILT_IN
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.cli.common import FAULTS_FOUND, NOTHING_FOUND
+from mkdocs_roaming.cli.common import FAULTS_FOUND, NOTHING_FOUND, ErrorReportingGroup
 from mkdocs_roaming.manifest.io import dump_manifest, load_manifest
 from mkdocs_roaming.manifest.models import NavItem, Page, RuleCondition, RuleEntry, Site
 from mkdocs_roaming.publish.cache import ConversionCache
@@ -308,6 +311,41 @@ def test_closed_pipe_is_not_an_error(site: Path) -> None:
     command = f"{sys.executable} -m mkdocs_roaming outline {site} | head -c 10"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGHUP")
+@pytest.mark.parametrize(
+    ("ignored", "number", "output"),
+    [
+        (signal.SIGUSR1, signal.SIGTERM, "stopped\n\nAborted!\n"),
+        (signal.SIGUSR1, signal.SIGHUP, "stopped\n\nAborted!\n"),
+        (signal.SIGINT, signal.SIGTERM, "stopped\n\nAborted!\n"),  # a command in the background of a script
+        (signal.SIGHUP, signal.SIGHUP, "done\n"),  # nohup
+    ],
+)
+def test_signal_stops_command_like_ctrl_c(ignored: signal.Signals, number: signal.Signals, output: str) -> None:
+    """A closed terminal sends SIGHUP twice; the second one does not disturb what is done after the first."""
+
+    async def wait() -> None:
+        signal.raise_signal(number)
+        await anyio.sleep(0)
+        click.echo("done")
+
+    def command() -> None:
+        try:
+            anyio.run(wait)
+        except KeyboardInterrupt:
+            if number == signal.SIGHUP:
+                signal.raise_signal(number)
+            click.echo("stopped")
+            raise
+
+    before = signal.signal(ignored, signal.SIG_IGN)
+    try:
+        group = ErrorReportingGroup(commands={"x": click.Command("x", callback=command)})
+        assert CliRunner().invoke(group, ["x"]).output == output
+    finally:
+        signal.signal(ignored, before)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

@@ -309,7 +309,10 @@ def test_crawl_of_folder_without_site_has_hint(given: str, run_crawl: Any, tmp_p
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal for a group")
-def test_interrupted_crawl_reports_how_to_resume(site: Any, tmp_path: Path, html: Any, reply: Any) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_interrupted_crawl_reports_how_to_resume(
+    site: Any, tmp_path: Path, html: Any, reply: Any, number: signal.Signals
+) -> None:
     site.page("/", "Home", links=tuple(f"p{at}/" for at in range(30)))
     half = threading.Event()
 
@@ -324,7 +327,7 @@ def test_interrupted_crawl_reports_how_to_resume(site: Any, tmp_path: Path, html
     command = [sys.executable, "-m", "mkdocs_roaming", "crawl", site.url, "-o", str(tmp_path / "out"), *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     assert half.wait(30)
-    os.killpg(process.pid, signal.SIGINT)
+    os.killpg(process.pid, number)
     message = process.communicate(timeout=30)[1]
     assert (process.returncode, message) == (
         1,
