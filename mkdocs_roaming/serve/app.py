@@ -27,6 +27,7 @@ money_a_day = 2.0
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -327,7 +328,7 @@ def _log_deployment(site: SiteWatcher, config: AppConfig) -> None:
 def _describe_price(deployment: Deployment, config: AppConfig) -> str:
     if config.answers.model.name == "offline":
         return "free"
-    estimate = anyio.run(partial(estimate_question_cost, deployment, config.answers))
+    estimate = asyncio.run(estimate_question_cost(deployment, config.answers))
     return f"a question costs {estimate.summary}"
 
 

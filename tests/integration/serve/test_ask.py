@@ -13,6 +13,7 @@ from typing import Any
 
 import anyio
 import pytest
+from starlette.testclient import TestClient
 
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, Text, ToolCall, Usage, UserTurn
@@ -28,7 +29,7 @@ from mkdocs_roaming.serve.quotas import AnswerQuota
 from mkdocs_roaming.serve.schemas import MAX_TURNS
 from mkdocs_roaming.serve.service import AnswerConfig
 
-from .conftest import has_called
+from .conftest import has_called, parts_of
 
 Start = Callable[..., Any]
 PORT = "Which port is the default?"
@@ -496,6 +497,16 @@ def test_create_app_refuses_money_per_day_without_cost_per_answer(folder: Path) 
         create_app(
             AppConfig(str(folder), AnswerConfig(ScriptedModel([]), Budget()), quota=AnswerQuota(money_a_day=1.0))
         )
+
+
+def test_test_client_of_starlette_gets_answer_of_model(folder: Path, wait_until: Callable[..., Any]) -> None:
+    """The application runs in any event loop: that of a test has variables of its own."""
+    model, budget = ScriptedModel([[Text("Hello.")]]), Budget(prices=Prices(input=1.0), cost=1.0)
+    config = AppConfig(str(folder), AnswerConfig(model, budget), policy=RequestPolicy(hosts=("testserver",)))
+    with TestClient(create_app(config)) as http:
+        wait_until(lambda: http.get("/healthz").status_code == 200)
+        parts = parts_of(http.post("/v1/ask", json={"question": PORT}).content)
+    assert next(part["data"]["model"] for part in parts if part["type"] == "data-status") == "scripted"
 
 
 # Readers that leave, readers that stay and read nothing
