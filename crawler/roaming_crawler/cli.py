@@ -18,20 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mkdocs_roaming.cli.common import (
-    CONFIG,
-    FAULTS_FOUND,
-    NOTHING_FOUND,
-    given_settings,
-    one_line,
-    sanitize,
-    setting_options,
-    warn,
-)
+from mkdocs_roaming.cli.common import CONFIG, FAULTS_FOUND, NOTHING_FOUND, given_settings, setting_options, warn
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.plugins import load_entry_point
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
-from mkdocs_roaming.text.markdown import pluralize
+from mkdocs_roaming.text.markdown import pluralize, sanitize, to_single_line
 from roaming_crawler.config import CrawlConfig, CrawlLimits, DiscoveryConfig, EventHandler, Politeness, ScopeConfig
 
 if TYPE_CHECKING:
@@ -136,7 +127,7 @@ def _require_extra() -> None:
 def print_event_as_json(name: str, data: dict[str, Any]) -> None:
     """Print an event as a JSON line. Short waits are left out."""
     if name != "wait" or data["seconds"] >= _MIN_WAIT_SHOWN:
-        click.echo(json.dumps({"event": name, **data}, ensure_ascii=False))
+        click.echo(json.dumps({"event": name, **data}))
 
 
 def _crawl_one(url: str, folder: Path, config: CrawlConfig, *, as_json: bool) -> None:
@@ -308,7 +299,7 @@ def _print_reasons(result: CrawlResult) -> None:
         count = sum(len(urls) for _, urls in rest)
         click.echo(f"    {count:>4}  for {pluralize(len(rest), 'more reason')}; --json lists all")
     for flagged in result.flagged[:_MAX_REASONS_SHOWN]:
-        click.echo(f"    {flagged.severity} {flagged.kind}: {sanitize(flagged.url)} “{one_line(flagged.quote)}”")
+        click.echo(f"    {flagged.severity} {flagged.kind}: {sanitize(flagged.url)} “{to_single_line(flagged.quote)}”")
     if more := result.flagged[_MAX_REASONS_SHOWN:]:
         click.echo(f"    … and {len(more)} more")
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from mkdocs_roaming.cli.common import AS_JSON, FREE_TEXT, NOTHING_FOUND, format_age, one_line, print_json
+from mkdocs_roaming.cli.common import AS_JSON, FREE_TEXT, NOTHING_FOUND, format_age, print_json
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.text.markdown import to_single_line
 from roaming_crawler.cli import print_event_as_json
 from roaming_fleet.buckets import Bucket, FolderBucket
 from roaming_fleet.catalog import read_records, update_catalog
@@ -101,7 +102,7 @@ def print_event(name: str, data: dict[str, Any]) -> None:
         waiting = f", {data['waiting']} wait for their next try" if data["waiting"] else ""
         click.echo(f"{data['due']} of {data['sites']} sites to crawl; {data['fresh']} are done{waiting}", err=True)
     elif name == "site":
-        count = one_line(data["error"]) if data["result"] == "failed" else f"{data['pages']} pages"
+        count = to_single_line(data["error"]) if data["result"] == "failed" else f"{data['pages']} pages"
         stopped = f"; {data['stopped']}" if data["stopped"] else ""
         kept = f"; {_format_kept(data['kept'], data['error'])}" if data["kept"] else ""
         click.echo(f"  {data['result']:<8}{data['key']}: {count}, {data['seconds']:.1f} s{stopped}{kept}", err=True)
@@ -194,23 +195,23 @@ def _remove(bucket: Bucket, key: str) -> None:
 def _print_record(record: SiteRecord) -> None:
     entry = record.entry
     if entry is not None:
-        click.echo(f"{click.style(record.key, bold=True)}: {one_line(entry.title)}, {entry.url}")
+        click.echo(f"{click.style(record.key, bold=True)}: {to_single_line(f'{entry.title}, {entry.url}')}")
         click.echo(f"  {entry.pages} pages, {entry.sections} sections, crawled {format_age(entry.crawled)}")
         if entry.summary:
-            click.echo(f"  About: {one_line(entry.summary)}")  # a line of its own could look like another site
+            click.echo(f"  About: {to_single_line(entry.summary)}")  # a line of its own could look like another site
     else:
-        click.echo(f"{click.style(record.key, bold=True)}: {record.url}")
+        click.echo(f"{click.style(record.key, bold=True)}: {to_single_line(record.url)}")
     next_try = format_next_try(record.next_try)
     if record.next_try <= record.at:
         next_try += "; until then some of its pages may be missing"
     if record.state == "failed":
-        click.echo(f"  failed {format_age(record.at)}: {one_line(record.error)}; {next_try}")
+        click.echo(f"  failed {format_age(record.at)}: {to_single_line(record.error)}; {next_try}")
     elif record.kept:
         click.echo(f"  tried {format_age(record.at)}: {_format_kept(record.kept, record.error)}; {next_try}")
 
 
 def _format_kept(count: int, error: str) -> str:
-    reason = f" ({one_line(error)})" if error else ""
+    reason = f" ({to_single_line(error)})" if error else ""
     return f"{count} {'page' if count == 1 else 'pages'} not fetched{reason}"
 
 

@@ -325,7 +325,7 @@ def _site_line(record: SiteRecord) -> str:
     entry = record.entry
     assert entry is not None
     title = truncate_at_word(to_single_line(site_info(record.key, entry).label if entry.package else entry.title), 120)
-    summary = truncate_at_word(" ".join(entry.summary.split()), 160)
+    summary = truncate_at_word(to_single_line(entry.summary), 160)
     about = f" — {summary}" if summary else ""
     count = pluralize(entry.sections, "section")
     failed = "; could not be crawled since" if record.state == "failed" else ""

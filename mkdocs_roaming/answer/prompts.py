@@ -11,6 +11,8 @@ from collections.abc import Iterable
 
 from mkdocs_roaming.answer.models.base import NO_SOURCE, OpenSection, UserTurn
 from mkdocs_roaming.manifest.models import SiteEntry
+from mkdocs_roaming.text.injection import parse_name
+from mkdocs_roaming.text.markdown import to_single_line
 
 # The rules. Each sentence has a reason: measure before you remove one.
 
@@ -139,23 +141,23 @@ _SECTION_TAG = re.compile(r"<(\s*/?\s*section\s+[0-9a-f]{8}\s*>)", re.IGNORECASE
 def build_rules(site: SiteEntry, *, rounds: int = 1, whole_site: bool = False) -> str:
     """Return the rules for an answer in some rounds from the outline, or in one from the whole text of a small site."""
     reading = READING_SITE if whole_site else READING_OUTLINE.format(rounds=rounds)
-    return RULES.format(site=_to_line(site.name), none=NO_SOURCE, reading=reading)
+    return RULES.format(site=parse_name(site.name) or "this site", none=NO_SOURCE, reading=reading)
 
 
 def format_outline(site: SiteEntry, outline: str) -> str:
     """Return the outline with its introduction."""
-    return f"{_format_description(site)}The outline of {_to_line(site.name)}:\n\n{outline}"
+    return f"{_format_description(site)}The outline of {to_single_line(site.name)}:\n\n{outline}"
 
 
 def format_site(site: SiteEntry, sections: Iterable[OpenSection]) -> str:
     """Return the whole text of a small site with its introduction."""
     text = "\n".join(map(format_section, sections))
-    return f"{_format_description(site)}All sections of {_to_line(site.name)}:\n\n{text}"
+    return f"{_format_description(site)}All sections of {to_single_line(site.name)}:\n\n{text}"
 
 
 def format_section(section: OpenSection) -> str:
     """Return a section enclosed in tags with its id; tags in its text are escaped."""
-    breadcrumb = " › ".join(map(_to_line, section.breadcrumb))
+    breadcrumb = " › ".join(map(to_single_line, section.breadcrumb))
     text = section.text.strip("\r\n")
     content = _SECTION_TAG.sub(r"&lt;\1", f"{breadcrumb}\n\n{text}")
     return f"<section {section.id}>\n{content}\n</section {section.id}>\n"
@@ -163,14 +165,14 @@ def format_section(section: OpenSection) -> str:
 
 def build_support_turn(sections: Iterable[OpenSection], statements: Iterable[str]) -> UserTurn:
     """Return the turn that asks which numbered statements the sections do not support."""
-    numbered = "\n".join(f"{number}. {_to_line(text)}" for number, text in enumerate(statements, 1))
+    numbered = "\n".join(f"{number}. {to_single_line(text)}" for number, text in enumerate(statements, 1))
     shown = "\n".join(map(format_section, sections))
     return UserTurn(SUPPORT_QUESTION, f"{shown}\n{SUPPORT_STATEMENTS.format(statements=numbered)}")
 
 
 def format_context(outline: str, breadcrumb: tuple[str, ...]) -> str:
     """Return the text before a question: the reader's page, and its outline."""
-    page = f"The reader is on this page: {' › '.join(map(_to_line, breadcrumb))}"
+    page = f"The reader is on this page: {' › '.join(map(to_single_line, breadcrumb))}"
     return f"{page}\nIts outline:\n\n{outline.rstrip()}" if outline.strip() else page
 
 
@@ -202,8 +204,4 @@ def build_note(*, rounds_left: int, room_used: float, time_used: float, money_us
 
 
 def _format_description(site: SiteEntry) -> str:
-    return f"{_to_line(site.description)}\n\n" if site.description else ""
-
-
-def _to_line(text: str) -> str:
-    return " ".join(text.split())
+    return f"{to_single_line(site.description)}\n\n" if site.description else ""

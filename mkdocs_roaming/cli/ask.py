@@ -26,7 +26,6 @@ from mkdocs_roaming.cli.common import (
     TRUST_RULES,
     LibraryCommand,
     check_order,
-    one_line,
     print_error,
     print_json,
     warn,
@@ -38,6 +37,7 @@ from mkdocs_roaming.files import check_writable, write_text_file
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import Candidate, SiteInfo, open_target
 from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.text.markdown import to_single_line
 
 
 @click.command(cls=LibraryCommand, context_settings=FREE_TEXT)
@@ -72,7 +72,7 @@ def ask(
     def ask_site(candidate: Candidate, budget: AnswerLimits) -> Answer:
         site = candidate.site
         if site and not as_json:
-            click.echo(f"Asking {one_line(site.label)}: {one_line(site.title)}", err=True)
+            click.echo(f"Asking {to_single_line(site.label)}: {to_single_line(site.title)}", err=True)
         navigator = Navigator(candidate.library, search=search(candidate.library))
         key = site.key if site else ""
         events = run_answer(candidate.question, navigator, model, budget, page=candidate.page, quiet=as_json, site=key)
@@ -88,7 +88,7 @@ def ask(
         print_json(_answer_as_json(result.to_dict(), site))
     elif answer:
         if site:
-            click.echo(one_line(site.label))
+            click.echo(to_single_line(site.label))
         print_answer(result)
     else:
         print_error(f"{lib}: no site matches the question; name one: `roaming ask {lib} 'SITE: …'`")

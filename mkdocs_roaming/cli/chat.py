@@ -15,7 +15,7 @@ from mkdocs_roaming.answer.budget import AnswerLimits
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Answer, summarize
 from mkdocs_roaming.answer.models.base import Model
-from mkdocs_roaming.cli.common import LIBRARY, TRUST_RULES, print_error, sanitize
+from mkdocs_roaming.cli.common import LIBRARY, TRUST_RULES, print_error
 from mkdocs_roaming.cli.output import print_answer, print_line, run_answer
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
 from mkdocs_roaming.cli.sites import open_lib, scope_options
@@ -24,6 +24,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.text.markdown import to_single_line
 
 PROMPT = "? "
 QUIT = "/quit"
@@ -98,8 +99,8 @@ class Chat:
     def run(self) -> None:
         """Read lines until the input ends, `/quit`, or Ctrl-C pressed twice at the prompt."""
         model, _ = self.create_model()
-        name = sanitize(self.library.manifest.site.name)
-        print_line(f"{name}: type a question, or {QUIT}. Model: {sanitize(model.name)}.")
+        name = self.library.manifest.site.name
+        print_line(to_single_line(f"{name}: type a question, or {QUIT}. Model: {model.name}."))
         interrupted = False
         while True:
             try:

@@ -6,7 +6,6 @@ import errno
 import io
 import json
 import os
-import re
 import shlex
 import signal
 import sys
@@ -24,6 +23,7 @@ import click
 
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.settings import MAX_NUMBER, Setting, list_settings
+from mkdocs_roaming.text.markdown import CONTROL, to_single_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,8 +65,6 @@ CONFIG_FILE = click.option(
 )
 SITE_URL = click.option("--url", help="URL of the site (default: the home page's canonical link).")
 
-# Text of a page could move the terminal's cursor, change its title, or hide what follows.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -151,24 +149,14 @@ def check_order(lib: str, text: str) -> None:
         raise UsageError(f"{lib}: no such folder; LIB comes first: {command} {shlex.quote(text)} {shlex.quote(lib)}")
 
 
-def sanitize(text: str) -> str:
-    """Return text without control characters and direction overrides, except tabs and line feeds."""
-    return _CONTROL.sub("", text)
-
-
-def one_line(text: str) -> str:
-    """Return sanitized text on one line, so that it cannot imitate other lines of the output."""
-    return sanitize(" ".join(text.split()))
-
-
 def print_error(message: str) -> None:
     """Print an error on one line of standard error, without control characters of quoted text."""
-    click.echo(f"roaming: {one_line(message)}", err=True)
+    click.echo(f"roaming: {to_single_line(message)}", err=True)
 
 
 def warn(message: str) -> None:
     """Print a warning on one line of standard error."""
-    click.echo(f"Warning: {one_line(message)}", err=True)
+    click.echo(f"Warning: {to_single_line(message)}", err=True)
 
 
 def format_age(then: float, now: float | None = None) -> str:
@@ -183,7 +171,8 @@ def format_age(then: float, now: float | None = None) -> str:
 
 def print_json(data: Any) -> None:
     """Print indented JSON."""
-    click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    click.echo(CONTROL.sub(lambda control: json.dumps(control[0])[1:-1], text))
 
 
 def setting_options(kind: type, *names: str, environment: bool = False) -> Callable[[F], F]:

@@ -12,7 +12,7 @@ import anyio
 import click
 
 from mkdocs_roaming.answer.budget import Prices
-from mkdocs_roaming.cli.common import CONFIG, FAULTS_FOUND, FILE, FOLDER, LIBRARY, progress, sanitize, warn
+from mkdocs_roaming.cli.common import CONFIG, FAULTS_FOUND, FILE, FOLDER, LIBRARY, progress, warn
 from mkdocs_roaming.cli.session import ResolvedOptions
 from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.config import load_settings
@@ -37,7 +37,7 @@ from mkdocs_roaming.manifest.descriptions import (
     read_descriptions,
     render_descriptions,
 )
-from mkdocs_roaming.text.markdown import pluralize
+from mkdocs_roaming.text.markdown import pluralize, sanitize
 
 _MAX_SHOWN = 20
 

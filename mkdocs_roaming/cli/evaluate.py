@@ -11,17 +11,7 @@ from typing import Any
 import anyio
 import click
 
-from mkdocs_roaming.cli.common import (
-    AS_JSON,
-    FAULTS_FOUND,
-    FILE,
-    LIBRARY,
-    TRUST_RULES,
-    print_json,
-    progress,
-    sanitize,
-    warn,
-)
+from mkdocs_roaming.cli.common import AS_JSON, FAULTS_FOUND, FILE, LIBRARY, TRUST_RULES, print_json, progress, warn
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
 from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.errors import UsageError
@@ -47,6 +37,7 @@ from mkdocs_roaming.evals.runner import (
 )
 from mkdocs_roaming.files import check_writable, write_text_file
 from mkdocs_roaming.manifest.descriptions import Descriptions
+from mkdocs_roaming.text.markdown import sanitize
 
 
 @click.command("eval")

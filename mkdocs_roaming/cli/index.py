@@ -21,7 +21,6 @@ from mkdocs_roaming.cli.common import (
     given_settings,
     print_json,
     progress,
-    sanitize,
     setting_options,
     warn,
 )
@@ -37,6 +36,7 @@ from mkdocs_roaming.publish.versions import publish_versions
 from mkdocs_roaming.publish.writer import PublishReport
 from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
 from mkdocs_roaming.sources.publication import index_site
+from mkdocs_roaming.text.markdown import sanitize
 
 _SHOWN_LINKS = 20
 _OPTIONS = (

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from mkdocs_roaming.cli.common import CONFIG_FILE, FOLDER, sanitize
+from mkdocs_roaming.cli.common import CONFIG_FILE, FOLDER
 from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.setup.detect import Setup, find_setup, relative
 from mkdocs_roaming.setup.plan import Plan, make_plan
-from mkdocs_roaming.text.markdown import pluralize
+from mkdocs_roaming.text.markdown import pluralize, sanitize
 
 _REPORT = """
 Build the site and look at its panel:\n

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from mkdocs_roaming.cli.common import AS_JSON, CONFIG, FAULTS_FOUND, LIBRARY, print_json, sanitize, warn
+from mkdocs_roaming.cli.common import AS_JSON, CONFIG, FAULTS_FOUND, LIBRARY, print_json, warn
 from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.errors import LibraryError, UsageError
@@ -25,6 +25,7 @@ from mkdocs_roaming.lint.runner import (
 )
 from mkdocs_roaming.manifest.models import LLMS_FULL, PageEntry
 from mkdocs_roaming.manifest.sections import file_digest
+from mkdocs_roaming.text.markdown import sanitize
 
 
 @click.command()

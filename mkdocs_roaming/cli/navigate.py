@@ -21,9 +21,7 @@ from mkdocs_roaming.cli.common import (
     NOTHING_FOUND,
     LibraryCommand,
     check_order,
-    one_line,
     print_json,
-    sanitize,
 )
 from mkdocs_roaming.cli.sites import find_section, scope_options, search_factory, site_as_json
 from mkdocs_roaming.library.grep import render_grep
@@ -32,6 +30,7 @@ from mkdocs_roaming.library.targets import SiteInfo, TargetHit, open_target
 from mkdocs_roaming.manifest.expand import expand_section, render_expansion
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.outline import render_outline
+from mkdocs_roaming.text.markdown import sanitize, to_single_line
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 
@@ -129,7 +128,7 @@ def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, 
         _print_hits(hits)
     else:
         note = "" if target.store else target.open_site().find_left_out(query)
-        click.echo(f"Nothing found. {note}".rstrip(), err=True)
+        click.echo(to_single_line(f"Nothing found. {note}"), err=True)
     if not hits:
         sys.exit(NOTHING_FOUND)
 
@@ -177,15 +176,15 @@ def _print_hits(hits: Sequence[TargetHit]) -> None:
     """Print search results: id and breadcrumb, URL, snippet; for a store also the site."""
     click.echo(reduce(or_, map(_hit_origin, hits)).render(), nl=False)
     for note in dict.fromkeys(found.note for found in hits if found.note):
-        click.echo(note)
+        click.echo(to_single_line(note))
     for found in hits:
         sections, section = found.library.sections, found.hit.section
-        title = one_line(" › ".join(sections.breadcrumb(section)))
-        site = f", {one_line(found.site.label)}" if found.site else ""
+        title = to_single_line(" › ".join(sections.breadcrumb(section)))
+        site = f", {to_single_line(found.site.label)}" if found.site else ""
         click.echo(f"[{section.id}] {click.style(title, bold=True)}")
-        click.echo(f"  {one_line(sections.url(section))}{site}")
+        click.echo(f"  {to_single_line(sections.url(section))}{site}")
         if found.hit.snippet:
-            click.echo(f"  {one_line(found.hit.snippet)}")
+            click.echo(f"  {to_single_line(found.hit.snippet)}")
 
 
 def _hit_origin(found: TargetHit) -> Origin:
@@ -201,4 +200,4 @@ def _origin_as_json(origin: Origin) -> dict[str, Any]:
 
 def _site_line(site: SiteInfo | None) -> str:
     """Return the line that names a store's site; empty for a single site."""
-    return f"{one_line(site.label)}\n" if site else ""
+    return f"{to_single_line(site.label)}\n" if site else ""

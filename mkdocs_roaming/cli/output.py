@@ -28,10 +28,10 @@ from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Usage
 from mkdocs_roaming.answer.prepare import REOPEN_CALL_ID
 from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.answer.support.check import CITATION, Mark, slice_utf16
-from mkdocs_roaming.cli.common import one_line, print_error, sanitize
+from mkdocs_roaming.cli.common import print_error
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID
-from mkdocs_roaming.text.markdown import pluralize, truncate_at_word
+from mkdocs_roaming.text.markdown import pluralize, sanitize, to_single_line, truncate_at_word
 
 _OPEN_LABELS = {
     REOPEN_CALL_ID: "Still open",
@@ -102,14 +102,14 @@ def trail_line(event: Event, prefix: str = "") -> str:
             return f"Reading the whole site: {event.sections} sections, ~{event.tokens} tokens"
         case SectionsFound():
             how = ", by words alone" if event.words_only else ""
-            return f"Searched: {one_line(event.query)} ({len(event.sections)} found{how})"
+            return f"Searched: {to_single_line(event.query)} ({len(event.sections)} found{how})"
         case SectionOpened():
             inside = f", {len(event.inside)} below it" if event.inside else ""
             label = _OPEN_LABELS.get(event.call, "Opened")
             section = f"{breadcrumb_line(event.section)} [{prefix}{event.section.id}]"
             return f"{label} {section} ~{event.tokens} tokens{inside}"
         case SectionMissing():
-            return f"No section {one_line(event.id)[:40]}"
+            return f"No section {to_single_line(event.id)[:40]}"
         case SectionsDropped():
             return f"Closed to free space: {', '.join(map(breadcrumb_line, event.sections))}"
         case _:
@@ -171,13 +171,13 @@ def _nearest_lines(not_found: NotFound) -> Iterator[str]:
     if sections := not_found.looked_at or not_found.nearest:
         yield "\nLooked at" if not_found.looked_at else "\nNearest"
         for section in sections[:5]:
-            yield f"  {breadcrumb_line(section)}\n      {one_line(section.url)}"
+            yield f"  {breadcrumb_line(section)}\n      {to_single_line(section.url)}"
 
 
 def source_lines(sections: Sequence[Reference]) -> Iterator[str]:
     """Yield numbered sections with their URLs."""
     for number, section in enumerate(sections, 1):
-        yield f"  [{number}] {breadcrumb_line(section)}\n      {one_line(section.url)}"
+        yield f"  [{number}] {breadcrumb_line(section)}\n      {to_single_line(section.url)}"
 
 
 def status_line(answer: Answer) -> str:
@@ -185,7 +185,7 @@ def status_line(answer: Answer) -> str:
     cited = f", {len(answer.citations)} cited" if answer.citations else ""
     opened = f"{pluralize(len(answer.trail), 'section')} opened"
     read = ("whole site read" if answer.whole_site else opened) + cited
-    parts = [answer.state, one_line(answer.model), read, f"~{answer.tokens_read} tokens read"]
+    parts = [answer.state, to_single_line(answer.model), read, f"~{answer.tokens_read} tokens read"]
     if answer.withheld:
         parts.append(f"{answer.withheld} paragraph{'' if answer.withheld == 1 else 's'} without citation withheld")
     if answer.model != Offline.name:
@@ -203,14 +203,14 @@ def usage_line(usage: Usage, cost: float | None, currency: str) -> str:
 
 def breadcrumb_line(section: Reference) -> str:
     """Return a section's breadcrumb on one line."""
-    return one_line(" › ".join(section.breadcrumb))
+    return to_single_line(" › ".join(section.breadcrumb))
 
 
 def _numbered_text(answer: Answer) -> str:
     """Return the text with numbered citations; each result of a search ends with its URL."""
     numbers = {section.id: f"[{number}]" for number, section in enumerate(answer.citations, 1)}
     if answer.state == "results":
-        numbers = {section.id: one_line(section.url) for section in answer.citations}
+        numbers = {section.id: to_single_line(section.url) for section in answer.citations}
     return CITATION.sub(lambda found: numbers.get(found[1], found[0]), sanitize(answer.text)).strip()
 
 
@@ -218,11 +218,11 @@ def _mark_lines(answer: Answer) -> Iterator[str]:
     """Yield a numbered line for each mark, with the nearest passage and its section."""
     marks = answer.support.marks if answer.support else ()
     for number, mark in enumerate(marks, 1):
-        yield f"  {number}. {one_line(_without_citations(answer, mark))}"
+        yield f"  {number}. {to_single_line(_without_citations(answer, mark))}"
         if mark.passage:
             cited = [place for place, section in enumerate(answer.citations, 1) if section.id == mark.section]
             source = f"[{cited[0]}] " if cited else ""
-            yield f"     nearest: {source}{one_line(truncate_at_word(mark.passage, 100))}"
+            yield f"     nearest: {source}{to_single_line(truncate_at_word(mark.passage, 100))}"
 
 
 def _without_citations(answer: Answer, mark: Mark) -> str:

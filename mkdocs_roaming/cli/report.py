@@ -9,7 +9,7 @@ from typing import Any
 import click
 import msgspec
 
-from mkdocs_roaming.cli.common import AS_JSON, FILE, print_json, sanitize, warn
+from mkdocs_roaming.cli.common import AS_JSON, FILE, print_json, warn
 from mkdocs_roaming.cli.lint import create_context
 from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.files import write_text_file
@@ -18,6 +18,7 @@ from mkdocs_roaming.report.access import read_access
 from mkdocs_roaming.report.log import Log, parse_since, read_log
 from mkdocs_roaming.report.output import format_report, render_report
 from mkdocs_roaming.report.report import make_report
+from mkdocs_roaming.text.markdown import sanitize
 
 
 @click.command()

@@ -15,7 +15,7 @@ import anyio
 import click
 from click.core import ParameterSource
 
-from mkdocs_roaming.cli.common import FOLDER, LIBRARY, TRUST_RULES, one_line, setting_options
+from mkdocs_roaming.cli.common import FOLDER, LIBRARY, TRUST_RULES, setting_options
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
 from mkdocs_roaming.config import Settings
 from mkdocs_roaming.errors import UsageError
@@ -33,6 +33,7 @@ from mkdocs_roaming.serve.app import (
 from mkdocs_roaming.serve.log import strip_passwords
 from mkdocs_roaming.serve.server import bind_socket, freeze_objects, get_url, run_server
 from mkdocs_roaming.serve.service import AnswerConfig
+from mkdocs_roaming.text.markdown import to_single_line
 
 _log = logging.getLogger("mkdocs_roaming.serve")
 _OPEN_SITES = 16
@@ -103,7 +104,9 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
         _check_manifest(lib)
     with bind_socket(host, port) as listener:
         app = create(replace(config, address=get_url(listener), on_change=freeze_objects))
-        logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
+        handler = logging.StreamHandler()
+        handler.setFormatter(_LineFormatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+        logging.basicConfig(level=logging.WARNING, handlers=[handler])
         logging.getLogger("mkdocs_roaming").setLevel(logging.INFO)
         if target.store is not None:
             where = strip_address_secrets(lib)
@@ -111,11 +114,20 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
         run_server(app, listener, drain_seconds=config.drain)
 
 
+class _LineFormatter(logging.Formatter):
+    """Formats messages, which may contain text of a site, on one line."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 -- the name in `logging`
+        return to_single_line(super().formatMessage(record))
+
+
 async def _check(config: AppConfig) -> None:
     """Print the result of each check. Raise UsageError if one has failed."""
     failed = []
     async for result in check_endpoint(config):
-        click.echo(f"{'ok' if result.ok else 'failed':<8}{one_line(result.name)}: {one_line(result.detail)}")
+        click.echo(
+            f"{'ok' if result.ok else 'failed':<8}{to_single_line(result.name)}: {to_single_line(result.detail)}"
+        )
         if not result.ok:
             failed.append(result.name)
     if failed:

@@ -44,6 +44,7 @@ from mkdocs_roaming.manifest.outline import render_outline, render_page_outline
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_page
 from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS
 from mkdocs_roaming.search.relevance import NO_ANSWER
+from mkdocs_roaming.text.injection import parse_name
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
@@ -113,13 +114,13 @@ class Navigator:
 
     @property
     def name(self) -> str:
-        """The site's name."""
-        return self.library.manifest.site.name
+        """The site's name, shortened; empty if it has none, or an instruction instead."""
+        return parse_name(self.library.manifest.site.name)
 
     @property
     def about(self) -> str:
         """A sentence on the site for the descriptions of the tools; empty for a site without a name."""
-        return f"The documentation: {truncate_at_word(' '.join(self.name.split()), 80)}." if self.name.split() else ""
+        return f"The documentation: {self.name}." if self.name else ""
 
     @property
     def digest(self) -> str:

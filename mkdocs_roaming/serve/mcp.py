@@ -48,7 +48,7 @@ from mkdocs_roaming.serve.content import WorkQueue
 from mkdocs_roaming.serve.log import public_message, strip_passwords
 from mkdocs_roaming.serve.requests import ProblemError, Send, get_client, send_problem
 from mkdocs_roaming.serve.schemas import encode_text, replace_invalid
-from mkdocs_roaming.text.markdown import truncate_at_word
+from mkdocs_roaming.text.markdown import sanitize, truncate_at_word
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup, TaskStatus
@@ -225,7 +225,7 @@ def _call_tool(
 def _make_result(text: str, *, is_error: bool) -> CallToolResult:
     from mcp_types import CallToolResult, TextContent
 
-    return CallToolResult(content=[TextContent(text=replace_invalid(text))], is_error=is_error)
+    return CallToolResult(content=[TextContent(text=sanitize(replace_invalid(text)))], is_error=is_error)
 
 
 def _format_public_error(error: Exception) -> str:
@@ -268,7 +268,7 @@ def _describe(navigator: Callable[[], Toolset]) -> tuple[str, str]:
     """Return the name of the site, and the sentence about it for the descriptions of the tools."""
     try:
         tools = navigator()
-        return truncate_at_word(replace_invalid(" ".join(tools.name.split())), 80), replace_invalid(tools.about)
+        return tools.name, tools.about
     except (RoamingError, ProblemError):
         return "", ""  # the tools are listed nevertheless; a call reports the error
 

@@ -21,6 +21,7 @@ import msgspec
 from msgspec import structs
 
 from mkdocs_roaming.text.languages import available_languages, load_table
+from mkdocs_roaming.text.markdown import remove_invisible, to_single_line, truncate_at_word
 
 Kind = Literal["instruction", "hidden", "invisible", "exfiltration"]
 """An instruction to a model; one that readers do not see; characters that are invisible or change the visible order; a
@@ -39,6 +40,7 @@ _MAX_MENTIONS = 3
 """Number of words for models on a page that is about something else."""
 _MAX_QUOTE = 80
 _MAX_PASSAGE = 320
+_MAX_NAME = 80
 
 
 class Signal(msgspec.Struct, frozen=True):
@@ -405,6 +407,15 @@ _REPORTING_VERB = re.compile(
     r"\s+(?:(?!you\b)\w+\s+){0,4}to\s+\Z|(?:指示|要求|诱导|誘導|诱使|誘使)[^。，,\s]{1,8}\Z",
     re.IGNORECASE,
 )
+
+
+def parse_name(text: str) -> str:
+    """Return a name that others chose, for a text that a model takes as ours, such as the description of a tool.
+
+    It is short, on one line, and without hidden characters; empty if it reads as an instruction.
+    """
+    name = truncate_at_word(to_single_line(remove_invisible(text)), _MAX_NAME)
+    return "" if scan_markdown(name) else name
 
 
 # Characters that models read and readers cannot see: they split words, change their order, or carry text

@@ -428,6 +428,14 @@ def to_single_line(text: str) -> str:
     return text if text.isprintable() else " ".join(_UNSAFE.sub("", text).split())
 
 
+def sanitize(text: str) -> str:
+    """Return text that cannot move the cursor of a terminal, change its title, or change or hide what follows.
+
+    Control characters and bidirectional controls are removed, but tabs and line feeds stay.
+    """
+    return CONTROL.sub("", text)
+
+
 def remove_invisible(text: str) -> str:
     """Return text without the characters that readers do not see, or that change the order of what they see.
 
@@ -455,7 +463,8 @@ _JOINERS = re.compile(
     r"(?<![^\x00-\x7f])[\u200c\u200d]+(?![^\x00-\x7f])|(?<=[\u200c\u200d])[\u200c\u200d]+"
     r"|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]+"
 )
-_UNSAFE = re.compile(rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|{_DIRECTION.pattern}")
+CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f]|{_DIRECTION.pattern}")
+_UNSAFE = re.compile(rf"[\ud800-\udfff]|{CONTROL.pattern}")
 
 
 # Sentences: where the first one ends, and where a text that is too long can be cut

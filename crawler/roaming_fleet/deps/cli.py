@@ -18,7 +18,6 @@ from mkdocs_roaming.cli.common import (
     FOLDER,
     format_age,
     given_settings,
-    one_line,
     print_error,
     print_json,
     progress,
@@ -26,7 +25,7 @@ from mkdocs_roaming.cli.common import (
 )
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import format_day
-from mkdocs_roaming.text.markdown import pluralize
+from mkdocs_roaming.text.markdown import pluralize, to_single_line
 from roaming_crawler.config import MEGABYTE, CrawlConfig, EventHandler, Politeness
 from roaming_fleet.deps.lockfiles import count_changes
 from roaming_fleet.deps.project import PackageDocs, data_folder, find_root, load_project
@@ -148,7 +147,7 @@ def _print_packages(packages: Sequence[PackageDocs]) -> None:
         name, version, origin = (text.ljust(width) for text, width in zip(_describe(docs), widths, strict=True))
         size = f"{docs.bytes / MEGABYTE:6.1f} MB" if docs.place else ""
         flags = f"{docs.flags} flagged" if docs.flags else ""
-        click.echo("  ".join(filter(None, (name, version, origin, size, flags, one_line(docs.why)))).rstrip())
+        click.echo("  ".join(filter(None, (name, version, origin, size, flags, to_single_line(docs.why)))).rstrip())
 
 
 def _describe(docs: PackageDocs) -> tuple[str, str, str]:
@@ -159,7 +158,11 @@ def _describe(docs: PackageDocs) -> tuple[str, str, str]:
         info.origin, info.origin if info.documented in ("", info.used) else f"{info.origin} {info.documented}"
     )
     age = f", {format_age(docs.crawled)}" if docs.crawled else ""
-    return one_line(info.name), one_line(info.used) or "-", one_line(origin) + age if docs.place else "-"
+    return (
+        to_single_line(info.name),
+        to_single_line(info.used) or "-",
+        to_single_line(origin) + age if docs.place else "-",
+    )
 
 
 @deps.command()
