@@ -19,6 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.text.markdown import remove_invisible
@@ -130,8 +131,8 @@ def check_api_key(key: str, name: str) -> str:
 def parse_api_error(body: bytes) -> tuple[str, str, int]:
     """Return type, message and status (default: 200) of an API's error; servers put them in different places."""
     try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
+        data: object = decode_json(body)
+    except ValueError:
         return "", "", 200
     error = data.get("error", data) if isinstance(data, Mapping) else data
     if not isinstance(error, Mapping):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import codecs
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass
 from html import unescape
 from typing import Literal
 
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.html.document import find_words
 from mkdocs_roaming.publish.markdown_source import split_front_matter, strip_pointer
 from mkdocs_roaming.sources import decode_text
@@ -48,8 +48,8 @@ def _is_binary(data: bytes) -> bool:
 
 def _is_json(data: bytes) -> bool:
     try:
-        return isinstance(json.loads(data), (dict, list))
-    except (ValueError, RecursionError):
+        return isinstance(decode_json(data), (dict, list))
+    except ValueError:
         return False
 
 

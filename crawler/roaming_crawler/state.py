@@ -23,6 +23,7 @@ import zstandard
 from filelock import lock_descriptor
 from msgspec import structs
 
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import PublishError, RoamingError
 from mkdocs_roaming.files import resolve_inside, write_atomically
 from mkdocs_roaming.manifest.aliases import PreviousSite
@@ -156,14 +157,14 @@ class CrawlState:
         return self.path / "bodies" / digest[:2] / digest
 
     def _load(self) -> None:
-        with suppress(OSError, msgspec.MsgspecError):
-            finished = msgspec.json.decode((self.path / "state.json").read_bytes(), type=_FinishedCrawl)
+        with suppress(OSError, ValueError):
+            finished = decode_json((self.path / "state.json").read_bytes(), _FinishedCrawl)
             self.site, self.old = finished.site, {record.key: record for record in finished.records}
-        with suppress(OSError, msgspec.MsgspecError):  # responses after a damaged line are requested again
+        with suppress(OSError, ValueError):  # responses after a damaged line are requested again
             first, *lines = self._journal.read_bytes().split(b"\n")[:-1] or [b""]
-            self.unfinished = msgspec.json.decode(first, type=CrawlRecord)
+            self.unfinished = decode_json(first, CrawlRecord)
             for line in lines:
-                record = msgspec.json.decode(line, type=CachedResponse)
+                record = decode_json(line, CachedResponse)
                 self.new[record.key] = record
 
 
@@ -272,8 +273,8 @@ class Rollback:
 
     def _files(self) -> dict[str, set[str]]:
         try:
-            return msgspec.json.decode((self._backup / "files.json").read_bytes(), type=dict[str, set[str]])
-        except (OSError, msgspec.MsgspecError):
+            return decode_json((self._backup / "files.json").read_bytes(), dict[str, set[str]])
+        except (OSError, ValueError):
             return {}
 
     def _copy_of(self, page: PageEntry) -> Path:

@@ -16,6 +16,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx2
 import msgspec
 
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import SiteEntry
@@ -281,8 +282,8 @@ def _split_numbers(name: str) -> list[int]:
 def _parse_list(response: Response | None, base: str) -> Iterator[ListedEdition]:
     """Yield the editions in a JSON file."""
     try:
-        entries = msgspec.json.decode(response.body, type=list[_Entry]) if response else []
-    except msgspec.MsgspecError:
+        entries = decode_json(response.body, list[_Entry]) if response else []
+    except ValueError:
         return
     for entry in entries[:_MAX_ENTRIES]:
         names = tuple(filter(None, (entry.version, entry.title, entry.name, *entry.aliases[:_MAX_ALIASES])))

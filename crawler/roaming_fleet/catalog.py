@@ -24,6 +24,7 @@ from typing import TypeVar
 
 import msgspec
 
+from mkdocs_roaming._json import decode_json
 from roaming_fleet.buckets import BlobInfo, BlobNotFoundError, Bucket, BucketError
 from roaming_fleet.records import FLEET_DIR, HEAD_PATH, RECORDS_DIR, SiteRecord, read_record, without_terms
 
@@ -115,7 +116,7 @@ def load_head(bucket: Bucket) -> CatalogHead:
         CatalogError: It is missing, damaged or of another version.
     """
     try:
-        head = msgspec.json.decode(bucket.get(HEAD_PATH), type=CatalogHead)
+        head = decode_json(bucket.get(HEAD_PATH), CatalogHead)
     except (BlobNotFoundError, ValueError):
         raise CatalogError(f"{bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …") from None
     if head.version != VERSION:
@@ -141,7 +142,7 @@ def read_shard(bucket: Bucket, segment: str, shard: int) -> dict[str, list[int]]
         CatalogError: It is damaged.
     """
     try:
-        return msgspec.json.decode(bucket.get(_shard_path(segment, shard)), type=dict[str, list[int]])
+        return decode_json(bucket.get(_shard_path(segment, shard)), dict[str, list[int]])
     except ValueError:
         raise _damaged_error(bucket) from None
 

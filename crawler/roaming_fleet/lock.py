@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import RoamingError, UsageError
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
 from roaming_fleet.objects import open_bucket
@@ -220,7 +221,7 @@ def _read_newest(bucket: Bucket) -> tuple[int, LockState | None]:
         except BlobNotFoundError:
             continue  # renewed in the meantime
         with suppress(ValueError):
-            return int(PurePosixPath(paths[-1]).name), msgspec.json.decode(data, type=LockState)
+            return int(PurePosixPath(paths[-1]).name), decode_json(data, LockState)
         return int(PurePosixPath(paths[-1]).name), LockState("")
     raise BucketError(f"{bucket.where}: its lock cannot be read; {LOCK_DIR} changes all the time")
 

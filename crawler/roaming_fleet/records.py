@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import structs
 
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import PackageInfo, SiteInfo
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry
@@ -92,7 +93,7 @@ class SiteRecord(msgspec.Struct, frozen=True):
 def read_record(bucket: Bucket, key: str) -> SiteRecord | None:
     """Return the record of a site, or None if there is none or it is damaged."""
     try:
-        record = msgspec.json.decode(bucket.get(record_path(key)), type=SiteRecord)
+        record = decode_json(bucket.get(record_path(key)), SiteRecord)
     except (BlobNotFoundError, ValueError):
         return None
     return structs.replace(record, key=key)  # the file may have been renamed

@@ -29,6 +29,7 @@ from pathlib import Path
 
 import msgspec
 
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
@@ -210,7 +211,7 @@ def _read_upload(folder: Path) -> _Upload:
 
 def _parse_upload(data: bytes) -> _Upload:
     try:
-        return msgspec.json.decode(data, type=_Upload)
+        return decode_json(data, _Upload)
     except ValueError:
         return _Upload()
 

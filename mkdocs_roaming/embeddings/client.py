@@ -23,8 +23,9 @@ from mkdocs_roaming._http import (
     parse_retry_after,
     run_with_timeout,
 )
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
-from mkdocs_roaming.settings import decode_table, prepare
+from mkdocs_roaming.settings import decode_table
 
 BASE_URL = "https://api.openai.com/v1"
 URL_VARIABLE = "ROAMING_EMBEDDINGS_URL"
@@ -222,8 +223,8 @@ class EmbeddingsClient:
 
     def _parse(self, body: bytes, count: int) -> list[Vector]:
         try:
-            rows = msgspec.json.decode(body, type=prepare(_Response)).data
-        except (ValueError, RecursionError):
+            rows = decode_json(body, _Response).data
+        except ValueError:
             raise self._invalid("a response that is not of the embeddings API") from None
         if len(rows) != count:
             raise self._invalid(f"{len(rows)} vectors for {count} texts")

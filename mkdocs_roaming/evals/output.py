@@ -18,6 +18,7 @@ import msgspec
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.metrics import FIGURES, EvalResult, Figure, Totals
 from mkdocs_roaming.evals.questions import Question, QuestionSet
@@ -127,10 +128,10 @@ def read_baseline(path: Path) -> Baseline:
         UsageError: If the file cannot be read or is not such an output.
     """
     try:
-        report = msgspec.json.decode(path.read_bytes(), type=_EarlierReport)
+        report = decode_json(path.read_bytes(), _EarlierReport)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}. Write it with `roaming eval --json`.") from None
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    except ValueError as error:
         raise UsageError(f"{path}: not the output of `roaming eval --json`: {error}") from None
     results = ((row.mode, result) for row in report.rows for result in row.results)
     return {(mode, result.ask): result.problem for mode, result in results if result and not result.error}

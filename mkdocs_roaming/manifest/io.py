@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.models import MAX_OPENING, Manifest, NavEntry, PageEntry
 from mkdocs_roaming.settings import prepare
@@ -33,6 +34,7 @@ BUNDLE_PATH = "roaming/bundle.json"
 """The file that marks a folder as a bundle."""
 
 _MAX_NAV_DEPTH = 50
+_MAX_SHOWN = 20
 _MAX_BUNDLE_BYTES = 10_000_000
 _SAFE_URL = re.compile(r"(?:https?|file|mailto|tel|ftp):|(?![a-zA-Z][a-zA-Z0-9+.-]*:)", re.IGNORECASE)
 
@@ -58,9 +60,9 @@ class _Bundle(msgspec.Struct):
 def load_left_out(folder: Path) -> tuple[LeftOutPage, ...]:
     """Return the pages that the bundle in a folder leaves out; older bundles do not describe them."""
     file = (folder / BUNDLE_PATH).resolve()  # a package may contain links to other files
-    with suppress(OSError, msgspec.DecodeError):
+    with suppress(OSError, ValueError):
         if file.is_relative_to(folder) and file.is_file() and file.stat().st_size <= _MAX_BUNDLE_BYTES:
-            return msgspec.json.decode(file.read_bytes(), type=_Bundle).left_out
+            return decode_json(file.read_bytes(), _Bundle).left_out
     return ()
 
 
@@ -131,15 +133,14 @@ def _read(data: bytes | mmap.mmap, where: str) -> tuple[Manifest, Iterator[PageE
         fields = _split_fields(data)
     except msgspec.ValidationError:
         fields = {}
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ManifestError(f"{where}: not JSON ({error}); build the site again") from None
     if "pages" not in fields or "version" not in fields:
         raise ManifestError(f"{where}: not a roaming manifest (no version and pages)")
-    version = json.loads(bytes(fields["version"]))
-    if type(version) is not int or not 1 <= version <= MANIFEST_VERSION:
-        raise ManifestError(
-            f"{where}: version {version!r}, this reads up to {MANIFEST_VERSION}; upgrade mkdocs-roaming"
-        )
+    version = bytes(fields["version"])
+    if version != b"%d" % MANIFEST_VERSION:
+        shown = version[:_MAX_SHOWN].decode("utf-8", "replace")
+        raise ManifestError(f"{where}: version {shown}, this reads up to {MANIFEST_VERSION}; upgrade mkdocs-roaming")
     pages = _decode(fields["pages"], list[msgspec.Raw], where, "pages")
     head = _decode(msgspec.json.encode({**fields, "pages": []}), Manifest, where)
     _check_urls(head, where)
@@ -152,8 +153,8 @@ def _split_fields(data: bytes | mmap.mmap) -> dict[str, msgspec.Raw]:
         return msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     except msgspec.ValidationError:
         raise
-    except msgspec.DecodeError:
-        text = json.dumps(json.loads(bytes(data)), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        text = json.dumps(decode_json(data), ensure_ascii=False)
         return msgspec.json.decode(text.encode("utf-8", "replace"), type=dict[str, msgspec.Raw])
 
 
@@ -170,16 +171,11 @@ def _read_page(data: msgspec.Raw, where: str, place: str) -> PageEntry:
 
 
 def _decode(data: bytes | msgspec.Raw, kind: type[T], where: str, place: str = "") -> T:
-    """Decode JSON, also with lone surrogates, which msgspec refuses."""
     try:
-        return msgspec.json.decode(data, type=prepare(kind))
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return msgspec.convert(json.loads(bytes(data)), prepare(kind))
+        return decode_json(data, kind)
     except msgspec.ValidationError as error:
         raise _broken(where, *_parse_error(error, place)) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise _broken(where, place, f"not JSON ({error})") from None
 
 
@@ -299,10 +295,9 @@ def render_schema() -> str:
 def validate_manifest(text: str | bytes) -> list[str]:
     """Return what is wrong with a manifest: its first violation of the schema, or what readers tolerate."""
     try:
-        manifest = load_manifest(text)
-    except ManifestError as error:
+        manifest, data = load_manifest(text), json.loads(text)
+    except (ManifestError, ValueError, RecursionError) as error:
         return [str(error).removeprefix(f"{MANIFEST_PATH}: ").partition("; build the site again")[0]]
-    data = json.loads(text)
     faults = [] if manifest.site.url[-1:] in ("", "/") else ["site/url: does not end with a slash"]
     faults += (
         f"rules/{at}/when: has no condition" for at, rule in enumerate(data.get("rules", ())) if not rule["when"]

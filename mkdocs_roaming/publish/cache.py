@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.files import overwrite_file, write_atomically
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page, Section
@@ -184,6 +185,6 @@ def _page_key(page: Page, pointer: str) -> str:
 
 def _read(file: Path) -> _PageEntry | None:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=prepare(_PageEntry))
-    except (OSError, ValueError, msgspec.MsgspecError):
+        return decode_json(file.read_bytes(), _PageEntry)
+    except (OSError, ValueError):
         return None

@@ -6,7 +6,6 @@ one stays current, and a later check may find the rest.
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 import anyio
 
 from mkdocs_roaming._http import FETCH_TIMEOUT, HttpClient
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.answer.links import load_parser
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
@@ -358,8 +358,8 @@ ChangeDetector = _VersionChanges | _HttpChanges
 def _parse_digest(body: bytes) -> str:
     """Return the digest that a manifest declares, without checking it."""
     try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
+        data: object = decode_json(body)
+    except ValueError:
         return ""
     return str(data.get("digest", "")) if isinstance(data, dict) else ""
 

@@ -9,7 +9,6 @@ is ignored.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
@@ -20,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from msgspec import UNSET
 
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.serve import schemas
@@ -353,8 +353,8 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 def _decode(body: bytes) -> dict[str, Any]:
     """Decode a JSON object. Fields with null are absent."""
     try:
-        data = json.loads(body)  # unlike msgspec, it accepts unpaired surrogates
-    except (ValueError, RecursionError):
+        data: object = decode_json(body)
+    except ValueError:
         raise ProblemError(400, "not_json", "The body is not JSON.") from None
     if not isinstance(data, dict):
         raise ProblemError(400, "not_an_object", "The body is not a JSON object.")

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import msgspec
 from platformdirs import user_data_path
 
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.library.installed import normalize_name
@@ -182,7 +183,7 @@ def project_folder(data: Path, root: Path) -> Path:
 def load_project(data: Path, root: Path) -> Project | None:
     """Return what the last sync of a project found; None before the first one, or if the file is damaged."""
     try:
-        return msgspec.json.decode((project_folder(data, root) / PROJECT_FILE).read_bytes(), type=Project)
+        return decode_json((project_folder(data, root) / PROJECT_FILE).read_bytes(), Project)
     except (OSError, ValueError):
         return None
 

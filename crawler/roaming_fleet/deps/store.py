@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import msgspec
 from filelock import FileLock, Timeout
 
+from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import UsageError
 from roaming_crawler.config import MEGABYTE
 from roaming_crawler.versions import locate_edition
@@ -121,8 +121,8 @@ def _find_projects(data: Path) -> tuple[list[Project], list[Path]]:
     """Return the projects, and the views of those that are gone or were not synced for long."""
     projects, old = list[Project](), list[Path]()
     for file in data.glob(f"projects/*/{PROJECT_FILE}"):
-        with suppress(msgspec.MsgspecError):  # a damaged file is written again by the next sync
-            project = msgspec.json.decode(file.read_bytes(), type=Project)
+        with suppress(ValueError):  # a damaged file is written again by the next sync
+            project = decode_json(file.read_bytes(), Project)
             is_used = Path(project.root).is_dir() and time.time() - project.synced < _MAX_AGE
             projects.append(project) if is_used else old.append(file.parent)
     return projects, old

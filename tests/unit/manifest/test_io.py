@@ -51,6 +51,8 @@ def invalid_manifests() -> Iterator[tuple[str, object]]:
     yield "not json", "{"
     yield "no manifest", "[]"
     yield "no pages", '{"version": 1}'
+    for number in ("1" * 100_000, "-" + "1" * 100_000, "1e999", "1.5", "NaN", '"\\ud800"', "[" * 5_000 + "]" * 5_000):
+        yield "version", f'{{"version": {number}, "pages": []}}'
     base = json.loads(dump_manifest(build({"guide/": GUIDE})))
     for name, path, value in (
         ("pages no list", ("pages",), {"a": 1}),
@@ -89,6 +91,8 @@ def test_load_manifest_reports_invalid_manifest_in_one_line(name: str, text: str
         load_manifest(text, where="x.json")
     assert str(caught.value).startswith("x.json: ")
     assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 250
+    assert validate_manifest(text)
 
 
 def test_schema_is_valid_json_schema() -> None:
