@@ -1,18 +1,13 @@
-"""Guard against private addresses: which ones are refused, and the check of a client that follows redirects."""
+"""Guard against private addresses: which ones are refused."""
 
 from __future__ import annotations
 
 import re
 import socket
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Any
 
-import httpx2
-
-from mkdocs_roaming._http import ConnectionTracker
 from mkdocs_roaming.errors import RoamingError
 
 
@@ -53,6 +48,8 @@ def parse_ip_literal(host: str) -> str | None:
 
 def split_host(url: str) -> tuple[str, int]:
     """Return the host and port of a URL as the HTTP client passes them to the backend."""
+    import httpx2  # builds import no HTTP client
+
     parsed = httpx2.URL(url)
     return parsed.raw_host.decode("ascii"), parsed.port or (443 if parsed.scheme == "https" else 80)
 
@@ -73,37 +70,6 @@ def check_addresses(host: str, port: int, addresses: Iterable[str], named: Colle
         if reason := refusal_reason(address):
             where = host if host == address else f"{host}: {address}"
             raise PrivateAddressError(f"{where} is {reason}")
-
-
-class GuardedConnections(ConnectionTracker):
-    """The connections of a client, of which only those to the host and port that the user named may be private.
-
-    A host is checked before the connection, and the address of the connection before anything is sent: the name may
-    have another address by then (DNS rebinding). A proxy connects to hosts by itself; its own address is not checked.
-    """
-
-    def __init__(self, named: str) -> None:
-        """Create the guard with the URL that the user named."""
-        super().__init__()
-        self._named = named_endpoints(named)
-        self._requested = self._connecting = ("", 0)
-
-    def check_request(self, request: httpx2.Request) -> None:
-        """Check the host of a request, which may be a redirect; an event hook of httpx2."""
-        self._requested = split_host(str(request.url))
-        if request.url.scheme in ("http", "https") and self._requested not in self._named:
-            with suppress(OSError, UnicodeError):  # the connection reports it
-                found = socket.getaddrinfo(*self._requested, type=socket.SOCK_STREAM)
-                check_addresses(*self._requested, [str(entry[4][0]) for entry in found], self._named)
-
-    def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Check the address of a new connection, and track it."""
-        if event.endswith(".connect_tcp.started"):
-            self._connecting = info["host"], info["port"]
-        elif event.endswith(".connect_tcp.complete") and self._connecting == self._requested:
-            address = info["return_value"].get_extra_info("server_addr")[0]
-            check_addresses(*self._requested, [address], self._named)
-        super().trace(event, info)
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:

@@ -19,15 +19,14 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from mkdocs_roaming._guard import PrivateAddressError, check_addresses, named_endpoints, split_host
 from mkdocs_roaming._json import decode_json
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.text.markdown import remove_invisible
 
 if TYPE_CHECKING:
-    from httpx2 import Client
-
-    from mkdocs_roaming._guard import GuardedConnections
+    from httpx2 import Client, Request
 
 T = TypeVar("T")
 
@@ -218,6 +217,37 @@ class ConnectionTracker:
                 each.shutdown(socket.SHUT_RDWR)
 
 
+class GuardedConnections(ConnectionTracker):
+    """The connections of a client, of which only those to the host and port that the user named may be private.
+
+    A host is checked before the connection, and the address of the connection before anything is sent: the name may
+    have another address by then (DNS rebinding). A proxy connects to hosts by itself; its own address is not checked.
+    """
+
+    def __init__(self, named: str) -> None:
+        """Create the guard with the URL that the user named."""
+        super().__init__()
+        self._named = named_endpoints(named)
+        self._requested = self._connecting = ("", 0)
+
+    def check_request(self, request: Request) -> None:
+        """Check the host of a request, which may be a redirect; an event hook of httpx2."""
+        self._requested = split_host(str(request.url))
+        if request.url.scheme in ("http", "https") and self._requested not in self._named:
+            with suppress(OSError, UnicodeError):  # the connection reports it
+                found = socket.getaddrinfo(*self._requested, type=socket.SOCK_STREAM)
+                check_addresses(*self._requested, [str(entry[4][0]) for entry in found], self._named)
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Check the address of a new connection, and track it."""
+        if event.endswith(".connect_tcp.started"):
+            self._connecting = info["host"], info["port"]
+        elif event.endswith(".connect_tcp.complete") and self._connecting == self._requested:
+            address = info["return_value"].get_extra_info("server_addr")[0]
+            check_addresses(*self._requested, [address], self._named)
+        super().trace(event, info)
+
+
 # Client
 
 
@@ -255,8 +285,6 @@ class HttpClient:
     ) -> None:
         import httpx2  # only readers of web sites pay for the import
 
-        from mkdocs_roaming._guard import GuardedConnections
-
         self._seconds = seconds
         read_seconds = read_seconds or seconds / 4
         self._new_client = partial(
@@ -284,8 +312,6 @@ class HttpClient:
             LibraryError: The response is larger, or the address is wrong.
         """
         import httpx2
-
-        from mkdocs_roaming._guard import PrivateAddressError
 
         kind = LibraryError
         try:

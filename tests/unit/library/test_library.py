@@ -18,7 +18,8 @@ import pytest
 from dripping import BODY, HEADERS, dripping
 from msgspec.structs import replace
 
-from mkdocs_roaming._guard import GuardedConnections, PrivateAddressError
+from mkdocs_roaming._guard import PrivateAddressError
+from mkdocs_roaming._http import GuardedConnections
 from mkdocs_roaming.errors import DigestMismatchError, LibraryError, RoamingError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import FolderReader, MemoryReader, WebReader
