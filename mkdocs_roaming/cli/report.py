@@ -10,10 +10,8 @@ import click
 import msgspec
 
 from mkdocs_roaming.cli.common import AS_JSON, FILE, print_json, warn
-from mkdocs_roaming.cli.lint import create_context
 from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.files import write_text_file
-from mkdocs_roaming.lint.runner import lint_site
 from mkdocs_roaming.report.access import read_access
 from mkdocs_roaming.report.log import Log, parse_since, read_log
 from mkdocs_roaming.report.output import format_report, render_report
@@ -23,7 +21,7 @@ from mkdocs_roaming.text.markdown import sanitize
 
 @click.command()
 @click.argument("log", type=FILE, required=False)
-@click.option("--site", metavar="LIB", help="The site, for titles, nearest sections and findings of the linter.")
+@click.option("--site", metavar="LIB", help="The site, for titles and nearest sections.")
 @click.option("--feedback", type=FILE, help="The feedback_log of the endpoint, for ratings and comments.")
 @click.option("--access-log", type=FILE, multiple=True, help="An access log of the web server, for agents; repeatable.")
 @click.option("--since", metavar="TIME", help="Start of the period: 7d, 24h, 2w or a date such as 2026-11-01.")
@@ -42,8 +40,7 @@ def report(log: Path | None, access_log: tuple[Path, ...], **given: Any) -> None
     found = read_log(log, given["feedback"], since=start, now=now) if log else Log()
     library = open_lib(given["site"]) if given["site"] else None
     access = read_access(access_log, library, since=start) if access_log else None
-    findings = lint_site(create_context(library)).findings if library and found.entries else ()
-    result = make_report(found, library, findings, access)
+    result = make_report(found, library, access)
     if given["html"]:
         write_text_file(given["html"], render_report(result))
     if given["as_json"]:
@@ -52,4 +49,4 @@ def report(log: Path | None, access_log: tuple[Path, ...], **given: Any) -> None
     for line in format_report(result):
         click.echo(sanitize(line))
     if not library and result.groups:
-        warn("without --site the report has ids of sections instead of titles, and no advice of the linter")
+        warn("without --site the report has ids of sections instead of titles")

@@ -21,7 +21,7 @@ import msgspec
 import yaml
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.settings import decode_table
 
 MAX_QUESTION_LENGTH = 4_000
@@ -131,17 +131,6 @@ def select_questions(questions: QuestionSet, *, only: Sequence[str] = (), limit:
     if not selected:
         raise UsageError(f"{questions.where}: no question contains {' or '.join(map(repr, only))}")
     return replace(questions, questions=tuple(selected[:limit]))
-
-
-def section_address(ref: SectionRef, sections: SectionIndex) -> str:
-    """Return the most readable address of a section: source and anchor if they lead back to it, else its id."""
-    anchor = f"#{ref.section.anchor}" if ref.position and ref.section.anchor else ""
-    for page in (ref.page.source, ref.page.path):
-        if page and (anchor or ref.position == 0):
-            found = sections.resolve(page + anchor)
-            if found is not None and found.id == ref.id:
-                return page + anchor
-    return ref.id
 
 
 class _Loader(yaml.BaseLoader):

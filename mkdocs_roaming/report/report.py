@@ -1,70 +1,48 @@
-"""What the log of an endpoint says: what was asked in vain, what failed, what changed, and which sections answer."""
+"""What the log of an endpoint says: what was asked in vain, what failed, and what changed."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cache
-from itertools import pairwise
 from operator import attrgetter
 from statistics import median
 from typing import Any
 
-import msgspec
-import yaml
 from msgspec import Struct
 
-from mkdocs_roaming.evals.questions import section_address
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
-from mkdocs_roaming.lint.context import SEVERITIES, Finding
-from mkdocs_roaming.manifest.descriptions import PROPOSAL, PageTexts, SectionTexts
-from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.report.access import AccessReport, load_tables
 from mkdocs_roaming.report.groups import Clue, group_questions
 from mkdocs_roaming.report.log import Entry, Log
-from mkdocs_roaming.search.relevance import LOW_CONFIDENCE, MIN_CONFIDENCE, NO_ANSWER
+from mkdocs_roaming.search.relevance import MIN_CONFIDENCE
 from mkdocs_roaming.text.languages import available_languages, load_words
-from mkdocs_roaming.text.markdown import escape_markup
 from mkdocs_roaming.text.tokenizer import extract_terms, parse_words, split_words, stem
 
 _UNANSWERED = ("not_found", "partial")
 _FAILED = ("refused", "budget", "error")
 _MAX_NEAREST = 3
 _MAX_WORDS = 8
-_MIN_OPENED = 3
-"""Number of openings from which a section that is never cited is reported."""
-_MIN_ASKED = 3
-"""Number of questions from which words that the site lacks entirely are a gap instead of off-topic."""
 
 
 class SectionInfo(Struct, frozen=True):
-    """A section with a number of questions.
+    """A section that is near to questions.
 
     Attributes:
         id: Its id.
         title: The titles above it and its own, empty without a site.
         url: Its address, empty without a site.
-        count: Number of questions.
         about: Its description, or else its opening.
     """
 
     id: str
     title: str = ""
     url: str = ""
-    count: int = 0
     about: str = ""
-
-
-class PageInfo(Struct, frozen=True):
-    """A page that readers asked from: its path, title, questions, and those without an answer."""
-
-    path: str
-    title: str
-    count: int
-    unanswered: int
 
 
 class Asked(Struct, frozen=True):
@@ -95,30 +73,20 @@ class Group(Struct, frozen=True):
     Attributes:
         count: Number of questions in the period.
         before: Number of questions in the period before.
-        after: Number of questions since the last deployment; None if it is not known.
         change: `new`, `grown`, `shrunk` or `gone` against the period before, otherwise empty.
         questions: The questions, those that were asked most often first.
         unhelpful: Number of answers that were rated as not helpful.
         nearest: The sections that match best.
         missing: Which words of the questions the site or the nearest section lacks; empty for none.
-        finding: What the linter says about the nearest sections, with its advice; empty for nothing.
-        entry: An entry for a question file of `roaming eval`, as YAML, to be checked by a person.
-        issue: The text of an issue as Markdown, its title first.
-        description: An entry for the file of descriptions, with words that questions share, to be reworded by a person.
     """
 
     count: int
     before: int
-    after: int | None
     change: str
     questions: tuple[Asked, ...]
     unhelpful: int
     nearest: tuple[SectionInfo, ...]
     missing: str
-    finding: str
-    entry: str
-    issue: str
-    description: str = ""
 
 
 class Period(Struct, frozen=True):
@@ -130,8 +98,8 @@ class Period(Struct, frozen=True):
         questions: Their number.
         in_vain: Number of those that were asked in vain.
         failed: Number of those that failed.
-        aside: Number of those that are not about the site.
-        share: Share of the others that were answered.
+        aside: Number of greetings, thanks and tests.
+        share: Share of the others that a model answered; None if all got results of a search alone.
     """
 
     since: datetime
@@ -140,7 +108,7 @@ class Period(Struct, frozen=True):
     in_vain: int
     failed: int
     aside: int
-    share: float
+    share: float | None
 
 
 class Report(Struct, frozen=True):
@@ -150,7 +118,6 @@ class Report(Struct, frozen=True):
         site: The name of the site, empty without one.
         period: The questions of the period; None without any.
         before: Those of the period of the same length before it; None without any.
-        deployment: The questions of the logs until the last deployment, and those since then, if there is one.
         states: Number of questions by state.
         cached: Number of questions that were answered from the cache.
         helpful: Number of answers that were rated as helpful.
@@ -160,13 +127,10 @@ class Report(Struct, frozen=True):
         unpriced: Number of answers of a model without a known price.
         days: Number of questions by day and state, also of days without any.
         groups: What was asked in vain, the heaviest groups first; those that are gone last.
+        searched: Questions for which readers got results of the search alone.
         failures: Questions that failed, by cause.
-        asides: Questions that are not ranked: `small_talk`, `off_topic`, and those in another `language`.
         comments: The questions whose answers readers commented, the newest first.
         rated: The rated questions that are no longer in the log, the newest first.
-        cited: The sections that were cited most.
-        never_cited: The sections that were opened often and cited in no answer.
-        pages: The pages that readers asked from.
         skipped: Number of lines of the logs that could not be read.
         access: What agents read, from the web server's log.
     """
@@ -174,7 +138,6 @@ class Report(Struct, frozen=True):
     site: str = ""
     period: Period | None = None
     before: Period | None = None
-    deployment: tuple[Period, ...] = ()
     states: dict[str, int] = {}
     cached: int = 0
     helpful: int = 0
@@ -184,62 +147,53 @@ class Report(Struct, frozen=True):
     unpriced: int = 0
     days: dict[str, dict[str, int]] = {}
     groups: tuple[Group, ...] = ()
+    searched: tuple[Asked, ...] = ()
     failures: dict[str, tuple[Asked, ...]] = {}
-    asides: dict[str, tuple[Asked, ...]] = {}
     comments: tuple[Asked, ...] = ()
     rated: tuple[Asked, ...] = ()
-    cited: tuple[SectionInfo, ...] = ()
-    never_cited: tuple[SectionInfo, ...] = ()
-    pages: tuple[PageInfo, ...] = ()
     skipped: int = 0
     access: AccessReport | None = None
 
 
-def make_report(
-    log: Log, library: Library | None = None, findings: Sequence[Finding] = (), access: AccessReport | None = None
-) -> Report:
+def make_report(log: Log, library: Library | None = None, access: AccessReport | None = None) -> Report:
     """Return the report of a log.
 
     Args:
         log: The questions and ratings.
         library: The site, for titles and nearest sections.
-        findings: The findings of the linter.
         access: What agents read.
     """
     entries, site = log.entries, library.manifest.site.name if library else ""
     if not entries:
         return Report(site=site, rated=_merge(log.rated, by="last"), skipped=log.skipped, access=access)
     search = Search(library) if library else None
-    triage = _Triage(log, search)
-    all_ = (*log.before, *entries)
-    deployed = _find_deployment(all_)
-    groups = [_describe_group(group, log, search, findings, deployed) for group in triage.gaps]
-    asked = triage.leave_out_asides(entries)
-    cited, opened = _count_ids(one.cited for one in asked), _count_ids(one.opened for one in asked)
+    groups = [_describe_group(group, log, search) for group in _find_gaps((*log.before, *entries), search)]
     return Report(
         site=site,
-        period=triage.count(entries),
-        before=triage.count(log.before) if log.before else None,
-        deployment=tuple(map(triage.count, _split(all_, deployed))),
+        period=_count(entries),
+        before=_count(log.before) if log.before else None,
         **_measure(entries),
         days=_count_days(entries),
         groups=tuple(sorted(groups, key=lambda group: (-group.count - group.unhelpful, -group.before))),
-        failures=_set_aside(entries, lambda entry: (entry.cause or entry.state) if entry.state in _FAILED else ""),
-        asides=_set_aside(entries, lambda entry: triage.asides.get(id(entry), "")),
+        searched=_merge(entry for entry in entries if entry.state == "results"),
+        failures=_list_failures(entries),
         comments=_merge((entry for entry in entries if entry.comment), by="last"),
         rated=_merge(log.rated, by="last"),
-        cited=_rank_sections(cited, search),
-        never_cited=_rank_sections(Counter({id_: opened[id_] for id_ in opened.keys() - cited}), search, _MIN_OPENED),
-        pages=_rank_pages(entries, search),
         skipped=log.skipped,
         access=access,
     )
 
 
-def _split(entries: Sequence[Entry], deployed: datetime | None) -> Iterable[Sequence[Entry]]:
-    """Return the questions until a deployment, and those since then."""
-    parts = ([one for one in entries if deployed and (one.time >= deployed) is is_since] for is_since in (False, True))
-    return filter(None, parts)
+def _count(entries: Sequence[Entry]) -> Period:
+    """Return the numbers of a period with questions."""
+    asked = [entry for entry in entries if not _is_small_talk(entry)]
+    in_vain, failed = sum(map(_is_in_vain, asked)), sum(entry.state in _FAILED for entry in asked)
+    by_model = [entry for entry in asked if entry.state != "results" and entry.model != Offline.name]
+    share = None
+    if by_model:
+        share = round(1 - sum(_is_in_vain(one) or one.state in _FAILED for one in by_model) / len(by_model), 4)
+    aside = len(entries) - len(asked)
+    return Period(entries[0].time, entries[-1].time, len(entries), in_vain, failed, aside, share)
 
 
 def _measure(entries: Sequence[Entry]) -> dict[str, Any]:
@@ -262,11 +216,6 @@ def _count_states(entries: Iterable[Entry]) -> dict[str, int]:
     return {state: counts[state] for state in (*load_tables()["states"], *sorted(counts)) if counts[state]}
 
 
-def _count_ids(lists: Iterable[Sequence[str]]) -> Counter[str]:
-    """Return how many of the lists contain an id."""
-    return Counter(id_ for ids in lists for id_ in set(ids))
-
-
 def _count_days(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
     numbers = range(entries[0].time.toordinal(), entries[-1].time.toordinal() + 1)
     days: dict[str, list[Entry]] = {datetime.fromordinal(number).date().isoformat(): [] for number in numbers}
@@ -275,74 +224,29 @@ def _count_days(entries: Sequence[Entry]) -> dict[str, dict[str, int]]:
     return {day: _count_states(found) for day, found in days.items()}
 
 
-def _find_deployment(entries: Iterable[Entry]) -> datetime | None:
-    """Return when the digest of a site has changed last. Each language is a site of its own."""
-    pairs = pairwise(sorted((entry for entry in entries if entry.site), key=lambda entry: entry.language))
-    changes = (new for old, new in pairs if old.language == new.language and old.site != new.site)
-    return max((entry.time for entry in changes), default=None)
-
-
-# What was asked in vain: gaps in groups, and what is set aside
+# What was asked in vain
 
 
 def _is_in_vain(entry: Entry) -> bool:
     return entry.state in _UNANSWERED or (entry.state not in _FAILED and entry.helpful is False)
 
 
-class _Triage:
-    """Tells gaps of the documentation from greetings, off-topic questions, and those in another language.
+def _find_gaps(entries: Iterable[Entry], search: Search | None) -> list[list[Entry]]:
+    """Return groups of the questions that were asked in vain, the most typical ones first."""
+    by_text = _group_by_text(entry for entry in entries if _is_in_vain(entry) and not _is_small_talk(entry))
+    same = list(by_text.values())
+    site = search.library.manifest.site if search else None
+    language = site.language if site else next((one[0].language for one in same if one[0].language), "en")
+    groups = group_questions([_find_clue(one[0], search) for one in same], language)
+    return [[entry for at in group for entry in same[at]] for group in groups]
 
-    Attributes:
-        gaps: The questions of each group, the most typical ones first; those of the period before included.
-        asides: The kind of each other question, by the identity of its entry.
-    """
 
-    def __init__(self, log: Log, search: Search | None) -> None:
-        self._search = search
-        all_ = (*log.before, *log.entries)
-        self.asides = dict.fromkeys(map(id, filter(_is_small_talk, all_)), "small_talk")
-        by_text = _group_by_text(filter(_is_in_vain, self.leave_out_asides(all_)))
-        kinds = {text: self._classify(text) for text in by_text}
-        groups = self._group({text: same[0] for text, same in by_text.items() if kinds[text] in ("", "off_topic")})
-        for group in groups:
-            if sum(len(by_text[text]) for text in group) >= _MIN_ASKED or not all(map(kinds.get, group)):
-                kinds |= dict.fromkeys(group, "")
-        self.gaps = [[one for text in group for one in by_text[text]] for group in groups if not kinds[group[0]]]
-        self.asides |= {id(one): kind for text, kind in kinds.items() if kind for one in by_text[text]}
-
-    def count(self, entries: Sequence[Entry]) -> Period:
-        """Return the numbers of a period with questions."""
-        about_site = self.leave_out_asides(entries)
-        aside, in_vain = len(entries) - len(about_site), sum(map(_is_in_vain, about_site))
-        failed = sum(entry.state in _FAILED for entry in entries)
-        share = 1 - (in_vain + failed) / max(len(about_site), 1)
-        return Period(entries[0].time, entries[-1].time, len(entries), in_vain, failed, aside, round(share, 4))
-
-    def leave_out_asides(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Return the questions about the site."""
-        return [entry for entry in entries if id(entry) not in self.asides]
-
-    def _classify(self, text: str) -> str:
-        """Return the kind of a question that is no gap, otherwise an empty string."""
-        if self._search is None:
-            return ""
-        if self._search.judge(text) not in ("", NO_ANSWER):
-            return "language"
-        is_unknown = bool(self._search.find_unknown_words(text)) or not self._search.find(text, limit=1)
-        return "off_topic" if is_unknown and self._search.confidence(text) < LOW_CONFIDENCE else ""
-
-    def _group(self, asked: Mapping[str, Entry]) -> list[list[str]]:
-        site = self._search.library.manifest.site if self._search else None
-        language = site.language if site else next((one.language for one in asked.values() if one.language), "en")
-        texts, clues = list(asked), [self._find_clue(entry) for entry in asked.values()]
-        return [[texts[at] for at in group] for group in group_questions(clues, language)]
-
-    def _find_clue(self, entry: Entry) -> Clue:
-        if self._search is None:
-            return entry.text, next(iter(entry.nearest or entry.opened), ""), ()
-        is_near = self._search.confidence(entry.text) >= MIN_CONFIDENCE
-        ids = [hit.section.id for hit in self._search.find(entry.text, limit=int(is_near))]
-        return entry.text, "".join(ids), self._search.find_unknown_words(entry.text)
+def _find_clue(entry: Entry, search: Search | None) -> Clue:
+    if search is None:
+        return entry.text, next(iter(entry.nearest or entry.opened), ""), ()
+    is_near = search.confidence(entry.text) >= MIN_CONFIDENCE
+    ids = [hit.section.id for hit in search.find(entry.text, limit=int(is_near))]
+    return entry.text, "".join(ids), search.find_unknown_words(entry.text)
 
 
 def _is_small_talk(entry: Entry) -> bool:
@@ -356,12 +260,13 @@ def _load_small_talk() -> frozenset[str]:
     return frozenset().union(*(load_words(code, name) for code in available_languages() for name in lists))
 
 
-def _set_aside(entries: Iterable[Entry], classify: Callable[[Entry], str]) -> dict[str, tuple[Asked, ...]]:
-    """Return the questions that have a kind, by it; many first."""
+def _list_failures(entries: Iterable[Entry]) -> dict[str, tuple[Asked, ...]]:
+    """Return the questions that failed by cause; many first."""
     found = defaultdict[str, list[Entry]](list)
     for entry in entries:
-        found[classify(entry)].append(entry)
-    return {kind: _merge(found[kind]) for kind in sorted(found, key=lambda kind: -len(found[kind])) if kind}
+        if entry.state in _FAILED:
+            found[entry.cause or entry.state].append(entry)
+    return {cause: _merge(found[cause]) for cause in sorted(found, key=lambda cause: -len(found[cause]))}
 
 
 def _merge(entries: Iterable[Entry], *, by: str = "count") -> tuple[Asked, ...]:
@@ -382,23 +287,15 @@ def _group_by_text(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
     return by_text
 
 
-def _describe_group(
-    entries: Sequence[Entry], log: Log, search: Search | None, findings: Sequence[Finding], deployed: datetime | None
-) -> Group:
+def _describe_group(entries: Sequence[Entry], log: Log, search: Search | None) -> Group:
     now = [entry for entry in entries if entry.time >= log.entries[0].time]
     count, before = len(now), len(entries) - len(now)
-    after = sum(entry.time >= deployed for entry in now) if deployed else None
     change = _name_change(count, before) if log.before else ""
     asked = _merge(now or entries)
-    unhelpful = sum(one.unhelpful for one in asked)
     texts = [one.question for one in asked]
     nearest = _find_nearest(now or entries, texts[0], search)
-    section = search.library.sections.get(nearest[0].id) if search and nearest else None
-    missing = _find_missing(texts, section, search) if search else ""
-    finding = _choose_finding([section.id for section in nearest], findings)
-    entry, issue = _make_entry(texts[0], section, search), _make_issue(asked, nearest, missing)
-    text = _make_description(texts, section, search)
-    return Group(count, before, after, change, asked, unhelpful, nearest, missing, finding, entry, issue, text)
+    missing = _find_missing(texts, nearest, search) if search else ""
+    return Group(count, before, change, asked, sum(one.unhelpful for one in asked), nearest, missing)
 
 
 def _name_change(count: int, before: int) -> str:
@@ -407,16 +304,24 @@ def _name_change(count: int, before: int) -> str:
     return "grown" if count > before else "shrunk" if count < before else ""
 
 
-def _find_nearest(entries: Sequence[Entry], text: str, search: Search | None) -> tuple[SectionInfo, ...]:
+def _find_nearest(entries: Iterable[Entry], text: str, search: Search | None) -> tuple[SectionInfo, ...]:
     """Return the best sections for the first question; without a site those that the answers named most often."""
-    if search is not None and (hits := search.find(text, limit=_MAX_NEAREST)):
-        return tuple(_describe(search, hit.section, hit.section.id) for hit in hits)
-    return _rank_sections(Counter(id_ for one in entries for id_ in one.nearest or one.cited), search)[:_MAX_NEAREST]
+    if search is not None:
+        sections = search.library.sections
+        return tuple(_describe(sections, hit.section) for hit in search.find(text, limit=_MAX_NEAREST))
+    counts = Counter(id_ for one in entries for id_ in one.nearest or one.cited)
+    return tuple(SectionInfo(id_) for id_, _ in counts.most_common(_MAX_NEAREST))
 
 
-def _find_missing(texts: Sequence[str], section: SectionRef | None, search: Search) -> str:
+def _describe(sections: SectionIndex, section: SectionRef) -> SectionInfo:
+    about = section.section.about or section.section.opening
+    return SectionInfo(section.id, " › ".join(sections.breadcrumb(section)), sections.url(section), about)
+
+
+def _find_missing(texts: Sequence[str], nearest: Sequence[SectionInfo], search: Search) -> str:
     """Return a sentence with words of the questions that no section contains, or that the nearest one lacks."""
     absent, language = search.find_unknown_words(" ".join(texts)), search.library.manifest.site.language
+    section = search.library.sections.get(nearest[0].id) if nearest else None
     if absent or section is None:
         return f"No section contains {_quote(absent)}." if absent else ""
     known = extract_terms(f"{section.section.title}\n{search.library.text(section)}", language)
@@ -435,66 +340,3 @@ def _find_shared_words(texts: Sequence[str], language: str) -> list[str]:
     counts = Counter(name for names in words for name in names if name.isalpha() and name != "redacted")
     shared = [name for name in counts if counts[name] > 1]
     return sorted(shared, key=lambda name: (-counts[name], name))[:_MAX_WORDS]
-
-
-def _choose_finding(ids: Sequence[str], findings: Sequence[Finding]) -> str:
-    """Return the most severe finding about the sections, those of the first section first."""
-    about = [finding for finding in findings if finding.section in ids]
-    best = min(about, key=lambda one: (SEVERITIES.index(one.severity), ids.index(one.section)), default=None)
-    return f"{' › '.join(best.breadcrumb)}: {best.message} {best.fix}" if best else ""
-
-
-def _make_entry(question: str, section: SectionRef | None, search: Search | None) -> str:
-    """Return an entry for a question file; the right section is a guess."""
-    guess: dict[str, object] = {"answerable": False}
-    if search is not None and section is not None:
-        guess = {"sections": [section_address(section, search.library.sections)]}
-    return str(yaml.safe_dump([{"ask": question, **guess}], allow_unicode=True, sort_keys=False, width=120))
-
-
-def _make_issue(asked: Sequence[Asked], nearest: Sequence[SectionInfo], missing: str) -> str:
-    """Return the text of an issue, its title first. Readers' words are code, so that they mention and link nothing."""
-    questions = "\n".join(f"{one.count:>3} × {one.question}" for one in asked)
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", questions)), default=0))
-    sections = "\n".join(f"- [{escape_markup(one.title or one.id)}](<{one.url}>)" for one in nearest) or "none"
-    parts = {"title": asked[0].question, "fence": fence, "questions": questions, "sections": sections}
-    return str(load_tables()["issue"]).format(**parts, missing=escape_markup(missing) or "not known")
-
-
-def _make_description(texts: Sequence[str], section: SectionRef | None, search: Search | None) -> str:
-    """Return an entry of the nearest section with words that several questions share."""
-    shared = _find_shared_words(texts, search.library.manifest.site.language) if search else []
-    if section is None or not shared:
-        return ""
-    asks = (f"{PROPOSAL} {', '.join(shared)}",)
-    entry = PageTexts(sections={section.id: SectionTexts(section.section.title, section.section.body, asks=asks)})
-    return msgspec.json.encode({section.page.path: entry}).decode()[1:-1]
-
-
-# Sections and pages
-
-
-def _describe(search: Search | None, section: SectionRef | None, id_: str, count: int = 0) -> SectionInfo:
-    if search is None or section is None:
-        return SectionInfo(id_, count=count)
-    sections, about = search.library.sections, section.section.about or section.section.opening
-    return SectionInfo(section.id, " › ".join(sections.breadcrumb(section)), sections.url(section), count, about)
-
-
-def _rank_sections(counts: Counter[str], search: Search | None, least: int = 1) -> tuple[SectionInfo, ...]:
-    """Return the sections that still exist and are counted often enough, most counted first."""
-    ranked = sorted(
-        ((id_, count) for id_, count in counts.items() if count >= least), key=lambda pair: (-pair[1], pair[0])
-    )
-    found = ((search.library.sections.get(id_) if search else None, id_, count) for id_, count in ranked)
-    return tuple(_describe(search, ref, id_, count) for ref, id_, count in found if search is None or ref is not None)
-
-
-def _rank_pages(entries: Sequence[Entry], search: Search | None) -> tuple[PageInfo, ...]:
-    by_page = defaultdict[tuple[str, str], list[bool]](list)
-    for entry in (entry for entry in entries if entry.page):
-        section = search.library.sections.resolve(entry.page) if search else None
-        page = (section.page.path, section.page.title) if section else (entry.page, "")
-        by_page[page].append(entry.state in _UNANSWERED)
-    found = (PageInfo(*page, len(all_), sum(all_)) for page, all_ in by_page.items())
-    return tuple(sorted(found, key=lambda page: (-page.count, page.path)))

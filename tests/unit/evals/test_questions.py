@@ -15,7 +15,6 @@ from mkdocs_roaming.evals.questions import (
     parse_questions,
     read_questions,
     resolve_sections,
-    section_address,
     select_questions,
 )
 from mkdocs_roaming.library.library import Library
@@ -85,14 +84,6 @@ def test_resolve_sections_accepts_id_source_path_and_url(sample: Path) -> None:
 def test_resolve_sections_sample_questions_have_gold_sections(sample: Path) -> None:
     resolved = resolve_sections(read_questions(SAMPLE), open_library(sample).sections)
     assert all(bool(question.gold) is question.answerable for question in resolved.questions)
-
-
-def test_section_address_resolves_to_section(sample: Path) -> None:
-    sections = open_library(sample).sections
-    for ref in sections:
-        found = sections.resolve(section_address(ref, sections))
-        assert found is not None
-        assert found.id == ref.id
 
 
 def test_select_questions_filters_by_words_and_limit() -> None:

@@ -10,14 +10,10 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
 from report_logs import line, rate, read
 
 from mkdocs_roaming.answer.events import Finished, summarize
-from mkdocs_roaming.evals.questions import read_questions
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.lint.context import Finding
-from mkdocs_roaming.manifest.descriptions import describe_manifest, read_descriptions
 from mkdocs_roaming.report.access import AccessReport, load_tables
 from mkdocs_roaming.report.log import Log, read_log
 from mkdocs_roaming.report.output import format_report, render_report
@@ -68,64 +64,31 @@ def test_report_counts_states_ratings_cost_and_days(tmp_path: Path) -> None:
     assert sorted(group.questions[0].question for group in report.groups) == ["b", "c"]  # b was rated as not helpful
 
 
-def test_report_names_sections_and_pages(tmp_path: Path, library: Library) -> None:
-    pressure, oil, colours = (id_of(library, title) for title in ("Pressure", "Oil", "Colours"))
-    asked = [line(f"pump pressure {at}", opened=[pressure, oil], cited=[pressure], page="pumps/") for at in range(3)]
-    missing = line("app", "not_found", opened=[colours], cited=[], page="pumps/#oil")
-    report = make_report(read(tmp_path, [*asked, missing, line("gone", cited=["ffffffff"])]), library)
-    assert [(one.title, one.count) for one in report.cited] == [("Pumps › Pressure", 3)]
-    assert [(one.title, one.count) for one in report.never_cited] == [("Pumps › Oil", 3)]
-    assert [(one.title, one.count, one.unanswered) for one in report.pages] == [("Pumps", 4, 1)]
-
-
-def test_groups_have_nearest_sections_a_finding_and_a_valid_question_entry(tmp_path: Path, library: Library) -> None:
+def test_groups_have_their_questions_and_nearest_sections(tmp_path: Path, library: Library) -> None:
     oil = id_of(library, "Oil")
-    finding = Finding("thin", "hint", "“Oil” is short.", "Say more.", section=oil, breadcrumb=("Pumps", "Oil"))
     log = read(tmp_path, [line("oil interval: when?", "not_found", nearest=[oil]), line("interval of oil", "partial")])
-    (group,) = make_report(log, library, [finding]).groups
+    (group,) = make_report(log, library).groups
     assert (group.count, [asked.states for asked in group.questions]) == (2, [{"not_found": 1}, {"partial": 1}])
     assert group.nearest[0].title == "Pumps › Oil"
-    assert group.finding == "Pumps › Oil: “Oil” is short. Say more."
-    file = tmp_path / "set.yml"
-    file.write_text(yaml.safe_dump({"questions": yaml.safe_load(group.entry)}), "utf-8")
-    (question,) = read_questions(file).questions
-    assert (question.ask, question.sections) == (group.questions[0].question, (oil,))
+    assert [(one.id, one.title) for one in make_report(log).groups[0].nearest] == [(oil, "")]
 
 
-def test_group_without_section_becomes_an_unanswerable_question(tmp_path: Path) -> None:
-    (group,) = make_report(read(tmp_path, [line("is there an app", "not_found")])).groups
-    assert yaml.safe_load(group.entry) == [{"ask": "is there an app", "answerable": False}]
+def test_results_of_search_are_not_counted_as_answers(tmp_path: Path) -> None:
+    found = [line(one, "results", model="offline") for one in ("oil", "Oil", "how is the lamp changed")]
+    missed = line("kerberos", "not_found", model="offline")
+    report = make_report(read(tmp_path, [*found, missed]))
+    assert (report.period.share, report.period.in_vain) == (None, 1)
+    text = "\n".join(format_report(report))
+    assert "answered." not in text.partition("Not answered")[0]
+    assert "No model answered: readers got results of the search for 3 of them." in text
+    assert "Searched for\n    2  oil\n    1  how is the lamp changed" in text
+    assert "    1  kerberos" in text
+    assert "how is the lamp changed" in render_report(report)
+    answered = [line("red lamp", "answered", model="claude"), line("b", "not_found", model="claude")]
+    assert make_report(read(tmp_path, [*found, missed, *answered])).period.share == 0.5
 
 
-def test_group_has_an_entry_for_the_file_of_descriptions_that_is_not_published_before_it_is_reworded(
-    tmp_path: Path, library: Library
-) -> None:
-    oil = id_of(library, "Oil")
-    asked = ["motor grease k1x?", "grease motor k1x", "Miller: motor grease k1x", "motor grease k1x [redacted]"]
-    asked += ["grease motor k1x [redacted]"]
-    log = read(tmp_path, [line(one, "not_found", nearest=[oil]) for one in asked])
-    (group,) = make_report(log, library).groups
-    file = tmp_path / "descriptions.json"
-    file.write_text(f'{{"pages": {{{group.description}}}}}', "utf-8")
-    texts = read_descriptions(file).pages["pumps/"].sections[oil]
-    assert texts.asks == ("reword: grease, motor",)
-    assert texts.title == "Oil"
-    assert all(asked.question not in group.description for asked in group.questions)
-    described, counts = describe_manifest(library.manifest, read_descriptions(file))
-    assert (counts.sections, counts.stale) == (1, [])
-    assert not any(section.asks for section in described.sections())
-    report = make_report(log, library)
-    assert "reword: grease, motor" in render_report(report)
-
-
-def test_words_of_a_single_question_are_not_proposed(tmp_path: Path, library: Library) -> None:
-    oil = id_of(library, "Oil")
-    log = read(tmp_path, [line("grease the motor of Miller", "not_found", nearest=[oil]) for _ in range(3)])
-    (group,) = make_report(log, library).groups
-    assert (group.count, group.description) == (3, "")
-
-
-# Changes, and what is not ranked
+# Changes, failures and greetings
 
 
 def test_groups_are_compared_with_the_period_before(tmp_path: Path) -> None:
@@ -141,25 +104,7 @@ def test_groups_are_compared_with_the_period_before(tmp_path: Path) -> None:
 
 def test_changes_are_not_named_without_a_period_before(tmp_path: Path) -> None:
     (group,) = make_report(read(tmp_path, [line("oil", "not_found")])).groups
-    assert (group.change, group.after) == ("", None)
-
-
-def test_last_deployment_is_where_the_digest_of_the_site_changes(tmp_path: Path) -> None:
-    lines = [
-        line("oil", "not_found", 1, site="aa", language="en"),
-        line("Öl", "not_found", 2, site="dd", language="de"),
-        line("oil", "not_found", 3, site="bb", language="en"),
-        line("oil", "answered", 4, site="bb", language="en"),
-        line("old version", day=5),
-        line("huile", day=6, site="ff", language="fr"),
-    ]
-    report = make_report(read(tmp_path, lines))
-    until, since = report.deployment
-    assert (until.questions, until.share) == (2, 0.0)
-    assert (since.questions, since.in_vain, since.since) == (4, 1, datetime(2026, 3, 3, 10, tzinfo=UTC))
-    assert "Since the deployment of 2026-03-03, 75 % were answered, before it 0 %." in "\n".join(format_report(report))
-    assert {group.questions[0].question: group.after for group in report.groups} == {"oil": 1, "Öl": 0}
-    assert make_report(read(tmp_path, [line("a"), line("b", site="aa"), line("c")])).deployment == ()
+    assert group.change == ""
 
 
 def test_failures_are_listed_by_cause(tmp_path: Path) -> None:
@@ -176,40 +121,14 @@ def test_failures_are_listed_by_cause(tmp_path: Path) -> None:
     assert "2 × the provider was overloaded" in "\n".join(format_report(report))
 
 
-def test_greetings_off_topic_and_foreign_questions_are_not_ranked(tmp_path: Path, library: Library) -> None:
-    asked = [
-        "Hello!",
-        "hello",
-        "???",
-        "merci",
-        "best pizza recipe",
-        "wie oft muss ich denn das Öl bei der Pumpe wechseln",
-    ]
-    gaps = ["oil filter", "pressure gauge"]
-    report = make_report(read(tmp_path, [line(one, "not_found") for one in (*asked, *gaps)]), library)
-    found = {kind: [one.question for one in questions] for kind, questions in report.asides.items()}
-    assert found["small_talk"] == ["Hello!", "hello", "???", "merci"]
-    assert found["off_topic"] == ["best pizza recipe"]
-    assert len(found["language"]) == 1
-    assert sorted(group.questions[0].question for group in report.groups) == gaps
-    assert (report.period.aside, report.period.in_vain, report.period.share) == (6, 2, 0.0)
-
-
-def test_greetings_that_got_results_are_no_answered_questions(tmp_path: Path, library: Library) -> None:
-    oil = id_of(library, "Oil")
-    answered = [
-        line(one, "results", cited=[oil]) for one in ("hello", "thanks", "test", "how often is the oil changed")
-    ]
-    report = make_report(read(tmp_path, [*answered, line("pressure gauge", "not_found")]), library)
-    assert (report.period.aside, report.period.share) == (3, 0.5)
-    assert [section.count for section in report.cited] == [1]
-
-
-def test_words_that_the_site_lacks_are_a_gap_if_they_are_asked_often(tmp_path: Path, library: Library) -> None:
-    for count, gaps in ((2, 0), (3, 1)):
-        log = read(tmp_path, [line("kerberos", "not_found", at) for at in range(1, count + 1)])
-        assert len(make_report(log, library).groups) == gaps
-    assert make_report(log, library).groups[0].missing == "No section contains “kerberos”."
+def test_greetings_are_neither_gaps_nor_answered_questions(tmp_path: Path, library: Library) -> None:
+    greetings = [line(one, "not_found") for one in ("Hello!", "hello", "???", "merci")]
+    asked = [line("thanks", "answered"), line("how often is the oil changed", "answered")]
+    asked += [line("best pizza recipe", "not_found")]
+    report = make_report(read(tmp_path, [*greetings, *asked]), library)
+    assert [group.questions[0].question for group in report.groups] == ["best pizza recipe"]
+    assert (report.period.aside, report.period.in_vain, report.period.share) == (5, 1, 0.5)
+    assert report.groups[0].missing.startswith("No section contains ")
 
 
 def test_group_names_shared_words_that_the_nearest_section_lacks(tmp_path: Path, library: Library) -> None:
@@ -217,15 +136,6 @@ def test_group_names_shared_words_that_the_nearest_section_lacks(tmp_path: Path,
     (group,) = make_report(log, library).groups
     assert group.nearest[0].about
     assert re.fullmatch(r"“(Oil|Colours|Lamps)” does not contain “(oil|lamp)”\.", group.missing)
-
-
-def test_issue_shows_readers_words_as_code(tmp_path: Path, library: Library) -> None:
-    hostile = "oil @everyone fixes #1 ``` ![x](https://evil.example/x) <img src=x>"
-    (group,) = make_report(read(tmp_path, [line(hostile, "not_found", day) for day in (1, 2, 3)]), library).groups
-    title, _, rest = group.issue.partition("\n\n")
-    assert title == f"Docs: {hostile}"
-    assert f"````text\n  3 × {hostile}\n````" in rest
-    assert "- [Pumps › Oil](<https://" in rest
 
 
 def test_comments_stand_with_their_question_and_its_ratings(tmp_path: Path) -> None:
@@ -258,7 +168,7 @@ def test_json_has_all_groups_and_the_page_folds_small_ones(tmp_path: Path) -> No
     assert len(msgspec.to_builtins(report)["groups"]) == 60
     page = render_report(report)
     assert "55 more, with fewer questions" in page
-    assert page.count("Text for an issue") == 60
+    assert page.count("<h3>Questions</h3>") == 60
     assert len(list(format_report(report))) <= 60
 
 
