@@ -6,7 +6,7 @@ The `build_…` functions block while they read and compute; servers with an eve
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -54,8 +54,8 @@ def build_outline(deployment: Deployment, id_: str | None = None) -> Payload:
     return Payload(schemas.Outline(deployment.digest, text, estimate_tokens(text)), lambda: text)
 
 
-def build_section(deployment: Deployment, id_: str, part: str | None = None, *, prefix: str = "") -> Payload:
-    """Return an opened section. In Markdown, `prefix` precedes its breadcrumb.
+def build_section(deployment: Deployment, id_: str, part: str | None = None) -> Payload:
+    """Return an opened section.
 
     Raises:
         ProblemError: There is no section with this id, or the part is not a number.
@@ -65,9 +65,8 @@ def build_section(deployment: Deployment, id_: str, part: str | None = None, *, 
     ref = index.get(id_) or index.get(id_.lower())
     if ref is None:
         raise ProblemError(404, "no_section", f"No section {id_[:60]!r}; the outline and search return ids.")
-    max_chars = MAX_EXPANSION_CHARS - (len(f"{prefix} › ") if prefix else 0)
     part_number = parse_count(part, "part", 1, MAX_PARTS)
-    found = expand_section(index, ref, deployment.library.text, cap=max_chars, part=part_number)
+    found = expand_section(index, ref, deployment.library.text, cap=MAX_EXPANSION_CHARS, part=part_number)
     section = schemas.Section(
         found.id,
         ref.section.title,
@@ -83,8 +82,7 @@ def build_section(deployment: Deployment, id_: str, part: str | None = None, *, 
         after=_encode_entry(found.after) if found.after else None,
         digest=deployment.digest,
     )
-    breadcrumb = (prefix, *found.breadcrumb) if prefix else found.breadcrumb
-    return Payload(section, lambda: render_expansion(replace(found, breadcrumb=breadcrumb)))
+    return Payload(section, lambda: render_expansion(found))
 
 
 def build_hits(deployment: Deployment, query: str, limit: str | None = None) -> schemas.Hits:
