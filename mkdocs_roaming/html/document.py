@@ -18,7 +18,7 @@ _GROUPS = re.compile(
 )
 _LARGE = 50_000
 _TOO_MANY_ATTRIBUTES = re.compile(
-    r"""<([a-z][a-z0-9-]*+)(?:\s++[^\s>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?){1000,}+[^>]*+>?""",
+    r"""<([a-z][a-z0-9-]*+)(?>(?:\s++[^\s>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?){1000,})[^>]*+>?""",
     re.ASCII | re.IGNORECASE,
 )
 """A tag with hundreds of attributes: parsing is slow, because the parser compares each attribute with all others."""

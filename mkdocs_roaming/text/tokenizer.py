@@ -151,11 +151,11 @@ _TYPOGRAPHIC_MARKS = "‘“”„–—‹›«»·•→×"
 # Cutting at characters that no word contains is fast, and spans are repeated often: their terms are cached.
 _SPAN = re.compile(r"""[^\s!"%&()*;<=>?\[\]^`{|}~]+""")
 _SIGN = r"(?:(?<![\w.$@-])(?:--?|[.$@])(?=[A-Za-z]))?"
-_LINKED = r"(?:(?:[-._/:@\\'’]{1,3}|(?<=\d),(?=\d{3}(?!\d)))%s)*+(?:\+\+\d*|(?<![^\W\d_]{2})#(?!\w))?"
+_LINKED = r"(?>(?:(?:[-._/:@\\'’]{1,3}|(?<=\d),(?=\d{3}(?!\d)))%s)*)(?:\+\+\d*|(?<![^\W\d_]{2})#(?!\w))?"
 _ASCII_RUN = re.compile(_SIGN + "[A-Za-z0-9]++" + _LINKED % "[A-Za-z0-9]++")
 _LATIN_RUN = _SIGN + r"[^\W_]++" + _LINKED % r"[^\W_]++"
 _JOINING = languages.COMBINING_MARKS + "\u0900-\u0963\u0966-\u0dff\u0f18-\u0fbc\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
-_LETTERS = rf"[^\W_{SPACELESS}](?:[^\W_{SPACELESS}]++|[{_JOINING}])*+"
+_LETTERS = rf"[^\W_{SPACELESS}](?>(?:[^\W_{SPACELESS}]++|[{_JOINING}])*)"
 
 
 def _find_runs(text: str) -> list[str]:

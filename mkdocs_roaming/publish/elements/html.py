@@ -37,7 +37,7 @@ LANGUAGES = ("ar", "de", "es", "fa", "fr", "he", "ja", "zh")
 # No pattern scans beyond the start of the next element of its kind: pages may be hostile, and time is linear.
 _OWN_ELEMENT = re.compile(
     r"<link\b[^<>]*\sdata-roaming>"
-    r"|<(?P<tag>[a-z-]++)(?=[^<>]*\sdata-roaming[\s>])[^<>]*>[^<]*+(?:<(?!/?(?P=tag)\b)[^<]*+)*+</(?P=tag)>"
+    r"|<(?P<tag>[a-z-]++)(?=[^<>]*\sdata-roaming[\s>])[^<>]*>[^<]*+(?>(?:<(?!/?(?P=tag)\b)[^<]*+)*)</(?P=tag)>"
 )
 _HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
 _BODY = re.compile(r"<body\b[^<>]*>", re.IGNORECASE)
