@@ -19,7 +19,9 @@ apt_install = command -v $(1) >/dev/null || test -x /usr/sbin/$(1) \
 	&& { $(APT) $(2) >/dev/null 2>&1 || { apt-get update -qq >/dev/null 2>&1 && $(APT) $(2) >/dev/null 2>&1; }; } } \
 	|| echo "$(2) is missing and cannot be installed: tests that need it are skipped"
 
-.PHONY: install bundle demo test lint check site clean browser parts azurite pictures widget widget-check
+DEBIAN := .cache/python3.11
+
+.PHONY: install bundle demo test lint check site clean browser parts azurite debian pictures widget widget-check
 
 install: $(INSTALLED)
 
@@ -38,7 +40,7 @@ lint: $(INSTALLED)
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
-check: lint widget-check parts
+check: lint widget-check parts debian
 	@$(BIN)/python -m pytest -q -n 2 -m "slow or not slow" --hypothesis-profile thorough $(OPTIONS)
 
 site: $(INSTALLED)
@@ -86,6 +88,13 @@ parts: $(INSTALLED) browser azurite
 # The slow Azure tests need Azurite from npm; they are skipped where it cannot be installed.
 azurite: $(INSTALLED)
 	@cd tests && ../$(BIN)/python -m fleet_servers.azure_server || true
+
+# A slow test installs the wheel on Debian 12's Python 3.11; it is skipped where that cannot be installed.
+debian: $(INSTALLED)
+	@$(call apt_install,/usr/bin/python3.11,python3.11)
+	@if test -x /usr/bin/python3.11 && ! test -x $(DEBIAN)/bin/python; then \
+	  $(BIN)/uv venv -q --python /usr/bin/python3.11 $(DEBIAN) && $(BIN)/uv pip install -q --python $(DEBIAN) '.[all]'; \
+	fi
 
 clean:
 	rm -rf .venv .cache site sample_site/site

@@ -27,10 +27,11 @@ def process(
     env: dict[str, str] | None = None,
     cwd: Path | None = None,
     stdout: Any = None,
+    interpreter: Path | str = sys.executable,
     interpreter_options: Sequence[str] = ("-m", "mkdocs_roaming"),
 ) -> Iterator[Any]:
     """Start `roaming serve` on a free port; yield the process and its URL."""
-    command = [sys.executable, *interpreter_options, "serve", *map(str, arguments), "--port", "0"]
+    command = [str(interpreter), *interpreter_options, "serve", *map(str, arguments), "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(env or {})}
     running = subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, text=True, env=environment, cwd=cwd)
     try:
