@@ -49,9 +49,24 @@ _PLAIN_PATH = re.compile(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*")
 """A path that needs no check: no part of it starts with a dot or is empty."""
 
 
+def check_links(folder: Path, paths: Iterable[str]) -> None:
+    """Check that no folder on the way to some files of a site is a link that leads out of the site.
+
+    A file that is a link itself is no problem: writing replaces it.
+
+    Raises:
+        PublishError: A folder leads out of the site.
+    """
+    root = os.path.realpath(folder)
+    for parent in {path.rpartition("/")[0] for path in paths}:
+        target = os.path.realpath(site_path(folder, parent))
+        if not Path(target).is_relative_to(root):
+            raise PublishError(f"{folder}/{parent}: leads out of the site, to {target}; remove the symbolic link")
+
+
 def _write_directly(path: str, chunks: Iterable[bytes], mode: int) -> None:
     """Create a file and its folder if necessary, and write it. `open` takes twice as long as `os.open`."""
-    flags = os.O_WRONLY | os.O_CREAT | mode | getattr(os, "O_BINARY", 0)
+    flags = os.O_WRONLY | os.O_CREAT | mode | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
         file = os.open(path, flags, 0o666)
     except FileNotFoundError:

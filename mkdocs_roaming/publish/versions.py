@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.files import read_inside, write_text_file
+from mkdocs_roaming.files import read_inside, write_site_file
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import LLMS_TXT, SiteEntry, path_to_url
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, escape_link_text
@@ -71,13 +71,11 @@ def publish_versions(root: Path, *, default: str | None = None, overwrite: bool 
     listing = (read_inside(root, f"{chosen.entry.version}/{LLMS_TXT}") or b"").decode("utf-8", "replace")
     text = _render(chosen, chosen.site, versions, listing)
     old = read_inside(root, LLMS_TXT)
-    is_new = old != text.encode()
     if old is not None and not overwrite and not _is_own(old):
         raise PublishError(
             f"{root}: something else wrote {LLMS_TXT}, which is not overwritten; remove it, or add --overwrite"
         )
-    if is_new:
-        write_text_file(root / LLMS_TXT, text)
+    is_new = write_site_file(root, LLMS_TXT, text.encode("utf-8", "replace"))
     unpublished = tuple(version.name for version in versions if version.site is None)
     return VersionsReport(tuple(version.name for version in versions), chosen.name, unpublished, is_new)
 

@@ -16,7 +16,7 @@ import msgspec
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.files import has_content, resolve_inside, site_path, write_atomically, write_site_file
+from mkdocs_roaming.files import check_links, has_content, resolve_inside, site_path, write_atomically, write_site_file
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.builder import build_manifest, sanitize_manifest
 from mkdocs_roaming.manifest.descriptions import Descriptions, describe_manifest
@@ -294,12 +294,13 @@ class _Output(msgspec.Struct):
         assert site_files is not None
         files = self._leave_foreign(list(self._iter_files(site_files, has_vectors=embeddings is not None)))
         _check_distinct(path for path, _ in files)
+        old = set(published.iter_paths())
+        check_links(self.folder, old.union(path for path, _ in files))
         unchanged = self._check(files, published)
         if embeddings:
             self._add_vectors(embeddings, warn, cache)
         if self.vectors is None:
             files = [file for file in files if file[0] != VECTORS_PATH]
-        old = set(published.iter_paths())
         *others, (_, manifest) = files
         is_unchanged = has_content(self.folder / MANIFEST_PATH, manifest)
         unfinished, written = published.start(manifest), int(not is_unchanged)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
@@ -88,6 +89,47 @@ def test_directory_and_dangling_link_count_as_foreign_files(tmp_path: Path) -> N
     with pytest.raises(ForeignFilesError) as caught:
         publish(tmp_path)
     assert caught.value.paths == ("index.md", "llms-full.txt")
+
+
+@pytest.mark.parametrize("place", ["roaming", "roaming/sections", "guide", "guide/install"])
+@pytest.mark.parametrize("target", ["mine", "missing"])
+def test_folder_that_links_out_of_site_is_not_written_through(tmp_path: Path, place: str, target: str) -> None:
+    write(tmp_path, "mine/notes.txt")
+    link = tmp_path / "site" / place
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / target, target_is_directory=True)
+    with pytest.raises(PublishError, match=rf"{place}.*: leads out of the site, to .*{target}"):
+        publish(tmp_path / "site", overwrite=True)
+    assert read_tree(tmp_path / "mine").keys() == {"notes.txt"}
+    assert not (tmp_path / "missing").exists()
+
+
+def test_old_files_are_not_removed_through_link(tmp_path: Path) -> None:
+    publish(tmp_path / "site")
+    (tmp_path / "site/roaming/sections").rename(tmp_path / "mine")
+    before = read_tree(tmp_path / "mine")
+    (tmp_path / "site/roaming/sections").symlink_to(tmp_path / "mine")
+    with pytest.raises(PublishError, match="leads out of the site"):
+        publish(tmp_path / "site", section_files=False)
+    assert read_tree(tmp_path / "mine") == before
+
+
+def test_file_that_links_out_of_site_is_replaced_on_request(tmp_path: Path) -> None:
+    write(tmp_path, "mine.md")
+    (tmp_path / "site/roaming").mkdir(parents=True)
+    for path in ("index.md", "llms.txt", "roaming/outline.md", MANIFEST_PATH):
+        (tmp_path / "site" / path).symlink_to(tmp_path / "mine.md")
+    publish(tmp_path / "site", overwrite=True)
+    assert (tmp_path / "mine.md").read_text("utf-8") == "Written by hand.\n"
+    assert not [file for file in (tmp_path / "site").rglob("*") if file.is_symlink()]
+
+
+def test_links_inside_site_and_to_site_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "site/files").mkdir(parents=True)
+    (tmp_path / "site/roaming").symlink_to("files")
+    (tmp_path / "public").symlink_to("site")
+    publish(tmp_path / "public")
+    assert (tmp_path / "site/files/manifest.json").exists()
 
 
 def test_identical_files_are_no_conflict(tmp_path: Path) -> None:
