@@ -33,6 +33,12 @@ class RoamingError(Exception):
     """Message for visitors of a site, without file names and reasons; empty if they see a generic message."""
 
 
+def explain_os_error(error: OSError) -> str:
+    """Return what a user can do about a file that cannot be read or written; without a name it is the output."""
+    place, reason = error.filename2 or error.filename or "the output", error.strerror or error
+    return f"{place}: cannot be used ({reason}); fix that and repeat the command"
+
+
 class UsageError(RoamingError):
     """An option, an argument or the target of a request is invalid."""
 

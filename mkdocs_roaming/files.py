@@ -77,8 +77,9 @@ def _write_directly(path: str, chunks: Iterable[bytes], mode: int) -> None:
             written = os.write(file, chunk)
             while written < len(chunk):
                 written += os.write(file, chunk[written:])
-    except BaseException:
+    except BaseException as error:
         Path(path).unlink()
+        _name_file(error, path)
         raise
     finally:
         os.close(file)
@@ -105,10 +106,17 @@ def write_atomically(path: Path, data: bytes | Callable[[], Iterable[bytes]]) ->
         with temporary.open("wb") as file:
             file.writelines(chunks())
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        _name_file(error, path)
         raise
     return True
+
+
+def _name_file(error: BaseException, path: Path | str) -> None:
+    """Add the file to the error of a write, which the system raises without it: on a full disk, for example."""
+    if isinstance(error, OSError):
+        error.filename, error.filename2 = str(path), None
 
 
 def is_temporary(path: str) -> bool:

@@ -47,7 +47,7 @@ from mkdocs_roaming._mkdocs import (
     published_files,
     site_url,
 )
-from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.errors import RoamingError, explain_os_error
 from mkdocs_roaming.html.final_page import reconcile_article, reconcile_formulas
 from mkdocs_roaming.html.formulas import read_site_script
 from mkdocs_roaming.html.themes import parse_classes
@@ -438,6 +438,8 @@ def _plugin_errors() -> Iterator[None]:
         yield
     except RoamingError as error:
         raise PluginError(f"roaming: {error}") from error
+    except OSError as error:
+        raise PluginError(f"roaming: {explain_os_error(error)}") from error
 
 
 def _is_blank(text: str) -> bool:

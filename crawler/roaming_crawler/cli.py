@@ -140,11 +140,6 @@ def _crawl_one(url: str, folder: Path, config: CrawlConfig, *, as_json: bool) ->
             result = anyio.run(lambda: crawl_site(url, folder, config, on_event=on_event))
         except KeyboardInterrupt:
             raise RoamingError(f"{folder}: interrupted; the same command resumes the crawl") from None
-        except OSError as error:
-            if error.filename is None:  # standard output is closed or full
-                raise
-            path, reason = error.filename2 or error.filename, error.strerror or error
-            raise RoamingError(f"{path}: cannot be written to ({reason}); fix that and repeat the command") from None
     if not as_json:
         _print_result(result, folder)
     if result.stopped:

@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import click
 
-from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.errors import RoamingError, UsageError, explain_os_error
 from mkdocs_roaming.settings import MAX_NUMBER, Setting, list_settings
 from mkdocs_roaming.text.markdown import CONTROL, to_single_line
 
@@ -110,10 +110,11 @@ class ErrorReportingGroup(click.Group):
             sys.stderr.close()
             ctx.exit(0)
         except OSError as error:
-            if error.errno not in _OUTPUT_ERRORS:
-                raise
-            print_error(f"cannot write the output: {error.strerror}. Free disk space, or write to another place.")
-            _discard_output()
+            if error.filename is None:
+                if error.errno not in _OUTPUT_ERRORS:
+                    raise
+                _discard_output()
+            print_error(explain_os_error(error))
             ctx.exit(1)
 
 

@@ -355,7 +355,7 @@ def test_full_disk_is_reported_on_one_line(site: Path, options: list[str]) -> No
         command = [sys.executable, "-m", "mkdocs_roaming", "outline", site, *options]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert done.stderr.startswith("roaming: cannot write the output: ")
+    assert done.stderr.startswith("roaming: the output: cannot be used (")
 
 
 def test_output_replaces_unencodable_characters(site: Path) -> None:

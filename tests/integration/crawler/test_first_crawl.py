@@ -359,7 +359,7 @@ def test_crawl_reports_folder_in_place_of_file(site: Any, tmp_path: Path) -> Non
     command = ["crawl", site.url, "-o", str(tmp_path / "out"), "--allow-private", "--delay", "0", "--workers", "0"]
     for option, message in (
         ("--llms-txt=yes", f"{tmp_path / 'out'}: publishing would overwrite index.md, which something else wrote"),
-        ("--overwrite", f"{tmp_path / 'out' / 'index.md'}: cannot be written to ("),
+        ("--overwrite", f"{tmp_path / 'out' / 'index.md'}: cannot be used ("),
     ):
         result = CliRunner().invoke(main, [*command, option])
         assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
@@ -377,7 +377,7 @@ def test_full_disk_is_reported_and_crawl_resumes(site: Any, tmp_path: Path, html
     result = subprocess.run(limited, capture_output=True, text=True, timeout=60, check=False)
     assert (result.returncode, result.stderr) == (
         1,
-        "roaming: cannot write the output: File too large. Free disk space, or write to another place.\n",
+        "roaming: the output: cannot be used (File too large); fix that and repeat the command\n",
     )
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout.startswith(f"{tmp_path / 'out'}: 10 pages, ")

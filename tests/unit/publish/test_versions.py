@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mkdocs_roaming.errors import PublishError, UsageError
+from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.models import Page, Site
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS
 from mkdocs_roaming.publish.versions import publish_versions
@@ -148,8 +148,9 @@ def test_folder_without_versions_raises_error_and_keeps_files(tmp_path: Path) ->
 def test_folder_that_cannot_be_written_raises_error(tmp_path: Path) -> None:
     root = make_site(tmp_path)
     (root / "llms.txt").mkdir()
-    with pytest.raises(UsageError, match=r"llms\.txt: cannot be written"):
-        publish_versions(root)
+    with pytest.raises(IsADirectoryError) as caught:
+        publish_versions(root, overwrite=True)
+    assert caught.value.filename == str(root / "llms.txt")
 
 
 def test_versions_with_the_same_url_raise_error(tmp_path: Path) -> None:
