@@ -20,6 +20,7 @@ from mkdocs_roaming.answer.models.base import Model, create_model
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.locks import hold_folder
 from mkdocs_roaming.manifest.descriptions import read_configured_descriptions
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import NavItem, Page, Site
@@ -249,7 +250,8 @@ def publish_pages(
     site = Site(name, url.rstrip("/") + "/", description, language, version, nav=nav, has_llms_txt=has_llms_txt)
     batch = convert_pages(site, all_pages, cache=ConversionCache(None), warn=_warn)
     options = PublishOptions(llms_txt=llms_txt, overwrite=overwrite)
-    return publish_batch(batch, Path(folder), options, descriptions=texts)
+    with hold_folder(Path(folder), _warn):
+        return publish_batch(batch, Path(folder), options, descriptions=texts)
 
 
 def _warn(message: str) -> None:

@@ -189,6 +189,13 @@ def read_inside(folder: Path, path: str) -> bytes | None:
         return None
 
 
+def user_cache_folder() -> Path:
+    """Return the cache of the user: the folder in `ROAMING_CACHE_DIR`, or that of the system."""
+    from platformdirs import user_cache_path  # few commands need it
+
+    return Path(os.environ.get("ROAMING_CACHE_DIR") or user_cache_path("mkdocs-roaming", appauthor=False))
+
+
 def find_site_folders(folder: Path) -> list[Path]:
     """Return the folders that have a home page, at most two levels below a folder, nearest first."""
     return [home.parent for pattern in ("*", "*/*") for home in sorted(folder.glob(f"{pattern}/index.html"))]

@@ -11,7 +11,7 @@ import gc
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -51,6 +51,7 @@ from mkdocs_roaming.errors import RoamingError, explain_os_error
 from mkdocs_roaming.html.final_page import reconcile_article, reconcile_formulas
 from mkdocs_roaming.html.formulas import read_site_script
 from mkdocs_roaming.html.themes import parse_classes
+from mkdocs_roaming.locks import hold_folder, share_locks
 from mkdocs_roaming.manifest.descriptions import Descriptions, read_configured_descriptions
 from mkdocs_roaming.manifest.models import LLMS_TXT, Page
 from mkdocs_roaming.publish.cache import ConversionCache
@@ -114,6 +115,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._elements = ElementOptions()
         self._descriptions: Descriptions | None = None
         self._embeddings: EmbeddingsOptions | None = None
+        self._lock = ExitStack()
 
     def load_config(
         self, options: dict[str, Any], config_file_path: str | None = None
@@ -145,6 +147,17 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             self._descriptions = self._load_descriptions(config)
             self._embeddings = self._load_embeddings()
         return config
+
+    def on_pre_build(self, *, config: MkDocsConfig) -> None:
+        """Lock the folder of the site before MkDocs empties it. That of `mkdocs serve` is its own."""
+        if self._options.enabled and not is_inner_build(config) and not dev_server_path(config):
+            share_locks()  # with the commands that hooks of the project start
+            with _plugin_errors():
+                self._lock.enter_context(hold_folder(Path(config.site_dir), log.warning))
+
+    def on_build_error(self, *, error: Exception) -> None:
+        """Release the lock."""
+        self._lock.close()
 
     @event_priority(LAST)
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
@@ -226,6 +239,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         for folder in [language_folder(config)] if is_inner_build(config) else list(self._builds):
             if build := self._builds.pop(folder, None):
                 self._publish(build, folder, config)
+        if not is_inner_build(config):
+            self._lock.close()
         gc.unfreeze()
 
     def on_serve(self, server: Any, *, config: MkDocsConfig, builder: Any) -> Any:

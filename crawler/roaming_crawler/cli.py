@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import sys
@@ -20,6 +19,7 @@ import click
 
 from mkdocs_roaming.cli.common import CONFIG, FAULTS_FOUND, NOTHING_FOUND, given_settings, setting_options, warn
 from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.files import user_cache_folder
 from mkdocs_roaming.plugins import load_entry_point
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
 from mkdocs_roaming.text.markdown import pluralize, sanitize, to_single_line
@@ -108,12 +108,9 @@ def try_site(url: str, port: int, open_browser: bool, **options: Any) -> None:
     command updates the pages.
     """
     _require_extra()
-    from platformdirs import user_cache_path
-
     from mkdocs_roaming.cli.preview import preview  # `roaming --help` imports this module
 
-    cache = Path(os.environ.get("ROAMING_CACHE_DIR") or user_cache_path("mkdocs-roaming", appauthor=False))
-    folder = cache / "try" / (re.sub(r"[^a-z0-9]+", "-", url.lower()).strip("-") or "site")
+    folder = user_cache_folder() / "try" / (re.sub(r"[^a-z0-9]+", "-", url.lower()).strip("-") or "site")
     _crawl_one(url, folder, _make_config(options), as_json=False)
     with chdir(folder):  # the configuration in the working directory is that of another site
         click.get_current_context().invoke(preview, site=".", port=port, open_browser=open_browser)

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import structs
 
 from mkdocs_roaming.errors import ManifestError, UsageError
+from mkdocs_roaming.locks import STATE_DIR
 from mkdocs_roaming.manifest.descriptions import describe_manifest, read_descriptions
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, SiteEntry, path_to_url
@@ -45,7 +46,7 @@ from roaming_crawler.publish import (
 )
 from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
-from roaming_crawler.state import STATE_DIR, CrawlRecord, CrawlState, DiskDict, Rollback, lock_folder
+from roaming_crawler.state import CrawlRecord, CrawlState, DiskDict, Rollback, lock_folder
 from roaming_crawler.versions import find_edition, follow_redirects
 
 
@@ -72,7 +73,7 @@ async def crawl(
 
     Raises:
         UsageError: The URL, the folder or the file of descriptions is not suitable.
-        CrawlFolderError: The folder cannot be written to.
+        FolderBusyError: Another command writes into the folder.
         FetchError: The site cannot be fetched.
         PublishError: There is nothing to publish, or it cannot be written.
     """

@@ -13,34 +13,25 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Self, TypeVar
 
 import msgspec
 import zstandard
-from filelock import lock_descriptor
 from msgspec import structs
 
 from mkdocs_roaming._json import decode_json
-from mkdocs_roaming.errors import PublishError, RoamingError
+from mkdocs_roaming.errors import PublishError, UsageError, explain_os_error
 from mkdocs_roaming.files import resolve_inside, write_atomically
+from mkdocs_roaming.locks import STATE_DIR, hold_folder
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.models import PageEntry, SectionEntry, page_files
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest
 from roaming_crawler.fetch import Response
 
-STATE_DIR = ".roaming"
 V = TypeVar("V")
-
-
-class CrawlFolderError(RoamingError):
-    """The output folder of a crawl cannot be used."""
-
-
-class CrawlFolderBusyError(CrawlFolderError):
-    """Another crawl writes to the output folder."""
 
 
 class CachedResponse(Response, frozen=True, omit_defaults=True, kw_only=True):
@@ -287,40 +278,23 @@ def lock_folder(folder: Path) -> Iterator[None]:
     """Lock a folder for one crawl, and create it if needed.
 
     Raises:
-        CrawlFolderError: The folder cannot be written to, another crawl uses it, or it contains a symbolic link.
+        UsageError: The folder cannot be used, or contains a symbolic link.
+        FolderBusyError: Another command writes into it.
     """
     state = folder / STATE_DIR
     if folder.exists() and not folder.is_dir():
-        raise CrawlFolderError(f"{folder}: is a file; give a folder")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if state.is_symlink():
-            raise CrawlFolderError(f"{state}: is a symbolic link; remove it")
-        state.mkdir(exist_ok=True)
-        lock = os.open(state / "lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
-    except OSError as error:
-        raise CrawlFolderError(f"{folder}: cannot be written to ({error.strerror or error})") from None
-    try:
-        if not try_lock(lock, state / "lock"):
-            raise CrawlFolderBusyError(f"{folder}: another crawl is writing to it; wait for it, or give another folder")
+        raise UsageError(f"{folder}: is a file; give a folder")
+    with ExitStack() as stack:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if state.is_symlink():
+                raise UsageError(f"{state}: is a symbolic link; remove it")
+            state.mkdir(exist_ok=True)
+            stack.enter_context(hold_folder(folder))
+        except OSError as error:
+            raise UsageError(explain_os_error(error)) from None
         _clean_up(folder)
         yield
-    finally:
-        os.close(lock)
-
-
-def try_lock(lock: int, file: Path) -> bool:
-    """Lock an open file unless another process has; the lock ends with the process.
-
-    Raises:
-        CrawlFolderError: The file system does not support locks.
-    """
-    try:
-        return lock_descriptor(lock, blocking=False)
-    except OSError as error:
-        raise CrawlFolderError(
-            f"{file}: this disk cannot lock files ({error.strerror}); give a folder on another disk"
-        ) from None
 
 
 def _clean_up(folder: Path) -> None:
@@ -328,7 +302,7 @@ def _clean_up(folder: Path) -> None:
     for above, names, files in os.walk(folder):
         for name in (*names, *files):
             if os.path.islink(Path(above, name)):  # noqa: PTH114 -- faster for a hundred thousand files
-                raise CrawlFolderError(f"{Path(above, name)}: is a symbolic link; remove it")
+                raise UsageError(f"{Path(above, name)}: is a symbolic link; remove it")
         for name in files:
             if re.fullmatch(r"\.roaming-[0-9a-f]{12}", name):
                 Path(above, name).unlink(missing_ok=True)

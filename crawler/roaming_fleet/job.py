@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.locks import FolderBusyError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.crawl import crawl, first_exception
@@ -22,7 +23,7 @@ from roaming_crawler.files import parse_folder_site
 from roaming_crawler.publish import CrawlResult
 from roaming_crawler.scope import canonical_url
 from roaming_crawler.session import MAX_PAGES_OPTION
-from roaming_crawler.state import CrawlFolderBusyError, CrawlState
+from roaming_crawler.state import CrawlState
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, FolderBucket
 from roaming_fleet.lock import LOCK_SECONDS, LockLostError, LockWatch, lock_watch
 from roaming_fleet.objects import open_bucket
@@ -211,7 +212,7 @@ class _Job:
         while True:
             try:
                 return anyio.run(_crawl_until_stopped, self.site.url, folder, self.plan, self.lock)
-            except CrawlFolderBusyError:
+            except FolderBusyError:
                 self.lock.check()
                 if time.monotonic() > end:
                     raise

@@ -28,14 +28,15 @@ from itertools import count
 from pathlib import Path
 
 import msgspec
+from filelock import lock_descriptor
 
 from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.files import write_atomically
+from mkdocs_roaming.locks import STATE_DIR
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.models import LLMS_TXT
 from roaming_crawler.publish import read_published_pages
-from roaming_crawler.state import STATE_DIR, try_lock
 from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
 from roaming_fleet.lock import LockLostError, LockWatch
 from roaming_fleet.records import FLEET_DIR, SiteRecord
@@ -289,7 +290,7 @@ def _lock(place: Path) -> tuple[int, Path] | None:
         with suppress(FileNotFoundError):  # its last user has just removed it
             place.mkdir(exist_ok=True)
             handle = os.open(place / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-            if not try_lock(handle, place / _LOCK):
+            if not lock_descriptor(handle, blocking=False):
                 os.close(handle)
                 return None
             if _is_same_file(handle, place / _LOCK):

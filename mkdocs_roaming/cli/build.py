@@ -17,6 +17,7 @@ import click
 from mkdocs_roaming.cli.common import AS_JSON, FOLDER, warn
 from mkdocs_roaming.cli.index import Publication, publishing_options
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.locks import hold_folder, share_locks
 from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.setup.detect import MKDOCS_GENERATORS, find_required
 from mkdocs_roaming.sources.project import Project, find_project
@@ -53,10 +54,12 @@ def build(command: tuple[str, ...], site_dir: Path | None, as_json: bool, **give
             "write roaming.toml"
         )
     publication = Publication(site_dir, project, given)  # invalid options are reported before the site is built
-    if status := _run(arguments):
-        sys.exit(status)
-    if not _is_published_by_plugin(site_dir, project, arguments):
-        publication.run(as_json=as_json)
+    share_locks()
+    with hold_folder(site_dir, warn):  # before the generator empties it
+        if status := _run(arguments):
+            sys.exit(status)
+        if not _is_published_by_plugin(site_dir, project, arguments):
+            publication.run(as_json=as_json)
 
 
 def _find_path(command: Sequence[str], *names: str) -> Path | None:

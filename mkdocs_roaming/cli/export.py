@@ -13,6 +13,7 @@ from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MissingFileError
 from mkdocs_roaming.library.targets import open_target
+from mkdocs_roaming.locks import hold_folder
 from mkdocs_roaming.publish.agents import agents_md as index_file
 from mkdocs_roaming.publish.agents.bundle import MAX_BYTES, write_bundle
 from mkdocs_roaming.publish.llms_txt import format_size
@@ -66,7 +67,8 @@ def agents_md(lib: str, into: Path | None, max_bytes: int, untrusted: bool) -> N
     if into is None:
         click.echo(block, nl=False)
         return
-    write_text_file(into, index_file.insert_block(_read(into), block, url))
+    with hold_folder(into, warn):  # the text around the block is written again
+        write_text_file(into, index_file.insert_block(_read(into), block, url))
     click.echo(f"{into}: index of {url}, {len(block.encode()):,} bytes")
 
 
@@ -120,13 +122,11 @@ def bundle(lib: str, output: Path, licence: Path | None, max_bytes: int) -> None
     library = open_target(lib).open_site()
     if not (library.trusted and library.is_published):
         raise UsageError(f"{lib}: a bundle is made of a site that you built, not of one that was crawled or is remote")
-    report = write_bundle(
-        library.manifest,
-        lambda page: library.file(page.markdown),
-        output,
-        licence or _find_licence(),
-        max_bytes=max_bytes,
-    )
+    licence = licence or _find_licence()
+    with hold_folder(output, warn):
+        report = write_bundle(
+            library.manifest, lambda page: library.file(page.markdown), output, licence, max_bytes=max_bytes
+        )
     if report.left_out:
         warn(f"no room for {len(report.left_out)} pages: {', '.join(report.left_out[:5])}; --max-bytes allows more")
     pages = f"{report.pages} of {report.pages + len(report.left_out)} pages"

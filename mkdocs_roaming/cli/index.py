@@ -30,6 +30,7 @@ from mkdocs_roaming.embeddings.store import EmbeddingsOptions, parse_embeddings_
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.lint.runner import format_log, lint_folder, parse_config
+from mkdocs_roaming.locks import hold_folder
 from mkdocs_roaming.publish.cache import project_cache_folder
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.versions import publish_versions
@@ -210,7 +211,8 @@ def versions(folder: Path, default: str | None, overwrite: bool, as_json: bool) 
 
     FOLDER contains a versions.json and a folder for each version (default: the current folder).
     """
-    report = publish_versions(folder, default=default, overwrite=overwrite)
+    with hold_folder(folder, warn):
+        report = publish_versions(folder, default=default, overwrite=overwrite)
     if as_json:
         print_json(asdict(report))
     else:

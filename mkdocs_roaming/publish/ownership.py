@@ -110,11 +110,21 @@ class PublishedFiles:
         return self._folder / path
 
     def finish(self, manifest: Path, *, is_unchanged: bool) -> None:
-        """Publish the manifest of a build, and remove those of interrupted builds."""
-        if not is_unchanged:  # otherwise its modification time stays
-            manifest.replace(self._folder / MANIFEST_PATH)
+        """Publish the manifest of a build, and remove those of interrupted builds.
+
+        Raises:
+            PublishError: Another build has published its manifest since `start`: of another user, or in a container,
+                which has other locks.
+        """
+        try:
+            if is_unchanged:  # its modification time stays
+                manifest.unlink()
+            else:
+                manifest.replace(self._folder / MANIFEST_PATH)
+        except FileNotFoundError:
+            raise PublishError(f"{self._folder}: another build wrote into it at the same time; build again") from None
         for file in self._folder.glob(f"{_UNFINISHED}*"):
-            file.unlink()
+            file.unlink(missing_ok=True)
 
     def owns(self, path: str) -> bool:
         """Return whether an existing file was published by an earlier build and is unchanged.

@@ -264,7 +264,9 @@ class _SiteReader:
         """Read one HTML file. Return the reason if it is not a page of the site."""
         text, path = decode_text(file.read_bytes()), self._path(file)
         if path.encode("utf-8", "ignore").decode() != path:
-            self._warn(f"{file.relative_to(self._folder)}: the page is left out: its name is not UTF-8; rename the file")
+            self._warn(
+                f"{file.relative_to(self._folder)}: the page is left out: its name is not UTF-8; rename the file"
+            )
             return "its name is not UTF-8"
         if target := find_redirect(text):
             self._redirects[path] = urljoin(path_to_url(self._url, path), target)

@@ -9,6 +9,7 @@ from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.html.themes import parse_classes
 from mkdocs_roaming.library.readers import CRAWL_STATE
+from mkdocs_roaming.locks import hold_folder
 from mkdocs_roaming.manifest.descriptions import read_configured_descriptions
 from mkdocs_roaming.manifest.models import NOT_FOUND_PAGE, canonicalize_path, root_path
 from mkdocs_roaming.publish.cache import ConversionCache
@@ -56,34 +57,37 @@ def index_site(
     parse_classes(publish.classes)
     element_options = ElementOptions.parse(publish)
     previous = read_previous(publish.previous, project.folder, record, inform=warn) if publish.previous else None
-    if target is None:
-        check_folder(folder, publish)
-    built = read_site(folder, options, record)
-    rules = _load_rules(options, built)
-    descriptions = None
-    if publish.descriptions:
-        descriptions = read_configured_descriptions(project.folder / publish.descriptions, record)
-    cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
-    batch = convert_pages(built.site, built.pages, cache=cache, warn=record, on_progress=on_progress)
-    batch.left_out += built.left_out
-    if options.strict and warnings:
-        raise PublishError(f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict")
-    elements = PageElements(element_options, batch, descriptions)
-    report = publish_batch(
-        batch,
-        target or folder,
-        publish,
-        embeddings=options.embeddings,
-        previous=previous,
-        rules=rules,
-        descriptions=descriptions,
-        extra=elements.iter_files(),
-    )
-    if options.html and target is None:
-        _update_html(folder, built, batch, elements, not_found=publish.similar_pages)
-        if elements.menu and elements.menu.pages_without:
-            warn(f"{elements.menu.pages_without} of {len(batch.pages)} pages get no page menu: they have no title")
-    return report
+    with hold_folder(target or folder, warn):
+        if target is None:
+            check_folder(folder, publish)
+        built = read_site(folder, options, record)
+        rules = _load_rules(options, built)
+        descriptions = None
+        if publish.descriptions:
+            descriptions = read_configured_descriptions(project.folder / publish.descriptions, record)
+        cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
+        batch = convert_pages(built.site, built.pages, cache=cache, warn=record, on_progress=on_progress)
+        batch.left_out += built.left_out
+        if options.strict and warnings:
+            raise PublishError(
+                f"{folder}: nothing is published, because there are warnings; fix them, or omit --strict"
+            )
+        elements = PageElements(element_options, batch, descriptions)
+        report = publish_batch(
+            batch,
+            target or folder,
+            publish,
+            embeddings=options.embeddings,
+            previous=previous,
+            rules=rules,
+            descriptions=descriptions,
+            extra=elements.iter_files(),
+        )
+        if options.html and target is None:
+            _update_html(folder, built, batch, elements, not_found=publish.similar_pages)
+            if elements.menu and elements.menu.pages_without:
+                warn(f"{elements.menu.pages_without} of {len(batch.pages)} pages get no page menu: they have no title")
+        return report
 
 
 def check_folder(folder: Path, options: PublishOptions) -> None:

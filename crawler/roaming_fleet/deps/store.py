@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.locks import hold_folder
 from roaming_crawler.config import MEGABYTE
 from roaming_crawler.versions import locate_edition
 from roaming_fleet.cli import drop_sites
@@ -32,34 +31,15 @@ def make_key(url: str, documented: str) -> str:
 
 
 @contextmanager
-def hold_lock(data: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+def hold_lock(data: Path, on_wait: Callable[[str], None] | None = None) -> Iterator[None]:
     """Hold the lock of the data folder: one process probes and crawls, so that hosts keep their pace.
 
     Raises:
-        UsageError: Another process holds it and `on_wait` is missing, or the folder cannot be written.
+        FolderBusyError: Another process holds it, and `on_wait` is missing.
     """
-    try:
-        data.mkdir(0o700, parents=True, exist_ok=True)
-        lock = FileLock(data / "lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            if on_wait is None:
-                raise UsageError(f"{data}: a sync is running; try again when it has finished") from None
-            on_wait()
-            lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
-    except OSError as error:
-        if error.filename is None:  # standard output is closed or full
-            raise
-        where = error.filename2 or error.filename or data
-        raise UsageError(
-            f"{where}: cannot be written to ({error.strerror}); fix that and repeat the command, or name another "
-            "folder in ROAMING_DATA_DIR"
-        ) from None
+    data.mkdir(0o700, parents=True, exist_ok=True)
+    with hold_folder(data, on_wait):
+        yield
 
 
 def free_space(data: Path, keys: set[str]) -> str:
@@ -90,7 +70,7 @@ def collect_garbage(
         dry_run: Remove nothing.
 
     Raises:
-        UsageError: A sync is running.
+        FolderBusyError: A sync is running.
     """
     with hold_lock(data):
         removed = _remove_unused(data, max_bytes=max_bytes, older_than=older_than, dry_run=dry_run)

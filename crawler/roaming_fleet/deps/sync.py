@@ -113,7 +113,7 @@ def sync(
     """
     config = replace(_CONFIG, refresh=refresh, allow_private=allow_private, politeness=politeness or Politeness())
     data, root = project.data_folder(os.environ), root.resolve()
-    with hold_lock(data, lambda: on_event("locked", {})):
+    with hold_lock(data, lambda message: on_event("locked", {"why": message})):
         one = _Sync(data, root, config, project.load_deps_settings(root), at_once, older_than, on_event)
         report = one.run(include_all=include_all)
     build_indexes(root, data)
