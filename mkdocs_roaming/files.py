@@ -141,16 +141,14 @@ def write_text_file(path: Path, text: str) -> None:
 
     Raises:
         UsageError: The file cannot be written.
+        OSError: The disk is full, for example.
     """
     check_writable(path)
     data = text.encode("utf-8", "replace")
-    try:
-        if _is_special_file(path):
-            path.write_bytes(data)
-        else:
-            write_atomically(path.resolve(), data)
-    except OSError as error:
-        raise _write_error(path, error) from None
+    if _is_special_file(path):
+        path.write_bytes(data)
+    else:
+        write_atomically(path.resolve(), data)
 
 
 def check_writable(path: Path) -> None:
@@ -164,7 +162,7 @@ def check_writable(path: Path) -> None:
         target = path if _is_special_file(path) else folder
         writable = os.access(target, os.W_OK) and folder.is_dir() and not path.is_dir()
     except (OSError, RuntimeError, ValueError) as error:
-        raise _write_error(path, error) from None
+        raise UsageError(f"{path}: cannot be written ({getattr(error, 'strerror', None) or error})") from None
     if not writable:
         raise UsageError(f"{path}: cannot be written; choose a file in an existing folder")
 
@@ -204,7 +202,3 @@ def find_site_folders(folder: Path) -> list[Path]:
 def _is_special_file(path: Path) -> bool:
     """Return whether the path is a device or a pipe, which a file must not replace."""
     return path.exists() and not path.is_file() and not path.is_dir()
-
-
-def _write_error(path: Path, error: Exception) -> UsageError:
-    return UsageError(f"{path}: cannot be written ({getattr(error, 'strerror', None) or error})")

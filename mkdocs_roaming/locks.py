@@ -19,8 +19,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.files import user_cache_folder, write_atomically
 
@@ -36,17 +34,6 @@ _PROCESSES = "ROAMING_PROCESSES"
 
 class FolderBusyError(RoamingError):
     """Another command writes into a folder."""
-
-
-class _Holder(msgspec.Struct, frozen=True):
-    process: int
-    host: str
-    command: str
-    since: float
-
-    def __str__(self) -> str:
-        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.since))
-        return f"process {self.process} on {self.host} ({self.command}), since {since}"
 
 
 def share_locks() -> None:
@@ -70,17 +57,16 @@ def hold_folder(folder: Path, on_wait: Callable[[str], None] | None = None) -> I
         OSError: No file can be locked.
     """
     lock, is_held = _try_lock(folder)
-    note = Path(f"{lock.lock_file}.json")
+    note = Path(f"{lock.lock_file}.txt")
     if is_held and on_wait is None and lock.lock_counter > 1:
         lock.release()
         is_held = False
     if not is_held:
-        holder = _read_note(note)
-        processes = os.environ.get(_PROCESSES, "").split()
-        if holder and holder.process != os.getpid() and str(holder.process) in processes:
+        process, holder = _read_note(note)
+        if process != str(os.getpid()) and process in os.environ.get(_PROCESSES, "").split():
             yield
             return
-        message = f"{folder}: another command is in progress there: {holder or 'a process that just began'}"
+        message = f"{folder}: another command is in progress there: {holder}"
         if on_wait is None:
             raise FolderBusyError(f"{message}; repeat the command when it has finished, or name another folder")
         on_wait(f"{message}; waiting for it")
@@ -92,7 +78,7 @@ def hold_folder(folder: Path, on_wait: Callable[[str], None] | None = None) -> I
     finally:
         if lock.lock_counter == 1:
             with suppress(OSError):
-                note.unlink(missing_ok=True)
+                note.unlink()
         lock.release()
 
 
@@ -126,16 +112,20 @@ def _find_places(folder: Path) -> list[Path]:
 
 
 def _write_note(note: Path) -> None:
-    holder = _Holder(os.getpid(), socket.gethostname(), shlex.join(sys.orig_argv[1:])[:_COMMAND_CHARS], time.time())
-    with suppress(OSError, UnicodeEncodeError):
-        write_atomically(note, msgspec.json.encode(holder))
+    """Write down who holds a lock: the id of the process, and a description."""
+    process, command = os.getpid(), shlex.join(sys.orig_argv[1:])[:_COMMAND_CHARS]
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    text = f"{process}\nprocess {process} on {socket.gethostname()} ({command}), since {since}"
+    with suppress(OSError):
+        write_atomically(note, text.encode("utf-8", "replace"))
 
 
-def _read_note(note: Path) -> _Holder | None:
+def _read_note(note: Path) -> tuple[str, str]:
     try:
-        return msgspec.json.decode(note.read_bytes(), type=_Holder)
-    except (OSError, msgspec.MsgspecError):
-        return None  # just acquired, or released
+        process, _, description = note.read_text("utf-8", "replace").partition("\n")
+    except OSError:  # acquired or released in this moment
+        return "", "a process that just began"
+    return process, description
 
 
 _COMMAND_CHARS = 200

@@ -23,17 +23,16 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
 import msgspec
-from filelock import lock_descriptor
 
 from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.files import write_atomically
-from mkdocs_roaming.locks import STATE_DIR
+from mkdocs_roaming.locks import STATE_DIR, FolderBusyError, hold_folder
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.models import LLMS_TXT
 from roaming_crawler.publish import read_published_pages
@@ -251,59 +250,45 @@ def staging_folder(scratch: Path, store: str, key: str) -> Iterator[Path]:
             be crawled.
     """
     parent = scratch / hashlib.sha256(store.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-    try:
-        for folder in (scratch, parent):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _check_owner(folder)
-        # Another process may use the first folder, or be suspended in it.
-        candidates = (parent / (f"{key}~{number}" if number else key) for number in count())
-        handle, place = next(filter(None, map(_lock, candidates)))
-    except OSError as error:
-        where = error.filename or scratch
-        raise BucketError(f"{where}: cannot be written to ({error.strerror or error})", lasting=True) from None
-    try:
-        yield place / "site"
-        shutil.rmtree(place, ignore_errors=True)
-    except (BucketError, LockLostError):
-        raise
-    except RoamingError:  # sites that fail permanently would fill the disk
-        shutil.rmtree(place, ignore_errors=True)
-        raise
-    finally:
-        os.close(handle)
+    with ExitStack() as stack:
+        try:
+            for folder in (scratch, parent):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _check_owner(folder)
+            # Another process may use the first folder, or be suspended in it.
+            candidates = (parent / (f"{key}~{number}" if number else key) for number in count())
+            place = next(place for place in candidates if _lock(place, stack))
+        except OSError as error:
+            where = error.filename or scratch
+            raise BucketError(f"{where}: cannot be written to ({error.strerror or error})", lasting=True) from None
+        try:
+            yield place / "site"
+            shutil.rmtree(place, ignore_errors=True)
+        except (BucketError, LockLostError):
+            raise
+        except RoamingError:  # sites that fail permanently would fill the disk
+            shutil.rmtree(place, ignore_errors=True)
+            raise
 
 
 def remove_stale_staging(scratch: Path, now: float | None = None) -> None:
     """Remove old folders of killed processes, for all stores."""
     with suppress(OSError):
         for place in [place for parent in scratch.iterdir() for place in parent.iterdir()]:
-            with suppress(OSError):
-                age = (now or time.time()) - (place / _LOCK).stat().st_mtime
-                if age > STALE_SECONDS and (locked := _lock(place)):
+            with suppress(OSError), ExitStack() as stack:
+                age = (now or time.time()) - (place / STATE_DIR).stat().st_mtime
+                if age > STALE_SECONDS and _lock(place, stack):
                     shutil.rmtree(place, ignore_errors=True)
-                    os.close(locked[0])
 
 
-def _lock(place: Path) -> tuple[int, Path] | None:
-    """Lock a folder; return None if another process has."""
-    while True:
-        with suppress(FileNotFoundError):  # its last user has just removed it
-            place.mkdir(exist_ok=True)
-            handle = os.open(place / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-            if not lock_descriptor(handle, blocking=False):
-                os.close(handle)
-                return None
-            if _is_same_file(handle, place / _LOCK):
-                os.utime(handle)
-                return handle, place
-            os.close(handle)
-
-
-def _is_same_file(handle: int, file: Path) -> bool:
+def _lock(place: Path, stack: ExitStack) -> bool:
+    """Lock a folder until the stack is closed; return False if another process has, or has just removed it."""
+    (place / STATE_DIR).mkdir(parents=True, exist_ok=True)  # so that the lock is in it: machines may share the disk
     try:
-        return os.path.samestat(os.fstat(handle), file.stat())
-    except FileNotFoundError:
+        stack.enter_context(hold_folder(place))
+    except (FolderBusyError, FileNotFoundError):
         return False
+    return True
 
 
 def _check_owner(folder: Path) -> None:
@@ -312,6 +297,3 @@ def _check_owner(folder: Path) -> None:
         return
     if folder.stat().st_uid not in (os.geteuid(), 0):
         raise BucketError(f"{folder}: belongs to another user; give your own folder with --scratch", lasting=True)
-
-
-_LOCK = "lock"

@@ -84,4 +84,4 @@ def test_scratch_folder_without_locks_is_reported(
 ) -> None:
     listing = sites.listing(tmp_path / "sites.txt", 1)
     result = roaming("crawl", "--many", listing, "-o", s3.where, *fast_options, "--scratch", tmp_path / "scratch")
-    assert f"{tmp_path}/scratch: cannot be written to (Operation not supported)\n" in result.stderr
+    assert "/site-000/.roaming/lock: cannot be written to (Operation not supported)\n" in result.stderr
