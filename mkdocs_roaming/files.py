@@ -115,8 +115,8 @@ def write_atomically(path: Path, data: bytes | Callable[[], Iterable[bytes]]) ->
 
 def _name_file(error: BaseException, path: Path | str) -> None:
     """Add the file to the error of a write, which the system raises without it: on a full disk, for example."""
-    if isinstance(error, OSError):
-        error.filename, error.filename2 = str(path), None
+    if isinstance(error, OSError) and error.errno and error.filename is None:
+        error.filename = str(path)
 
 
 def is_temporary(path: str) -> bool:

@@ -150,7 +150,7 @@ def test_folder_that_cannot_be_written_raises_error(tmp_path: Path) -> None:
     (root / "llms.txt").mkdir()
     with pytest.raises(IsADirectoryError) as caught:
         publish_versions(root, overwrite=True)
-    assert caught.value.filename == str(root / "llms.txt")
+    assert caught.value.filename2 == str(root / "llms.txt")
 
 
 def test_versions_with_the_same_url_raise_error(tmp_path: Path) -> None:
