@@ -358,6 +358,20 @@ def test_full_disk_is_reported_on_one_line(site: Path, options: list[str]) -> No
     assert done.stderr.startswith("roaming: the output: cannot be used (")
 
 
+@pytest.mark.parametrize("place", ["roaming", "roaming/sections", "index.md/folder"])
+def test_file_or_folder_in_the_way_is_reported_on_one_line(tmp_path: Path, place: str) -> None:
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).write_text("in the way")
+    (tmp_path / "index.html").write_text(
+        "<html><head><title>Tide</title></head><body><h1>Tide</h1><p>Low.</p></body></html>"
+    )
+    done = CliRunner().invoke(main, ["index", str(tmp_path), "--url", "https://tide.example/", "--overwrite"])
+    assert done.exit_code == 1
+    (error,) = [line for line in done.stderr.splitlines() if not line.startswith("Warning: ")]
+    assert error.startswith(f"roaming: {tmp_path}/{place.partition('/folder')[0]}")
+    assert ": cannot be used (" in error
+
+
 def test_output_replaces_unencodable_characters(site: Path) -> None:
     environ = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     command = [sys.executable, "-m", "mkdocs_roaming", "outline", site]

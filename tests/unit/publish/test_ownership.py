@@ -104,6 +104,18 @@ def test_folder_that_links_out_of_site_is_not_written_through(tmp_path: Path, pl
     assert not (tmp_path / "missing").exists()
 
 
+def test_build_that_another_one_overtook_publishes_no_manifest(tmp_path: Path) -> None:
+    (tmp_path / "roaming").mkdir()
+    slow = PublishedFiles(tmp_path)
+    manifest = slow.start(b"{}")
+    publish(tmp_path)
+    before = read_tree(tmp_path)
+    for is_unchanged in (False, True):
+        with pytest.raises(PublishError, match="another build wrote into it at the same time; build again"):
+            slow.finish(manifest, is_unchanged=is_unchanged)
+    assert read_tree(tmp_path) == before
+
+
 def test_old_files_are_not_removed_through_link(tmp_path: Path) -> None:
     publish(tmp_path / "site")
     (tmp_path / "site/roaming/sections").rename(tmp_path / "mine")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import sys
 from pathlib import Path
 from urllib.parse import unquote, urljoin
 
@@ -75,6 +77,17 @@ def test_index_site_publishes_pages_and_skips_redirects_templates_and_special_pa
     assert validate_site(open_library(site)).faults == ()
     assert f"[the guide]({URL}guide/index.md)" in (site / "index.md").read_text()
     assert (site / "deep/one.md").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="this system has UTF-8 names alone")
+def test_page_whose_name_is_not_utf8_is_left_out_with_a_warning(site: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.html")
+    (site / name).write_bytes((site / "index.html").read_bytes())
+    warnings: list[str] = []
+    options = IndexOptions(url="https://docs.example/p/", publish=parse_options({}))
+    report = index_site(site, options, warn=warnings.append)
+    assert f"{name}: the page is left out: its name is not UTF-8; rename the file" in warnings
+    assert (name, "its name is not UTF-8") in [(left.path, left.reason) for left in report.left_out]
 
 
 def test_links_to_html_redirects_lead_to_markdown_of_target(site: Path) -> None:
