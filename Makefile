@@ -92,8 +92,9 @@ azurite: $(INSTALLED)
 # A slow test installs the wheel on Debian 12's Python 3.11; it is skipped where that cannot be installed.
 debian: $(INSTALLED)
 	@$(call apt_install,/usr/bin/python3.11,python3.11)
-	@if test -x /usr/bin/python3.11 && ! test -x $(DEBIAN)/bin/python; then \
-	  $(BIN)/uv venv -q --python /usr/bin/python3.11 $(DEBIAN) && $(BIN)/uv pip install -q --python $(DEBIAN) '.[all]'; \
+	@if test -x /usr/bin/python3.11 && ! test $(DEBIAN)/.installed -nt pyproject.toml; then \
+	  $(BIN)/uv venv -q --clear --python /usr/bin/python3.11 $(DEBIAN) \
+	  && $(BIN)/uv pip install -q --python $(DEBIAN) '.[all]' && touch $(DEBIAN)/.installed; \
 	fi
 
 clean:
