@@ -1,4 +1,4 @@
-"""Take the pictures of README and documentation: home page, widget, page menu.
+"""Take the pictures of README and documentation: home page, widget, page menu, preview.
 
     python benchmarks/pictures.py [FOLDER] [--only NAME]...
 
@@ -200,6 +200,7 @@ PICTURES = {
 }
 ANIMATION = "turn.webp"
 HOME = "home.webp"
+PREVIEW = "preview.webp"
 
 
 def main() -> None:
@@ -208,7 +209,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", default=ROOT / "docs/images")
     parser.add_argument("--only", action="append", metavar="NAME", help="file name; can be repeated (default: all)")
     given = parser.parse_args()
-    wanted = set(given.only or (*PICTURES, ANIMATION, HOME))
+    wanted = set(given.only or (*PICTURES, ANIMATION, HOME, PREVIEW))
     given.folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -225,6 +226,8 @@ def main() -> None:
                 save_animation(browser, url, given.folder / ANIMATION)
         if HOME in wanted:
             save_home(browser, folder / "documentation", given.folder / HOME)
+        if PREVIEW in wanted:
+            save_preview(browser, folder, given.folder / PREVIEW)
 
 
 # The site
@@ -339,6 +342,16 @@ def save_home(browser: Browser, site: Path, file: Path) -> None:
     frames.append((Image.open(io.BytesIO(page.screenshot())).convert("RGB"), 5000))
     server.shutdown()
     save_frames(frames, file)
+
+
+def save_preview(browser: Browser, folder: Path, file: Path) -> None:
+    """Save a picture of the pages in the preview of the sample site."""
+    site = build_site(folder, SITE_URL, {})
+    command = [sys.executable, "-m", "mkdocs_roaming", "preview", str(site), "-o", str(folder / "preview.html")]
+    subprocess.run(command, check=True, capture_output=True)
+    page = browser.new_page(viewport={"width": 1280, "height": 760}, color_scheme="light")
+    page.goto(f"{(folder / 'preview.html').as_uri()}#pages")
+    save_frames([(Image.open(io.BytesIO(page.screenshot())).convert("RGB"), 0)], file)
 
 
 def save_frames(frames: list[tuple[Image.Image, int]], file: Path) -> None:

@@ -77,9 +77,6 @@ log = get_plugin_logger("roaming")
 LAST = -1000
 """Priority of hooks that run after those of all other plugins."""
 
-_left_out: dict[Path, tuple[LeftOut, ...]] = {}
-"""The pages that the last build of each folder left out. `mkdocs serve` has a plugin of its own for every rebuild."""
-
 
 class RoamingConfig(Config):  # type: ignore[no-untyped-call]  # MkDocs leaves it untyped
     """The options as MkDocs stores them, where hook scripts may change them; `PublishOptions` declares them."""
@@ -244,14 +241,13 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         gc.unfreeze()
 
     def on_serve(self, server: Any, *, config: MkDocsConfig, builder: Any) -> Any:
-        """Add answer endpoint and preview to the server of `mkdocs serve`; after any error it runs without them."""
-        for name, add in (("answer endpoint", self._add_endpoint), ("preview", self._add_preview)):
-            if self._options.enabled:
-                try:
-                    add(server, config)
-                except Exception as error:
-                    reason = " ".join(str(error).split()) or type(error).__name__
-                    log.warning(f"the {name} is not available: {reason}")
+        """Add the answer endpoint to the server of `mkdocs serve`; after any error it runs without it."""
+        if self._options.enabled:
+            try:
+                self._add_endpoint(server, config)
+            except Exception as error:
+                reason = " ".join(str(error).split()) or type(error).__name__
+                log.warning(f"the answer endpoint is not available: {reason}")
         return server
 
     # Options
@@ -404,7 +400,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             log.info(note)
         seconds = build.seconds + time.perf_counter() - started
         log.info(f"{folder and folder + ': '}{report} ({seconds:.1f} s)")
-        _left_out[site_folder] = report.left_out
         for left_out in report.left_out:
             log.debug(f"left out: {left_out}")
         if self._lint:
@@ -434,16 +429,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         url = site_url(config)
         server.set_app(DevServerEndpoint(server.get_app(), urlsplit(url).path, Path(config.site_dir), answers))
         log.info(f"questions are answered at {url}v1/ask ({answers.model.name})")
-
-    def _add_preview(self, server: Any, config: MkDocsConfig) -> None:
-        from mkdocs_roaming.lint.runner import LintConfig
-        from mkdocs_roaming.preview.server import PREVIEW_PATH, add_to_dev_server
-
-        url, lint = site_url(config), self._lint or LintConfig()
-        site, docs = Path(config.site_dir), Path(config.docs_dir)
-        app, mount = server.get_app(), urlsplit(url).path
-        server.set_app(add_to_dev_server(app, mount, site, lint, docs, lambda folder: _left_out.get(folder, ())))
-        log.info(f"what machines see is shown at {url}{PREVIEW_PATH}")
 
 
 @contextmanager

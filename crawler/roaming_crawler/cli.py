@@ -8,8 +8,8 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import chdir, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,9 +19,10 @@ import click
 
 from mkdocs_roaming.cli.common import CONFIG, FAULTS_FOUND, NOTHING_FOUND, given_settings, setting_options, warn
 from mkdocs_roaming.errors import RoamingError, UsageError
-from mkdocs_roaming.files import user_cache_folder
 from mkdocs_roaming.plugins import load_entry_point
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
+from mkdocs_roaming.publish.pipeline import LeftOut
+from mkdocs_roaming.sources import decode_text
 from mkdocs_roaming.text.markdown import pluralize, sanitize, to_single_line
 from roaming_crawler.config import CrawlConfig, CrawlLimits, DiscoveryConfig, EventHandler, Politeness, ScopeConfig
 
@@ -93,27 +94,29 @@ def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
     _crawl_one(url or "", Path(folder), _make_config(options), as_json=as_json)
 
 
-@click.command("try", context_settings={"show_default": True})
-@click.argument("url")
-@click.option("--max-pages", type=click.IntRange(1), default=200, help="Maximum number of pages.")
-@setting_options(ScopeConfig, "include", "exclude", "prefix", "language", "version")
-@setting_options(Politeness, "delay")
-@setting_options(CrawlConfig, "allow_private")
-@click.option("--port", type=click.IntRange(0, 65535), default=8060, help="Port; 0: a free one.")
-@click.option("--open/--no-open", "open_browser", default=True, help="Open the page in a browser.")
-def try_site(url: str, port: int, open_browser: bool, **options: Any) -> None:
-    """Show what machines see of an online site.
+def crawl_part(url: str, folder: Path, options: dict[str, Any]) -> tuple[Callable[[str, str], str], list[LeftOut]]:
+    """Crawl a part of a site for its preview.
 
-    Crawls a part of the site into the cache folder of the user, and opens the preview with its search. Repeating the
-    command updates the pages.
+    Args:
+        url: The URL of the site.
+        folder: An empty folder.
+        options: Options of `roaming crawl`.
+
+    Returns:
+        A function that returns the HTML of a page by its path and URL, and the pages that were skipped.
     """
     _require_extra()
-    from mkdocs_roaming.cli.preview import preview  # `roaming --help` imports this module
+    from roaming_crawler.state import CrawlState  # needs the extra
 
-    folder = user_cache_folder() / "try" / (re.sub(r"[^a-z0-9]+", "-", url.lower()).strip("-") or "site")
-    _crawl_one(url, folder, _make_config(options), as_json=False)
-    with chdir(folder):  # the configuration in the working directory is that of another site
-        click.get_current_context().invoke(preview, site=".", port=port, open_browser=open_browser)
+    result = _run_crawl(url, folder, _make_config(options), as_json=False)
+    state = CrawlState(folder)
+    records = {record.url: record for record in state.old.values() if "html" in record.kind}
+
+    def read_html(path: str, url: str) -> str:
+        response = state.load_response(records[url]) if url in records else None
+        return decode_text(response.body, response.charset) if response else ""
+
+    return read_html, [LeftOut(skipped, reason) for skipped, reason in result.skipped]
 
 
 def _require_extra() -> None:
@@ -127,16 +130,20 @@ def print_event_as_json(name: str, data: dict[str, Any]) -> None:
         click.echo(json.dumps({"event": name, **data}))
 
 
-def _crawl_one(url: str, folder: Path, config: CrawlConfig, *, as_json: bool) -> None:
+def _run_crawl(url: str, folder: Path, config: CrawlConfig, *, as_json: bool) -> CrawlResult:
     import anyio
 
     from roaming_crawler.crawl import crawl as crawl_site
 
     with _show_progress(as_json) as on_event:
-        try:
-            result = anyio.run(lambda: crawl_site(url, folder, config, on_event=on_event))
-        except KeyboardInterrupt:
-            raise RoamingError(f"{folder}: interrupted; the same command resumes the crawl") from None
+        return anyio.run(lambda: crawl_site(url, folder, config, on_event=on_event))
+
+
+def _crawl_one(url: str, folder: Path, config: CrawlConfig, *, as_json: bool) -> None:
+    try:
+        result = _run_crawl(url, folder, config, as_json=as_json)
+    except KeyboardInterrupt:
+        raise RoamingError(f"{folder}: interrupted; the same command resumes the crawl") from None
     if not as_json:
         _print_result(result, folder)
     if result.stopped:

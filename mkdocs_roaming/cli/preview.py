@@ -1,118 +1,82 @@
-"""`roaming preview`: show what machines see of a site."""
+"""`roaming preview`: write a page that shows what agents see of a site."""
 
 from __future__ import annotations
 
 import webbrowser
-from contextlib import ExitStack, suppress
-from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import click
 
-from mkdocs_roaming.cli.common import (
-    CONFIG,
-    CONFIG_FILE,
-    SITE_URL,
-    given_settings,
-    progress,
-    setting_options,
-    warn,
-)
-from mkdocs_roaming.cli.lint import create_context
-from mkdocs_roaming.cli.sites import open_lib
-from mkdocs_roaming.config import Settings, load_settings
-from mkdocs_roaming.lint.runner import LintConfig, lint_site, parse_config
-from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from mkdocs_roaming.preview.data import Preview
-from mkdocs_roaming.preview.server import (
-    PREVIEW_PATH,
-    PreviewApp,
-    PreviewSource,
-    SiteFiles,
-    make_server,
-    manifest_version,
-)
-from mkdocs_roaming.preview.source import is_published, open_built, open_published
+from mkdocs_roaming.cli.common import CONFIG_FILE, FILE, given_settings, progress, setting_options, warn
+from mkdocs_roaming.files import check_writable, write_text_file
+from mkdocs_roaming.lint.runner import LintConfig, lint_folder, parse_config
+from mkdocs_roaming.plugins import load_entry_point
+from mkdocs_roaming.preview.page import render_preview
+from mkdocs_roaming.preview.source import PreviewedSite, convert_built, is_published, open_published
 from mkdocs_roaming.publish.options import PublishOptions
-from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
+from mkdocs_roaming.sources.project import IndexOptions, find_project
 
 
 @click.command()
 @click.argument("site")
+@click.argument("questions", nargs=-1, metavar="[QUESTION]...")
+@click.option("-o", "--output", type=FILE, default="roaming-preview.html", show_default=True, help="File of the page.")
+@click.option(
+    "--page",
+    "addresses",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Show this page: its path, URL or id (default: three pages). Repeatable.",
+)
 @CONFIG_FILE
-@SITE_URL
 @setting_options(PublishOptions, "include", "exclude")
-@click.option("--port", type=click.IntRange(0, 65535), default=8060, show_default=True, help="Port; 0: a free one.")
-@click.option("--open/--no-browser", "open_browser", default=True, help="Open the page in a browser (default: open).")
-@CONFIG
-def preview(site: str, port: int, open_browser: bool, config: Path | None, **given: Any) -> None:
-    """Show what machines see of a site.
+@click.option(
+    "--max-pages", type=click.IntRange(1), default=20, show_default=True, help="Maximum number of pages of a URL."
+)
+@click.option("--allow-private", is_flag=True, help="Allow a private address for the host and port of a URL.")
+@click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser.")
+def preview(
+    site: str,
+    questions: tuple[str, ...],
+    output: Path,
+    addresses: tuple[str, ...],
+    open_browser: bool,
+    **given: Any,
+) -> None:
+    """Write a page that shows what agents see of a site.
 
-    SITE is the folder of a built site, or the URL of a published one. A folder that is not published is converted into
-    a temporary folder; the site itself is never changed. The page shows llms.txt, the outline, each page next to its
-    Markdown, what is left out and why, lint findings, and search results. It is served on this machine only.
+    SITE is the folder of a built site, or a URL. A folder that is not published is converted into a temporary folder,
+    a part of the site at a URL is crawled into one; the site itself is never changed. The page shows llms.txt, three
+    pages as HTML and as Markdown, lint findings, published files, and what search finds for each QUESTION.
     """
-    folder = None if "://" in site else Path(site)
-    project = find_project(folder, given["config_file"], warn) if folder else Project()
+    check_writable(output)
+    with TemporaryDirectory(prefix="roaming-preview-", ignore_cleanup_errors=True) as temporary:
+        open_site = _crawl_part if "://" in site else _open_folder
+        html = render_preview(open_site(site, Path(temporary), given), questions=questions, addresses=addresses)
+    write_text_file(output, html)
+    click.echo(output)
+    if open_browser:
+        webbrowser.open(output.resolve().as_uri())
+
+
+def _open_folder(site: str, target: Path, given: dict[str, Any]) -> PreviewedSite:
+    """Return the site in a folder: as it is published, unless patterns are given or there is no manifest."""
+    folder = Path(site)
+    project = find_project(folder, given["config_file"], warn)
     patterns = given_settings(PublishOptions, given)
-    options = IndexOptions(url=given["url"], project=project, publish=project.parse_options(patterns))
-    lint = _find_lint(project, options.publish, load_settings(config))
-    with ExitStack() as stack:
-        if folder is None:
-            source = _open_remote(site, lint)
-        else:
-            convert = bool(patterns or given["url"] or given["config_file"])
-            source = _open_folder(folder, options, lint, stack, convert=convert)
-        _serve(source, folder, port, open_browser=open_browser)
-
-
-def _find_lint(project: Project, options: PublishOptions, settings: Settings) -> LintConfig:
-    """Return the configuration of the linter: that of the site, if it has one."""
-    if "lint" in (project.block or {}):
-        return parse_config(options.lint, f"{project.file}: lint")
-    return parse_config(settings.serving.get("lint", "warn"), f"{settings.where}: [lint]")
-
-
-def _serve(source: PreviewSource, folder: Path | None, port: int, *, open_browser: bool) -> None:
-    """Serve a preview until Ctrl-C."""
-    path = urlsplit(source.get().library.manifest.site.url).path or "/"
-    mount = unquote(path)
-    app = PreviewApp(SiteFiles(folder, mount), mount, {"": source}.get)
-    with make_server(app, port) as server:
-        address = f"http://127.0.0.1:{server.server_port}{path}{PREVIEW_PATH}"
-        click.echo(f"{address} (Ctrl-C stops the server)")
-        if open_browser:
-            _open_browser(address)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            click.echo()
-
-
-def _open_browser(address: str) -> None:
-    """Open a page in a graphical browser, if there is one. One in the terminal would block the command."""
-    with suppress(webbrowser.Error):
-        browser = webbrowser.get()
-        if type(browser) is not webbrowser.GenericBrowser:
-            browser.open(address)
-
-
-def _open_folder(
-    folder: Path, options: IndexOptions, lint: LintConfig, stack: ExitStack, *, convert: bool
-) -> PreviewSource:
-    """Return the preview of a folder: as it is published, unless `convert` is set or there is no manifest."""
-    if is_published(folder) and not convert:
-        opened = partial(open_published, folder, lint, docs=options.project.docs)
-        return PreviewSource(opened, lambda: manifest_version(folder / MANIFEST_PATH))
+    options = IndexOptions(project=project, publish=project.parse_options(patterns))
+    lint = parse_config(options.publish.lint, f"{project.file}: lint")
+    if is_published(folder) and not (patterns or given["config_file"]):
+        return open_published(folder, lint, project.docs)
     with progress("Converting") as steps:
-        built = open_built(folder, options, lint, stack, warn=warn, start_progress=steps)
-    return PreviewSource(lambda: built)
+        return convert_built(folder, options, lint, target, warn=warn, start_progress=steps)
 
 
-def _open_remote(url: str, lint: LintConfig) -> PreviewSource:
-    """Return the preview of a published site at a URL; its HTML is not shown."""
-    library = open_lib(url)
-    shown = Preview(library, lint=lambda: lint_site(create_context(library), lint))
-    return PreviewSource(lambda: shown)
+def _crawl_part(url: str, target: Path, given: dict[str, Any]) -> PreviewedSite:
+    """Return a part of the site at a URL, converted as by `roaming crawl`."""
+    crawl_part = load_entry_point("roaming.crawl", "part")
+    read_html, left_out = crawl_part(url, target, given)
+    note = f"This is what roaming crawl --max-pages {given['max_pages']} would publish."
+    return PreviewedSite(target, lint_folder(target, LintConfig()), read_html, left_out, note)

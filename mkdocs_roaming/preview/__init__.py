@@ -1,1 +1,1 @@
-"""What machines see of a site, as a page for its maintainer."""
+"""What agents see of a site, as one static page for its maintainer."""

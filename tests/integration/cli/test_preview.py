@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
-import httpx2
 import pytest
+from click.testing import CliRunner, Result
+
+from mkdocs_roaming.cli import main
 
 PAGES = {
     "index.html": "<h1>Kettle</h1><p>Boils water.</p>",
@@ -17,7 +17,8 @@ PAGES = {
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Path:
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A built site, next to its configuration in the working directory."""
     for path, body in PAGES.items():
         file = tmp_path / "site" / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -25,42 +26,49 @@ def site(tmp_path: Path) -> Path:
     (tmp_path / "mkdocs.yml").write_text(
         "site_name: Kettle\nsite_url: https://kettle.example/docs/\nplugins:\n- roaming:\n    exclude: [internal/]\n"
     )
+    monkeypatch.chdir(tmp_path)
     return tmp_path / "site"
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mkdocs_roaming", "preview", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+def preview(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["preview", *arguments])
 
 
-def test_preview_serves_a_built_site_with_its_configuration(site: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs_roaming", "preview", "site", "--port", "0", "--no-browser"]
-    with subprocess.Popen(command, cwd=site.parent, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().split()[0]
-        try:
-            assert url.endswith("/docs/roaming/preview/")
-            shown = httpx2.get(f"{url}data/site.json").json()
-            assert "Use it." in httpx2.get(f"{url}../../guide/").text
-        finally:
-            process.terminate()
-    assert (shown["name"], [page["path"] for page in shown["pages"]]) == ("Kettle", ["", "guide/"])
-    assert [page["path"] for page in shown["left_out"]] == ["internal/plan/"]
+def test_preview_of_a_built_site_writes_a_page_with_its_configuration(site: Path) -> None:
+    result = preview("site", "When does it boil?")
+    assert (result.exit_code, result.stdout) == (0, "roaming-preview.html\n")
+    page = Path("roaming-preview.html").read_text("utf-8")
+    assert "<h1>Kettle as agents see it</h1>" in page
+    assert "<h3>When does it boil?</h3>" in page
+    assert "internal/plan/" in page
+    assert "zebra" not in page
     assert sorted(file.name for file in site.iterdir()) == ["guide", "index.html", "internal"]
 
 
-def test_preview_of_an_occupied_port_names_the_option(site: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"], stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout is not None
-        port = other.stdout.readline().split("port ")[1].split()[0]
-        done = run(site.parent, "site", "--port", port, "--no-browser")
-        other.terminate()
-    assert done.returncode == 1
-    assert "--port" in done.stderr
+def test_patterns_replace_what_a_site_has_published(site: Path) -> None:
+    CliRunner().invoke(main, ["index", "site"])
+    for arguments, shown in (((), True), (("--exclude", "guide/"), False)):
+        assert preview("site", "--page", "/", "-o", "page.html", *arguments).exit_code == 0
+        assert ("guide/index.md" in Path("page.html").read_text("utf-8")) is shown
 
 
-def test_preview_of_a_missing_folder_says_so(tmp_path: Path) -> None:
-    done = run(tmp_path, "nowhere", "--no-browser")
-    assert (done.returncode, "no such folder" in done.stderr) == (1, True)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nowhere",), "nowhere: no such folder; build the site first"),
+        (("site", "-o", "nowhere/page.html"), "nowhere/page.html: cannot be written; choose a file in an existing"),
+        (("site", "--page", "nowhere"), "no page 'nowhere'; give the path, the URL or the id of a page to --page"),
+        (("http://127.0.0.1:1/",), "--allow-private"),
+        (
+            ("http://[kettle/",),
+            "http://[kettle/: not an http(s) URL and not a folder; give the URL of the documentation",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("site")
+def test_preview_of_nothing_says_what_is_wrong(arguments: tuple[str, ...], message: str) -> None:
+    result = preview(*arguments)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("roaming: ")
+    assert message in result.stderr
+    assert not Path("roaming-preview.html").exists()
