@@ -374,7 +374,7 @@ def first_exception(error: BaseException) -> BaseException:
 
 def _parse_start_url(url: str) -> str:
     canonical = canonical_url(url)
-    if canonical is None and "@" in urlsplit(url).netloc:
+    if canonical is None and "@" in url.partition("://")[2].partition("/")[0]:
         raise UsageError("the URL contains a user name; leave it out: sites with a login are not crawled")
     if canonical is None:
         raise UsageError(f"{url}: not an http(s) URL and not a folder; give the URL of the documentation")
