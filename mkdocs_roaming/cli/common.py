@@ -63,7 +63,6 @@ CONFIG_FILE = click.option(
     metavar="FILE",
     help="Configuration of the site: zensical.toml, mkdocs.yml or roaming.toml (default: that of the project).",
 )
-SITE_URL = click.option("--url", help="URL of the site (default: the home page's canonical link).")
 
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 

@@ -16,7 +16,6 @@ from mkdocs_roaming.cli.common import (
     CONFIG_FILE,
     FAULTS_FOUND,
     LIBRARY,
-    SITE_URL,
     F,
     given_settings,
     print_json,
@@ -42,7 +41,7 @@ from mkdocs_roaming.text.markdown import sanitize
 _SHOWN_LINKS = 20
 _OPTIONS = (
     CONFIG_FILE,
-    SITE_URL,
+    click.option("--url", help="URL of the site (default: the home page's canonical link)."),
     click.option("--name", help="Name of the site (default: the home page's title)."),
     setting_options(PublishOptions, "description", "include", "exclude", "previous", "rules", "descriptions", "widget"),
     click.option("--endpoint", metavar="URL", help="URL of the widget's answer endpoint; implies --widget."),
