@@ -159,7 +159,9 @@ def test_files_are_listed_with_their_sizes(published: PreviewedSite) -> None:
 def test_site_without_a_url_is_shown_as_it_would_be_published(site: Path) -> None:
     for file in site.rglob("*.html"):
         file.write_text(re.sub("<link[^>]*>", "", file.read_text("utf-8")), "utf-8")
-    assert "](guide/index.md)" in read_boxes(render(convert(site)))["llms.txt"]
+    page = render(convert(site))
+    assert "](guide/index.md)" in read_boxes(page)["llms.txt"]
+    assert page.find_class("quiet")[0].text.startswith("4 pages · ")
 
 
 @pytest.mark.parametrize(
