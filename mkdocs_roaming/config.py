@@ -4,6 +4,9 @@
 name = "openai:qwen3"
 base_url = "http://127.0.0.1:11434/v1"
 key_env = "MY_KEY"          # variable with the API key; the key itself is never part of the file
+context = 8192              # tokens of a request and its reply, if the server does not say what it has loaded
+tools = false               # for a model that cannot call tools
+parameters = {reasoning_effort = "low"}     # of each request
 
 [prices]                    # per million tokens
 input = 1.0
@@ -39,12 +42,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from mkdocs_roaming.answer.budget import AnswerLimits, Prices, find_known_prices
 from mkdocs_roaming.answer.models.base import Model, UnavailableModel, create_model, split_model_name
+from mkdocs_roaming.answer.models.context import LEAST_CONTEXT
 from mkdocs_roaming.embeddings.client import (
     QUERY_TIMEOUT,
     EmbeddingsConfig,
@@ -69,6 +74,9 @@ class ModelTable(msgspec.Struct, frozen=True):
     name: str = ""
     base_url: str = ""
     key_env: str = ""
+    context: Annotated[int, Meta(ge=LEAST_CONTEXT)] | None = None
+    tools: bool = True
+    parameters: dict[str, Any] = {}
 
 
 class SearchTable(msgspec.Struct, frozen=True):
@@ -131,8 +139,16 @@ class Settings:
         """
         own = self.model
         key = environ.get(own.key_env, "")
-        config = {"model": own.name, "base_url": own.base_url, "api_key": key, "key_env": own.key_env}
+        config: dict[str, object] = {
+            "model": own.name,
+            "base_url": own.base_url,
+            "api_key": key,
+            "key_env": own.key_env,
+        }
         selected = name or environ.get("ROAMING_MODEL") or own.name
+        is_other = bool(own.name) and split_model_name(selected) != split_model_name(own.name)
+        if not is_other:
+            config |= {"context": own.context, "tools": own.tools, "parameters": own.parameters}
         try:
             model = create_model(name, environ=environ, base_url=base_url, config=config)
         except UsageError as error:
@@ -142,7 +158,6 @@ class Settings:
                 raise UsageError(f"{error}{hint}") from None
             model = UnavailableModel(split_model_name(selected)[1], f"{error}{hint}")
         budget = self.budget if model.name != "offline" else replace(self.budget, support="words")
-        is_other = bool(own.name) and split_model_name(selected) != split_model_name(own.name)
         prices = None if is_other else budget.prices
         if prices is None and getattr(model, "is_hosted", False):
             prices = find_known_prices(model.name)

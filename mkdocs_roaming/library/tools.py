@@ -402,6 +402,8 @@ def call_tool(tools: Toolset, name: str, arguments: object) -> ToolOutput:
             case "search_sections":
                 named = parse_arguments(arguments, "query")
                 query = first_argument(named, "query", "q")
+                if isinstance(query, list):
+                    query = " ".join(map(str, query))
                 if not isinstance(query, str):
                     return ToolError("search_sections needs `query`, a text.")
                 return tools.search_sections(query, parse_int(named.get("limit"), 5, 1, MAX_HITS))

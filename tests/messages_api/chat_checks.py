@@ -39,8 +39,8 @@ def _faults(body: Mapping[str, Any], budget: int | None) -> Iterator[str]:
         yield f"unknown fields: {', '.join(sorted(unknown))}"
     if not isinstance(body.get("model"), str) or not body["model"]:
         yield "model: missing"
-    if body.get("stream") is not True:
-        yield "stream: must be true"
+    if body.get("stream", True) is not True:
+        yield "stream: must be true if it is given"
     limits = [body[name] for name in ("max_tokens", "max_completion_tokens") if name in body]
     if len(limits) != 1 or not isinstance(limits[0], int) or limits[0] < 1:
         yield "max_tokens: missing or not a number"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 QUESTION = "Question: "
-RECORDED = ("kept", "rules", "prefetch")
-"""The ids of calls that were made before the first request."""
+RECORDED = {
+    form for name in ("kept", "rules", "prefetch") for form in (name, hashlib.sha256(name.encode()).hexdigest()[:9])
+}
+"""The ids of calls that were made before the first request, and the form of nine letters or digits."""
 LINE = re.compile(r"^\s*\[([0-9a-f]{8})\] (.+)$", re.MULTILINE)
 """A line of an outline or of a search result."""
 SECTION = re.compile(r"^<section ([0-9a-f]{8})>\n(.*?)^</section \1>$", re.MULTILINE | re.DOTALL)

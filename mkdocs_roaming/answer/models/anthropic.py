@@ -1,31 +1,27 @@
-"""Claude, through Anthropic's Messages API or any server that offers the same API.
-
-This is the only module that imports `anthropic`, and only when a model is created: the import takes more than a second.
-"""
+"""Claude, through Anthropic's Messages API or any server that offers the same API."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mkdocs_roaming._http import ApiConfig, parse_base_url, parse_retry_after
+from mkdocs_roaming._http import ApiConfig, parse_base_url
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models.base import (
     DEFAULT_CLAUDE_MODEL,
+    DEFAULT_OPTIONS,
     AssistantTurn,
     Citation,
     ModelConfig,
+    ModelOptions,
     OpenSection,
     Part,
     Request,
-    Stop,
     StopReason,
-    Text,
-    ToolCall,
     ToolResult,
     ToolTurn,
     Usage,
@@ -33,25 +29,23 @@ from mkdocs_roaming.answer.models.base import (
 )
 from mkdocs_roaming.answer.models.provider import (
     DEFAULT_RETRIES,
-    MAX_ARGUMENT_CHARS,
-    ProviderModel,
+    ApiModel,
+    PartialCall,
+    ReplyReader,
     Retries,
     arguments_as_object,
-    error_for_connection,
-    error_for_format,
-    error_for_interruption,
-    error_for_status,
-    parse_arguments,
-    replace_surrogates,
+    encode_tool_name,
+    has_results,
+    render_result,
     split_expansion,
 )
-from mkdocs_roaming.errors import ModelError, UsageError
+from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.tools import TOOLS, ExpandResult, SearchResults, Tool, ToolError, render, split_origin
 
 Block = dict[str, Any]
 
 BASE_URL = "https://api.anthropic.com"
-THINKING_TOKENS = 2_000
+LEAST_THINKING_TOKENS = 2_000
 """Added to the maximum output of models that think first: their thinking counts as output."""
 
 _LEAST_THINKING = {
@@ -67,6 +61,8 @@ _LEAST_THINKING = {
 
 _NO_THINKING = ("claude-haiku-4", "claude-sonnet-4", "claude-opus-4", "claude-3")
 
+_SEARCH_RESULTS = "search_result"
+
 _STOP_REASONS: Mapping[str, StopReason] = {
     "end_turn": "end",
     "stop_sequence": "end",
@@ -78,10 +74,13 @@ _STOP_REASONS: Mapping[str, StopReason] = {
 }
 
 
-class AnthropicModel(ProviderModel):
+class AnthropicModel(ApiModel):
     """Claude with native citations; rules and outline are read from the prompt cache."""
 
     api = "the Messages API"
+    path = "/v1/messages"
+    headers = {"anthropic-version": "2026-10-21"}  # noqa: RUF012
+    optional = ("cache_control", "thinking", "output_config", "stream")
 
     def __init__(
         self,
@@ -90,6 +89,7 @@ class AnthropicModel(ProviderModel):
         key: str,
         base_url: str = "",
         key_name: str = "ANTHROPIC_API_KEY",
+        options: ModelOptions = DEFAULT_OPTIONS,
         retries: Retries = DEFAULT_RETRIES,
     ) -> None:
         """Create a model.
@@ -99,27 +99,21 @@ class AnthropicModel(ProviderModel):
             key: API key.
             base_url: Base URL of the API.
             key_name: Environment variable of the key, for error messages.
+            options: The settings that all APIs have in common.
             retries: Attempts after a temporary failure.
 
         Raises:
-            UsageError: The package `anthropic` is not installed, or the base URL is invalid.
+            UsageError: The base URL is invalid.
         """
-        try:
-            import anthropic
-            import httpx2
-        except ImportError:
-            raise UsageError(f"{model} needs the anthropic package: pip install 'mkdocs-roaming[claude]'") from None
         base_url = parse_base_url(base_url or BASE_URL).removesuffix("/v1")
         service = ApiConfig(model, base_url, key, key_name, "ANTHROPIC_BASE_URL")
-        super().__init__(service, retries)
+        super().__init__(service, options, retries)
         matching = (fixed for prefix, fixed in _LEAST_THINKING.items() if model.startswith(prefix))
-        self._parameters: Mapping[str, Any] = next(matching, {})
-        thinks = "thinking" not in self._parameters and not model.startswith(_NO_THINKING)
-        self.extra_output_tokens = THINKING_TOKENS if thinks else 0
-        self._anthropic, self._httpx2 = anthropic, httpx2
-        # Without keep-alive, one client can serve several event loops, and no connection stays open.
-        http = anthropic.DefaultAsyncHttpxClient(limits=httpx2.Limits(max_keepalive_connections=0))
-        self._client = anthropic.AsyncAnthropic(api_key=key, base_url=base_url, max_retries=0, http_client=http)
+        self._thinking: Mapping[str, Any] = next(matching, {})
+        thinks = "thinking" not in self._thinking and not model.startswith(_NO_THINKING)
+        self.extra_output_tokens = LEAST_THINKING_TOKENS if thinks else 0
+        if "claude" not in model:  # other servers ignore or refuse search results
+            self._refused |= {_SEARCH_RESULTS}
 
     @classmethod
     def from_config(cls, config: ModelConfig) -> AnthropicModel:
@@ -129,48 +123,21 @@ class AnthropicModel(ProviderModel):
         key, key_name = config.get_key("ANTHROPIC_API_KEY")
         if not key and not base_url:
             raise UsageError(f"{model} needs a key; set ANTHROPIC_API_KEY, or choose the model offline")
-        # Local servers often need no key, but the SDK does.
-        return cls(model, key=key or "none", base_url=base_url, key_name=key_name)
+        return cls(model, key=key, base_url=base_url, key_name=key_name, options=config.options)
 
-    async def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
-        # The events are read directly, not with the SDK's accumulating stream: it fails on arguments that are not
-        # JSON, which the navigator's tools accept.
-        encoded = encode_request(request)
-        reader = ReplyReader()
-        try:
-            stream: Any = await self._client.messages.create(
-                stream=True,
-                model=self.name,
-                max_tokens=request.output_tokens + self.extra_output_tokens,
-                **self._parameters,
-                **encoded.parameters,
-            )
-            async with stream:
-                async for event in stream:
-                    for part in reader.feed(event):
-                        yield part
-                    if reader.too_long:
-                        yield Stop("length")
-                        return
-        except (self._anthropic.APIError, self._httpx2.TransportError) as error:
-            raise self._to_model_error(error) from None
-        if reader.reason is None:
-            if reader.started:
-                raise error_for_interruption(self._service)
-            raise error_for_format(self._service, self.api)
-        yield Stop(reader.reason, ClaudeState(tuple(reader.blocks), request.note, encoded.digest))
+    def _make_reader(self, request: Request) -> ReplyReader:
+        encoded = encode_request(
+            request, has_tools=self.has_tools, has_search_results=_SEARCH_RESULTS not in self._refused
+        )
+        parameters = encoded.parameters
+        if "cache_control" in self._refused:
+            parameters = _without_key(parameters, "cache_control")
+        thinking = {name: value for name, value in self._thinking.items() if name not in self._refused}
+        parameters |= {**thinking, "max_tokens": request.output_tokens + self.extra_output_tokens}
+        return MessageReader(parameters, ClaudeState((), request.note, encoded.digest))
 
-    def _to_model_error(self, error: Any) -> ModelError:
-        anthropic = self._anthropic
-        if isinstance(error, anthropic.APIStatusError):
-            pause = parse_retry_after(error.response.headers)
-            return error_for_status(self._service, error.status_code, error.type or "", error.api_message or "", pause)
-        if isinstance(error, anthropic.APIConnectionError):
-            cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
-            return error_for_connection(self._service, cause)
-        if isinstance(error, self._httpx2.TransportError):
-            return error_for_interruption(self._service)
-        return error_for_format(self._service, self.api)
+    def _alternatives(self, request: Request) -> Sequence[str]:
+        return [_SEARCH_RESULTS] if self._service.base_url != BASE_URL and has_results(request) else []
 
 
 # Requests
@@ -202,16 +169,23 @@ class EncodedRequest:
     digest: str
 
 
-def encode_request(request: Request) -> EncodedRequest:
+def encode_request(request: Request, *, has_tools: bool = True, has_search_results: bool = True) -> EncodedRequest:
     """Return a request as parameters of the Messages API.
 
     The tools stay defined in the last round, in which none may be called: they are at the start of the cached prefix,
     and the API requires them if an earlier turn called one.
+
+    Args:
+        request: The request.
+        has_tools: Whether the model can call tools; otherwise their results are text of the reader.
+        has_search_results: Whether opened sections are search results, for native citations, or text.
     """
-    tools = [_encode_tool(tool) for tool in request.tools or (TOOLS if _needs_tools(request) else ())]
+    roams = bool(request.outline) and not request.site
+    defined = request.tools or (TOOLS if roams or has_results(request) else ())
+    tools = [_encode_tool(tool) for tool in defined] if has_tools else []
     system = [_text_block(text) for text in (request.rules, request.outline) if text.strip()]
     prefix_digest = _digest(tools, system)
-    messages = _encode_turns(request, prefix_digest)
+    messages = _encode_turns(request, prefix_digest, has_tools, has_search_results)
     digest = _digest(prefix_digest, messages)
     if system:
         system[-1]["cache_control"] = {"type": "ephemeral"}
@@ -224,15 +198,10 @@ def encode_request(request: Request) -> EncodedRequest:
             message["content"][-1]["cache_control"] = {"type": "ephemeral"}
     elif tools:
         parameters["tool_choice"] = {"type": "none"}
-    return EncodedRequest(replace_surrogates(parameters), digest)
+    return EncodedRequest(parameters, digest)
 
 
-def _needs_tools(request: Request) -> bool:
-    roams = bool(request.outline) and not request.site
-    return roams or any(isinstance(turn, ToolTurn) for turn in request.turns)
-
-
-def _encode_turns(request: Request, prefix_digest: str) -> list[Block]:
+def _encode_turns(request: Request, prefix_digest: str, has_tools: bool, has_search_results: bool) -> list[Block]:
     messages: list[Block] = []
 
     def add(role: str, content: Iterable[Block]) -> None:
@@ -246,7 +215,11 @@ def _encode_turns(request: Request, prefix_digest: str) -> list[Block]:
             case UserTurn():
                 add("user", [_text_block(prompts.format_question(turn))])
             case ToolTurn():
-                add("user", [_encode_tool_result(result) for result in turn.results])
+                for result in turn.results:
+                    content = _encode_content(result, has_search_results)
+                    add("user", [_encode_tool_result(result, content)] if has_tools else content)
+            case AssistantTurn() if turn.calls and not has_tools:
+                pass
             case AssistantTurn():
                 state = turn.provider_state if isinstance(turn.provider_state, ClaudeState) else None
                 if state and state.note:
@@ -266,7 +239,7 @@ def _encode_reply(turn: AssistantTurn, state: ClaudeState | None, *, unchanged: 
             {
                 "type": "tool_use",
                 "id": call.id,
-                "name": _tool_name(call.name),
+                "name": encode_tool_name(call.name),
                 "input": arguments_as_object(call.arguments),
             }
             for call in turn.calls
@@ -277,7 +250,7 @@ def _encode_reply(turn: AssistantTurn, state: ClaudeState | None, *, unchanged: 
         # Citations refer to search results by number, and some of these are gone.
         blocks = [_without_citations(block) for block in blocks if "thinking" not in block["type"]]
     for call, block in zip(turn.calls, _tool_use_blocks(blocks), strict=True):
-        block["id"], block["name"] = call.id, _tool_name(call.name)
+        block["id"], block["name"] = call.id, encode_tool_name(call.name)
     return blocks or [_text_block(prompts.NO_ANSWER)]
 
 
@@ -289,11 +262,6 @@ def _without_citations(block: Block) -> Block:
     return {name: value for name, value in block.items() if name != "citations"}
 
 
-def _tool_name(name: object) -> str:
-    """Return a tool's name in the characters that the API allows, whatever the model wrote."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", str(name))[:64] or "unknown"
-
-
 def _text_block(text: str) -> Block:
     return {"type": "text", "text": text}
 
@@ -302,25 +270,29 @@ def _encode_tool(tool: Tool) -> Block:
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
 
 
-def _encode_tool_result(tool_result: ToolResult) -> Block:
-    """Return a tool result; each open section is a search result of its own, so that it is cited by its own id."""
+def _encode_tool_result(result: ToolResult, content: list[Block]) -> Block:
+    block = {"type": "tool_result", "tool_use_id": result.call.id, "content": content}
+    return {**block, "is_error": True} if isinstance(result.result, ToolError) else block
+
+
+def _encode_content(tool_result: ToolResult, has_search_results: bool) -> list[Block]:
+    """Return the content of a tool result; each open section is a search result, so that it is cited by its own id."""
+    if not has_search_results:
+        return [_text_block(render_result(tool_result.result))]
     label, result = split_origin(tool_result.result)
-    block: Block = {"type": "tool_result", "tool_use_id": tool_result.call.id}
     content: list[Block] = [_text_block(label)] if label else []
     if isinstance(result, ExpandResult | SearchResults):
         sections = (section for expansion in result.sections for section in split_expansion(expansion))
         content += map(_encode_section, sections)
         result = replace(result, sections=tuple(replace(expansion, shown=()) for expansion in result.sections))
-    if isinstance(result, ToolError):
-        block["is_error"] = True
     if (text := re.sub(r"\n{3,}", "\n\n", render(result))).strip():
         content.append(_text_block(text))
-    return {**block, "content": content}
+    return content
 
 
 def _encode_section(section: OpenSection) -> Block:
     return {
-        "type": "search_result",
+        "type": _SEARCH_RESULTS,
         "source": section.id,
         "title": " › ".join(section.breadcrumb) or section.id,
         "content": [_text_block(section.text)],
@@ -333,115 +305,105 @@ def _digest(*values: object) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
+def _without_key(value: Any, key: str) -> Any:
+    """Return JSON data without the values of a key."""
+    if isinstance(value, Mapping):
+        return {name: _without_key(item, key) for name, item in value.items() if name != key}
+    return [_without_key(item, key) for item in value] if isinstance(value, list) else value
+
+
 # Replies
 
 
-class ReplyReader:
-    """Turns the events of a stream into parts.
+class MessageReader(ReplyReader):
+    """Reads the events of a stream, or a whole message."""
 
-    Attributes:
-        blocks: The content of the reply, as it is sent back in later requests.
-        reason: Why the reply ended; None until then.
-        started: Whether the first event has arrived.
-        too_long: Whether the arguments of a call exceed their maximum length.
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, parameters: Mapping[str, Any], state: ClaudeState) -> None:
         """Start before the first event."""
-        self.blocks: list[dict[str, Any]] = []
-        self.reason: StopReason | None = None
-        self.started = False
-        self.too_long = False
-        self._block: dict[str, Any] | None = None
-        self._json: list[str] = []
-        self._json_length = 0
-        self._invalid_calls: list[dict[str, Any]] = []
-        self._usage = Usage()
+        super().__init__(parameters, state)
+        self._blocks: dict[object, Block] = {}  # by their numbers, in order
 
-    def feed(self, event: Any) -> Iterator[Part]:
+    def feed(self, data: Mapping[str, Any]) -> Iterator[Part]:
         """Yield the parts that an event completes."""
-        match event.type:
+        match data["type"]:
             case "message_start":
-                self.started = True
-                yield from self._read_usage(event.message.usage, with_output=False)
+                yield from self._read_usage({**data["message"]["usage"], "output_tokens": 0})
             case "content_block_start":
-                block = event.content_block.to_dict()
-                self._block = {name: value for name, value in block.items() if value is not None}
-                self._json, self._json_length = [], 0
-                if text := self._block.get("text"):
-                    yield Text(text)
-            case "content_block_delta" if self._block is not None:
-                yield from self._read_delta(self._block, event.delta)
-            case "content_block_stop" if self._block is not None:
-                yield from self._end_block(self._block)
-                self._block = None
+                yield from self._start_block(data["index"], data["content_block"])
+            case "content_block_delta" if block := self._blocks.get(data["index"]):
+                yield from self._read_delta(data["index"], block, data["delta"])
+            case "content_block_stop" if block := self._blocks.get(data["index"]):
+                yield from _find_native_citations(block)
             case "message_delta":
-                yield from self._read_usage(event.usage, with_output=True)
-                yield from self._end_reply(event.delta.stop_reason)
+                yield from self._read_usage(data.get("usage") or {})
+                self._read_reason(data["delta"].get("stop_reason"))
+            case "message":
+                for number, block in enumerate(data["content"]):
+                    yield from self._start_block(number, block)
+                    yield from _find_native_citations(block)
+                yield from self._read_usage(data.get("usage") or {})
+                self._read_reason(data.get("stop_reason"))
 
-    def _read_delta(self, block: dict[str, Any], delta: Any) -> Iterator[Part]:
-        match delta.type:
+    def end(self) -> Iterator[Part]:
+        """Yield the calls, and complete the state that is sent back."""
+        yield from super().end()
+        calls = {call.index: call for call in self.calls}
+        blocks: list[Block] = []
+        for number, block in self._blocks.items():
+            if number in calls:
+                blocks.append({**block, "input": arguments_as_object(calls[number].to_call().arguments)})
+            elif "thinking" in block["type"] or block.get("text", "").strip():
+                blocks.append(block if block.get("citations") else _without_key(block, "citations"))
+        self.state = replace(self.state, blocks=tuple(blocks))
+
+    def _start_block(self, number: object, block: Mapping[str, Any]) -> Iterator[Part]:
+        self._blocks[number] = {name: value for name, value in block.items() if value is not None}
+        if block["type"] == "tool_use":
+            call = PartialCall(number, str(block["id"]), str(block["name"]), parsed=block.get("input", {}))
+            self.calls.append(call)
+        elif "thinking" in block["type"]:
+            self.has_thought = True
+        yield from self._add_text(block.get("text", ""))
+
+    def _read_delta(self, number: object, block: Block, delta: Mapping[str, Any]) -> Iterator[Part]:
+        match delta["type"]:
             case "text_delta":
-                block["text"] = block.get("text", "") + delta.text
-                yield Text(delta.text)
+                block["text"] = block.get("text", "") + delta["text"]
+                yield from self._add_text(delta["text"])
             case "citations_delta":
-                block.setdefault("citations", []).append(delta.citation.to_dict())
+                block.setdefault("citations", []).append(delta["citation"])
             case "input_json_delta":
-                self._json.append(delta.partial_json)
-                self._json_length += len(delta.partial_json)
-                self.too_long = self._json_length > MAX_ARGUMENT_CHARS
+                call = next(call for call in self.calls if call.index == number)
+                self._add_arguments(call, delta["partial_json"])
             case "thinking_delta":
-                block["thinking"] = block.get("thinking", "") + delta.thinking
+                block["thinking"] = block.get("thinking", "") + delta["thinking"]
             case "signature_delta":
-                block["signature"] = delta.signature
+                block["signature"] = delta["signature"]
 
-    def _end_block(self, block: dict[str, Any]) -> Iterator[Part]:
-        match block["type"]:
-            case "text":
-                text = block["text"]
-                if not block.get("citations"):
-                    block.pop("citations", None)
-                if text.strip():
-                    self.blocks.append(block)
-                # The model may also have written the citation itself, as the rules ask for.
-                sources = dict.fromkeys(str(citation.get("source")) for citation in block.get("citations", ()))
-                yield from (Citation(id_) for id_ in sources if f"[^{id_}]" not in text)
-            case "tool_use":
-                block["input"] = parse_arguments("".join(self._json)) if self._json_length else block.get("input", {})
-                if isinstance(block["input"], str):
-                    self._invalid_calls.append(block)
-                else:
-                    yield self._make_call(block)
-            case "thinking" | "redacted_thinking":
-                self.blocks.append(block)
+    def _read_reason(self, stop_reason: object) -> None:
+        if isinstance(stop_reason, str):
+            self.reason = _STOP_REASONS.get(stop_reason, "end")
 
-    def _end_reply(self, stop_reason: str | None) -> Iterator[Part]:
-        if stop_reason is None:
-            return
-        self.reason = _STOP_REASONS.get(stop_reason, "end")
-        if self.reason != "length":  # otherwise the call was cut off
-            for block in self._invalid_calls:
-                yield self._make_call(block)
-        self._invalid_calls = []
-
-    def _make_call(self, block: dict[str, Any]) -> ToolCall:
-        self.blocks.append({**block, "input": arguments_as_object(block["input"])})
-        return ToolCall(str(block["id"]), str(block["name"]), block["input"])
-
-    def _read_usage(self, counted: Any, *, with_output: bool) -> Iterator[Part]:
+    def _read_usage(self, counted: Mapping[str, Any]) -> Iterator[Part]:
         """Yield the usage since the last event: later events count totals."""
-        known = self._usage
+        known = self.usage
 
         def increase(name: str, before: int) -> int:
-            count = getattr(counted, name, None)
+            count = counted.get(name)
             return max(count - before, 0) if isinstance(count, int) else 0
 
         usage = Usage(
             increase("input_tokens", known.input),
             increase("cache_read_input_tokens", known.cache_read),
             increase("cache_creation_input_tokens", known.cache_write),
-            increase("output_tokens", known.output) if with_output else 0,
+            increase("output_tokens", known.output),
         )
         if usage != Usage():
-            self._usage = known + usage
+            self.usage = known + usage
             yield usage
+
+
+def _find_native_citations(block: Mapping[str, Any]) -> Iterator[Citation]:
+    """Yield the citations of a text that the model did not also write itself, as the rules ask for."""
+    sources = dict.fromkeys(str(citation.get("source")) for citation in block.get("citations") or ())
+    yield from (Citation(id_) for id_ in sources if f"[^{id_}]" not in block["text"])

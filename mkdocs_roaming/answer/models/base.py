@@ -19,6 +19,7 @@ With the entry point `echo = "my_package:EchoModel"`, the model is selected by `
 
 from __future__ import annotations
 
+import json
 import pkgutil
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
@@ -259,6 +260,40 @@ class UnavailableModel:
 
 # Creating models
 
+RESERVED_PARAMETERS = frozenset(
+    ("model", "messages", "system", "tools", "tool_choice", "stream", "max_tokens", "max_completion_tokens", "n")
+)
+"""The parameters that a configuration cannot set: requests and replies would no longer be understood."""
+
+_OPTIONS = ("context", "tools", "parameters")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """The settings of a model that do not depend on its provider.
+
+    Attributes:
+        context: The tokens of the context.
+        tools: Whether the model can call tools.
+        parameters: Further parameters of each request, such as `reasoning_effort`.
+    """
+
+    context: int | None = None
+    tools: bool = True
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        if reserved := RESERVED_PARAMETERS & self.parameters.keys():
+            raise UsageError(f"parameters in [model]: {min(reserved)} is set by the product; remove it")
+        try:
+            json.dumps(self.parameters, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"parameters in [model]: {error}; use texts, numbers, lists and tables") from None
+
+
+DEFAULT_OPTIONS = ModelOptions()
+
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
@@ -268,7 +303,8 @@ class ModelConfig:
         name: What follows the colon in `--model provider:name`; empty without a colon.
         environ: The environment variables.
         base_url: The base URL of the options.
-        settings: The table `[model]` of `roaming.toml`: `model`, `base_url`, `api_key`, `key_env`.
+        settings: The table `[model]` of `roaming.toml`: `model`, `base_url`, `api_key`, `key_env`, `context`, `tools`,
+            `parameters`.
     """
 
     name: str
@@ -296,6 +332,16 @@ class ModelConfig:
         if key:
             name = self._first(setting="key_env") or variable
         return check_api_key(key or self._first("", variable), name), name
+
+    @property
+    def options(self) -> ModelOptions:
+        """The settings that do not depend on the provider.
+
+        Raises:
+            UsageError: A parameter is not allowed.
+        """
+        given: dict[str, Any] = {name: self.settings[name] for name in _OPTIONS if self.settings.get(name) is not None}
+        return ModelOptions(**given)
 
     def _first(self, option: str = "", *variables: str, setting: str = "") -> str:
         configured = self.settings.get(setting, "")
@@ -337,7 +383,7 @@ def create_model(
         name: The model, `PROVIDER` or `PROVIDER:MODEL`.
         environ: The environment variables.
         base_url: The base URL of the provider's API.
-        config: The settings `model`, `base_url`, `api_key` and `key_env`. If `model` is of another provider than the
+        config: The settings of `ModelConfig`. If `model` is of another provider than the
             name, the other settings are ignored: they belong to that provider.
 
     Raises:

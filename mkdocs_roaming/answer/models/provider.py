@@ -5,35 +5,69 @@ from __future__ import annotations
 import json
 import logging
 import random
+import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import anyio
 
-from mkdocs_roaming._http import ApiConfig
+from mkdocs_roaming._http import ApiConfig, parse_api_error, parse_retry_after
+from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import format_pause
-from mkdocs_roaming.answer.models.base import OpenSection, Part, Request, Usage
-from mkdocs_roaming.errors import ModelError
-from mkdocs_roaming.manifest.expand import Expansion
+from mkdocs_roaming.answer.models.base import (
+    DEFAULT_OPTIONS,
+    NO_USAGE,
+    ModelOptions,
+    OpenSection,
+    Part,
+    Request,
+    Stop,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolTurn,
+    Usage,
+)
+from mkdocs_roaming.answer.models.context import LEAST_CONTEXT, ContextFinder, is_overflow, parse_limit
+from mkdocs_roaming.answer.models.reasoning import remove_reasoning
+from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError
+from mkdocs_roaming.library.library import OWN
+from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolOutput, render
+from mkdocs_roaming.manifest.expand import Expansion, ShownSection
 
 MAX_ARGUMENT_CHARS = 65_536
 """Maximum length of a call's arguments; real calls need less than a hundredth of it."""
 
+MAX_BODY_BYTES = 4 * 2**20
+
+THINKING_TOKENS = 4_000
+"""Added to the maximum output once a model was seen to think: its thinking counts as output."""
+
+_MAX_CALLS = 32
 _MAX_ECHOED_CHARS = 500
+_MOST_CHARS_PER_TOKEN = 5.5  # more than any tokenizer's mean for text in which runs of one sign count once
+_RUN = re.compile(r"([\W_])\1+")
 _log = logging.getLogger(__name__)
 
 
 def parse_arguments(text: str) -> object:
-    """Return a call's arguments as an object if they are JSON, otherwise the text itself."""
+    """Return a call's arguments: JSON, what remains of JSON in a text or without its end, or the text itself."""
     if not text.strip():
         return {}
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        return text
+        pass
+    from json_repair import repair_json  # few replies need it
+
+    try:
+        repaired = repair_json(text[text.find("{") :], return_objects=True) if "{" in text else None
+    except (ValueError, RecursionError):
+        repaired = None
+    return repaired if isinstance(repaired, dict) and repaired else text
 
 
 def arguments_as_object(arguments: object) -> dict[str, object]:
@@ -43,6 +77,16 @@ def arguments_as_object(arguments: object) -> dict[str, object]:
     if isinstance(arguments, dict):
         return {str(name): value for name, value in arguments.items()}
     return {"arguments": arguments if not isinstance(arguments, str) else arguments[:_MAX_ECHOED_CHARS]}
+
+
+def encode_tool_name(name: object) -> str:
+    """Return a tool's name in the characters that APIs allow, whatever the model wrote."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", str(name))[:64] or "unknown"
+
+
+def has_results(request: Request) -> bool:
+    """Return whether there are calls with their results in the conversation."""
+    return any(isinstance(turn, ToolTurn) for turn in request.turns)
 
 
 def replace_surrogates(value: Any) -> Any:
@@ -61,10 +105,37 @@ def split_expansion(expansion: Expansion) -> Iterator[OpenSection]:
             yield OpenSection(shown.id, (*expansion.breadcrumb, *shown.inside), shown.text)
 
 
+def render_result(result: ToolOutput) -> str:
+    """Return a tool result as text in which each section is enclosed in lines with its id."""
+    if isinstance(result, ExpandResult):
+        result = replace(result, sections=tuple(map(_enclose_sections, result.sections)))
+    if isinstance(result, SearchResults) and result.sections:
+        sections = (section for expansion in result.sections for section in split_expansion(expansion))
+        texts = "".join(f"{prompts.format_section(section)}\n" for section in sections)
+        label = result.origin.render()
+        return (
+            label
+            + texts
+            + render(replace(result, origin=OWN, sections=tuple(replace(one, shown=()) for one in result.sections)))
+        )
+    return render(result)
+
+
+def _enclose_sections(expansion: Expansion) -> Expansion:
+    sections = split_expansion(expansion)
+    shown = tuple(ShownSection(section.id, prompts.format_section(section)) for section in sections)
+    return replace(expansion, shown=shown)
+
+
 # Errors and retries
 
 _TEMPORARY = ("rate", "overload", "failure", "timeout")
 _NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "InvalidURL", "PoolTimeout", "UnsupportedProtocol"}
+
+
+_REFUSALS = (200, 400, 404, 413, 422, 500, 501)
+_TOOLS = re.compile(r"\btools?\b|tool[_ -](?:use|call|choice)|function[_ -]?call")
+_UNSUPPORTED = re.compile(r"support|enabl|requir|permit|recogni|unknown|unexpected|disabled|no endpoints")
 
 
 class _Fault(NamedTuple):
@@ -109,13 +180,6 @@ _FAULTS = (
         "{service.address} does not know this model or address",
         "choose another model, or check {service.base_name}",
     ),
-    _Fault(
-        "size",
-        (413,),
-        ("request_too_large", "context_length_exceeded", "prompt is too long", "maximum context length"),
-        "the request is too large",
-        "lower open_chars in [budget]",
-    ),
     _Fault("rate", (429,), ("rate_limit_error",), "too many requests", "try again {pause}"),
     _Fault(
         "overload",
@@ -132,13 +196,6 @@ _FAULTS = (
         (),
         "{service.address} redirects ({status})",
         "set {service.base_name} to the new address",
-    ),
-    _Fault(
-        "request",
-        (),
-        ("not support tools", "tools are not supported"),
-        "this model cannot call tools",
-        "choose one that can",
     ),
     _Fault(
         "request",
@@ -164,6 +221,15 @@ def error_for_status(
         retry_after: The pause in seconds that the provider asks for.
     """
     text = f"{kind} {message}".lower()
+    if status in _REFUSALS and is_overflow(text):
+        return error_for_context(service, service.redact(message), parse_limit(text))
+    if status in _REFUSALS and _TOOLS.search(text) and _UNSUPPORTED.search(text):
+        problem = f"{service.model}: this model cannot call tools ({service.redact(message)})"
+        return ToolsUnsupportedError(
+            f"{problem}; choose one that can, or set tools = false in [model]", unbilled=True, cause="request"
+        )
+    if status == 413:
+        return error_for_context(service, service.redact(message), None)
     fault = next((fault for fault in _FAULTS if fault.matches(status, text)), _FAULTS[-1])
     values = {"service": service, "status": status, "kind": service.redact(kind) or status}
     problem, fix = (part.format(pause=format_pause(retry_after), **values) for part in (fault.problem, fault.fix))
@@ -172,6 +238,13 @@ def error_for_status(
     text = f"{service.model}: {problem}{f' ({details})' if details else ''}; {fix}"
     unbilled = (400 <= status < 500 and status != 408) or status in (503, 529)
     return ModelError(text, retryable=retryable, retry_after=retry_after, unbilled=unbilled, cause=fault.cause)
+
+
+def error_for_context(service: ApiConfig, details: str, limit: int | None) -> ContextError:
+    """Return the error for a request that does not fit into the context."""
+    problem = f"{service.model}: the request does not fit into the model's context ({details})"
+    fix = f"load the model with a larger context, or set context in [model]{f' to {limit}' if limit else ''}"
+    return ContextError(f"{problem}; {fix}", limit=limit, unbilled=True)
 
 
 def error_for_connection(service: ApiConfig, error: Exception) -> ModelError:
@@ -275,3 +348,280 @@ class ProviderModel(ABC):
     @abstractmethod
     def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
         """Stream the reply of one attempt; errors such as `KeyError` mean that the provider sent malformed data."""
+
+
+class ApiModel(ProviderModel):
+    """A model behind an API that takes JSON, and streams its reply as events of JSON or sends it whole.
+
+    Servers differ in what they accept. What one refuses is left out from then on, if requests can do without.
+    """
+
+    path: ClassVar[str]
+    """Path of the API below the base URL."""
+
+    headers: ClassVar[Mapping[str, str]] = {}
+    """Headers of all requests, in addition to the key."""
+
+    optional: ClassVar[tuple[str, ...]]
+    """The parameters that can be left out or replaced: a server that refuses one names it."""
+
+    def __init__(
+        self,
+        service: ApiConfig,
+        options: ModelOptions = DEFAULT_OPTIONS,
+        retries: Retries = DEFAULT_RETRIES,
+    ) -> None:
+        """Create a model.
+
+        Args:
+            service: The provider's API.
+            options: The settings that all APIs have in common.
+            retries: Attempts after a temporary failure.
+        """
+        import httpx2
+
+        super().__init__(service, retries)
+        self._httpx2 = httpx2
+        # Without keep-alive, one client can serve several event loops, and no connection stays open.
+        self._client = httpx2.AsyncClient(
+            limits=httpx2.Limits(max_keepalive_connections=0),
+            timeout=httpx2.Timeout(600.0, connect=10.0),
+            headers={**self.headers, **({"Authorization": f"Bearer {service.key}"} if service.key else {})},
+        )
+        self.has_tools = options.tools
+        self._options = options
+        self._context = ContextFinder(service, self._client, options.context)
+        self._refused: frozenset[str] = frozenset()
+
+    async def find_context(self) -> int | None:
+        """Return the tokens of the context: by setting, or as its server has loaded it; None if that is not known."""
+        return await self._context.find()
+
+    @abstractmethod
+    def _make_reader(self, request: Request) -> ReplyReader:
+        """Return the reader of the reply to a request, with the request's parameters."""
+
+    def _alternatives(self, request: Request) -> Sequence[str]:
+        """Return what to do differently if a request is refused and no parameter is named, in order."""
+        return ()
+
+    async def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
+        while True:
+            reader = self._make_reader(request)
+            try:
+                async with aclosing(self._send(reader)) as parts:
+                    async for part in parts:
+                        yield part
+            except ModelError as error:
+                if isinstance(error, ToolsUnsupportedError) and "tools" in reader.parameters:
+                    self.has_tools = False
+                elif isinstance(error, ContextError):
+                    self._context.limit(error.limit)
+                elif error.cause == "request" and not reader.text and self._adapt(str(error), request):
+                    continue
+                raise
+            needs_room = reader.needs_room and self.extra_output_tokens < THINKING_TOKENS
+            if needs_room:
+                self.extra_output_tokens = THINKING_TOKENS
+            if not (needs_room and reader.lacks_room):
+                yield Stop(reader.reason or "end", reader.state)
+                return
+
+    def _adapt(self, problem: str, request: Request) -> bool:
+        """Note what the server refuses; return whether the request is worth another attempt without it."""
+        named = [name for name in self.optional if re.search(rf"\b{name}\b", problem)]
+        for name in (*named, *self._alternatives(request)):
+            if name not in self._refused:
+                self._refused |= {name}
+                return True
+        return False
+
+    async def _send(self, reader: ReplyReader) -> AsyncGenerator[Part, None]:
+        body = {**reader.parameters, **self._options.parameters, "model": self.name}
+        if "stream" not in self._refused:
+            body["stream"] = True
+        is_accepted = False
+        try:
+            url = f"{self._service.base_url}{self.path}"
+            async with self._client.stream("POST", url, json=replace_surrogates(body)) as response:
+                is_accepted = response.status_code == 200
+                if not is_accepted:
+                    kind, message, _ = parse_api_error(await _read_body(response))
+                    pause = parse_retry_after(response.headers)
+                    raise error_for_status(self._service, response.status_code, kind, message, pause)
+                async with aclosing(self._read_reply(response, reader)) as parts:
+                    async for part in parts:
+                        yield part
+        except (self._httpx2.SSEError, self._httpx2.DecodingError):
+            raise error_for_format(self._service, self.api) from None
+        except (self._httpx2.TransportError, self._httpx2.InvalidURL) as broken:
+            if is_accepted:
+                raise error_for_interruption(self._service) from None
+            raise error_for_connection(self._service, broken) from None
+        tokens = reader.usage.input + reader.usage.cache_read + reader.usage.cache_write
+        if LEAST_CONTEXT <= tokens < count_least_tokens(body):
+            raise error_for_context(self._service, f"the server read only {tokens} tokens of it", tokens)
+
+    async def _read_reply(self, response: Any, reader: ReplyReader) -> AsyncGenerator[Part, None]:
+        has_begun = False
+        async with aclosing(self._read_events(response)) as events:
+            async for event in events:
+                if event == "[DONE]":
+                    reader.reason = reader.reason or "end"
+                    break
+                data = json.loads(event)
+                has_begun = True
+                if fault := reader.find_error(data):
+                    kind, message, status = parse_api_error(json.dumps(fault).encode())
+                    raise error_for_status(self._service, status, kind, message)
+                for part in reader.feed(data):
+                    yield part
+                if reader.is_too_long:
+                    reader.reason = "length"
+                    break
+        if reader.reason is None:
+            raise error_for_interruption(self._service) if has_begun else error_for_format(self._service, self.api)
+        for part in reader.end():
+            yield part
+
+    async def _read_events(self, response: Any) -> AsyncGenerator[str, None]:
+        """Yield the data of each event; a reply that is not streamed is one event."""
+        if "json" in response.headers.get("content-type", ""):
+            yield (await _read_body(response)).decode("utf-8", "replace")
+            yield "[DONE]"
+            return
+        events: Any = aiter(self._httpx2.EventSource(response))  # a generator, although its type does not say so
+        async with aclosing(events):
+            async for event in events:
+                if event.data.strip():
+                    yield event.data.strip()
+
+
+async def _read_body(response: Any) -> bytes:
+    body = bytearray()
+    async with aclosing(response.aiter_bytes()) as chunks:
+        async for data in chunks:
+            body += data
+            if len(body) > MAX_BODY_BYTES:
+                break
+    return bytes(body[:MAX_BODY_BYTES])
+
+
+def count_least_tokens(body: Mapping[str, Any]) -> float:
+    """Return the number of tokens that a request has at least, however economical the tokenizer."""
+    text = "\n".join((*_iter_texts((body.get("system"), body["messages"])), json.dumps(body.get("tools"))))
+    return len(_RUN.sub(r"\1", text)) / _MOST_CHARS_PER_TOKEN
+
+
+def _iter_texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _iter_texts(tuple(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _iter_texts(item)
+
+
+# Replies
+
+
+@dataclass(slots=True)
+class PartialCall:
+    """A tool call while it arrives.
+
+    Attributes:
+        index: The server's number of the call, if any.
+        id: The server's id of the call, if any.
+        name: The name of the tool.
+        fragments: The text of the arguments.
+        parsed: Arguments that the server sent as JSON data.
+    """
+
+    index: object
+    id: str
+    name: str
+    fragments: list[str] = field(default_factory=list)
+    parsed: object = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the arguments are complete JSON."""
+        try:
+            return isinstance(json.loads("".join(self.fragments)), dict) if self.fragments else self.parsed is not None
+        except (ValueError, RecursionError):
+            return False
+
+    def to_call(self) -> ToolCall:
+        """Return the call with what is known of its arguments."""
+        text = "".join(self.fragments)
+        return ToolCall(self.id, self.name, parse_arguments(text) if text or self.parsed is None else self.parsed)
+
+
+class ReplyReader(ABC):
+    """Turns the events of a reply into parts: the normal form of the replies of all servers.
+
+    Attributes:
+        parameters: The parameters of the request.
+        state: The provider state of the turn.
+        reason: Why the reply ended; None until then.
+        usage: The tokens that the server counted.
+        text: The pieces of text.
+        calls: The tool calls in order.
+        has_thought: Whether the server sent reasoning.
+    """
+
+    def __init__(self, parameters: Mapping[str, Any], state: Any = None) -> None:
+        """Start before the first event."""
+        self.parameters, self.state = parameters, state
+        self.reason: StopReason | None = None
+        self.usage = NO_USAGE
+        self.text: list[str] = []
+        self.calls: list[PartialCall] = []
+        self.has_thought = False
+        self._argument_chars = 0
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the calls exceed a limit that no useful reply reaches."""
+        return self._argument_chars > MAX_ARGUMENT_CHARS or len(self.calls) > _MAX_CALLS
+
+    @property
+    def lacks_room(self) -> bool:
+        """Whether the output ended before any text or call."""
+        return self.reason == "length" and not self.text and not self.calls
+
+    @property
+    def needs_room(self) -> bool:
+        """Whether the model thinks, or wrote nothing else before its output ended."""
+        is_cut_off = self.reason == "length" and not self._argument_chars
+        return self.has_thought or (is_cut_off and not remove_reasoning("".join(self.text)).strip())
+
+    def find_error(self, data: Mapping[str, Any]) -> object:
+        """Return the error in an event, or None."""
+        return data if data.get("error") or "error" in (data.get("type"), data.get("object")) else None
+
+    @abstractmethod
+    def feed(self, data: Mapping[str, Any]) -> Iterator[Part]:
+        """Yield the parts that an event completes; errors such as `KeyError` mean that it is malformed."""
+
+    def end(self) -> Iterator[Part]:
+        """Yield the calls, without those that were cut off when the output ended."""
+        is_cut_off = self.reason == "length"
+        self.calls = [call for call in self.calls if call.is_complete or not is_cut_off]
+        for call in self.calls:
+            yield call.to_call()
+        if self.calls and self.reason == "end":
+            self.reason = "tools"
+
+    def _add_text(self, text: str) -> Iterator[Text]:
+        if text:
+            self.text.append(text)
+            yield Text(text)
+
+    def _add_arguments(self, call: PartialCall, arguments: object) -> None:
+        if isinstance(arguments, str):
+            call.fragments.append(arguments)
+            self._argument_chars += len(arguments)
+        elif arguments is not None:
+            call.parsed = arguments

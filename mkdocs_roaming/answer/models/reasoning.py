@@ -63,3 +63,9 @@ class ReasoningFilter:
         *lines, self._line = (self._line + text).split("\n")
         for line in lines:
             self._fence = follow_fence(line, self._fence)
+
+
+def remove_reasoning(text: str) -> str:
+    """Return a whole text without its reasoning."""
+    reasoning = ReasoningFilter()
+    return reasoning.feed(text) + reasoning.end()

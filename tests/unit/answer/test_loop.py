@@ -536,7 +536,7 @@ def test_unknown_and_repeated_ids_are_reported(ask: Ask, ids: dict[str, str]) ->
         ("expand_sections", {"ids": [None, 3, {}]}),
         ("expand_sections", {"ids": {"a": 1}}),
         ("expand_sections", '{"ids": ["'),
-        ("search_sections", {"query": ["x"]}),
+        ("search_sections", {"query": {"x": 1}}),
         ("read_outline", {"id": "zzz"}),
         ("rm -rf", {"ids": ["x"]}),
         (None, {}),

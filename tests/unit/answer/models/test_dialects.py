@@ -1,0 +1,354 @@
+"""What servers refuse, how they write errors, calls and contexts: the normal form of requests and replies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+from messages_api import MessagesApi
+from messages_api.chat_wire import Dialect
+from messages_api.parts import Call, End, Raw, Say, Status, Think
+from messages_api.parts import Part as Written
+from messages_api.script import Script
+
+from mkdocs_roaming._http import ApiConfig
+from mkdocs_roaming.answer.models.base import (
+    AssistantTurn,
+    Model,
+    ModelOptions,
+    Part,
+    Request,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolTurn,
+    Turn,
+    UserTurn,
+    has_tools,
+)
+from mkdocs_roaming.answer.models.context import find_number
+from mkdocs_roaming.answer.models.provider import error_for_status, parse_arguments
+from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError, UsageError
+from mkdocs_roaming.library.tools import TOOLS, ToolError
+
+Make = Callable[..., Model]
+SERVICE = ApiConfig("m", "http://127.0.0.1/v1", "", "KEY", "BASE")
+
+
+def turns_with_call(id_: str = "prefetch", name: str = "search_sections") -> tuple[Turn, ...]:
+    call = ToolCall(id_, name, {"query": "port"})
+    results = ToolTurn((ToolResult(call, ToolError("The port is 8642.")),))
+    return UserTurn("Which port?"), AssistantTurn("", (call,)), results
+
+
+def reply(model: Model, turns: tuple[Turn, ...] = (UserTurn("Which port?"),), **more: Any) -> list[Part]:
+    async def listen() -> list[Part]:
+        return [part async for part in model.reply(Request("The rules.", "The outline.", turns, **more))]
+
+    return anyio.run(listen)
+
+
+def read(model: Model, **more: Any) -> str:
+    return "".join(part.text for part in reply(model, **more) if isinstance(part, Text))
+
+
+def chunks(*choices: dict[str, Any]) -> list[Written]:
+    """Return the chunks of a stream, each with one choice."""
+    return [Raw(b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n") for choice in choices]
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("message", "limit"),
+    [
+        ("This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.", 8192),
+        ("Input tokens exceed the configured limit of 272,000 tokens.", 272_000),
+        ("Your input exceeds the context window of this model.", None),
+        ("prompt is too long: 205000 tokens > 200000 maximum", 200_000),
+        ("input length and `max_tokens` exceed context limit: 195000 + 21333 > 200000", 200_000),
+        ("the request exceeds the available context size (4096 tokens), try increasing it", 4096),
+        ("request (5921 tokens) exceeds the available context size (4096 tokens)", 4096),
+        ("Context size has been exceeded.", None),
+        ("n_keep: the initial prompt is greater than the context length (n_keep: 6000>= n_ctx: 4096)", 4096),
+        (
+            "Trying to keep the first 5921 tokens when context the overflows. However, the model is loaded with "
+            "context length of only 4096 tokens, which is not enough.",
+            4096,
+        ),
+        (
+            "'max_tokens' is too large: 1700. This model's maximum context length is 4096 tokens and your request has "
+            "3700 input tokens.",
+            4096,
+        ),
+        ("The decoder prompt (length 5000) is longer than the maximum model length of 4096.", 4096),
+        ("input length exceeds maximum context length", None),
+        ("The input token count (40000) exceeds the maximum number of tokens allowed (32768).", 32_768),
+        ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 32_768),
+        ("`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens", 4096),
+        ("Prompt length 5000 is greater than max_seq_len 4096", 4096),
+        ("total number of tokens in the prompt cannot exceed 4081 - received 5000", 4081),
+    ],
+)
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_overflow_is_recognized_in_all_dialects(message: str, limit: int | None, status: int) -> None:
+    error = error_for_status(SERVICE, status, message=message)
+    assert isinstance(error, ContextError)
+    assert (error.limit, error.cause) == (limit, "size")
+    assert str(error).endswith(f"set context in [model]{f' to {limit}' if limit else ''}")
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+        (404, "No endpoints found that support tool use."),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+        (500, "tools param requires --jinja flag"),
+        (400, "Function calling is not enabled for this model"),
+        (422, "Extra inputs are not permitted: tools"),
+    ],
+)
+def test_refusal_of_tools_is_recognized(api: MessagesApi, make: Make, status: int, message: str) -> None:
+    api.brain = Script([Status(status, message=message)], [Say("8642.")])
+    model = make()
+    with pytest.raises(ToolsUnsupportedError, match=r"set tools = false in \[model\]"):
+        reply(model, tools=TOOLS)
+    assert not has_tools(model)
+    assert read(model, turns=turns_with_call()) == "8642."
+    assert "tools" not in api.requests[1]
+    assert [message["role"] for message in api.requests[1]["messages"] if message["role"] != "system"] == ["user"]
+    assert "The port is 8642." in json.dumps(api.requests[1]["messages"][-1])
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "max_tokens is too large: 2700. This model supports at most 2048 completion tokens."),
+        (400, "messages.2.content.0.tool_result.content.0.type: Input should be 'text', 'image' or 'document'"),
+        (429, "Rate limit reached: the prompt exceeds the limit of 6000 tokens per minute"),
+        (401, "This key does not support tools"),
+    ],
+)
+def test_other_refusals_are_no_overflow_and_no_lack_of_tools(status: int, message: str) -> None:
+    assert type(error_for_status(SERVICE, status, message=message)) is ModelError
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"delta": {}, "finish_reason": "error"},
+        {"delta": {}, "finish_reason": None, "error": {"code": 502, "message": "Provider disconnected"}},
+        {"delta": {}, "finish_reason": None, "error": "overloaded"},
+    ],
+)
+def test_error_in_choice_is_a_failure(api: MessagesApi, openai: Make, choice: dict[str, Any]) -> None:
+    api.brain = Script(chunks(choice))
+    with pytest.raises(ModelError) as caught:
+        reply(openai())
+    assert caught.value.cause in ("failure", "overload")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "no", "type": "overloaded_error"}},
+        {"type": "error", "error": {"message": "no", "type": "overloaded_error"}},
+        {"object": "error", "message": "overloaded", "code": 503},
+        {"error": "overloaded"},
+    ],
+)
+def test_error_with_status_200_is_reported(api: MessagesApi, make: Make, body: dict[str, Any]) -> None:
+    api.brain = Script([Status(200, body=json.dumps(body).encode())])
+    with pytest.raises(ModelError, match="the provider is overloaded"):
+        reply(make())
+
+
+# Requests
+
+
+def test_ids_are_nine_letters_or_digits_and_tools_have_plain_names(api: MessagesApi, openai: Make) -> None:
+    api.brain = Script([Say("8642.")])
+    reply(openai(), turns_with_call("call_1", "functions.search"))
+    _, _, asked, answered = api.requests[0]["messages"]
+    (call,) = asked["tool_calls"]
+    assert call["id"] == answered["tool_call_id"]
+    assert len(call["id"]) == 9
+    assert call["id"].isalnum()
+    assert call["function"]["name"] == "functions_search"
+
+
+def test_text_of_reader_never_follows_reader_or_tool(api: MessagesApi, openai: Make) -> None:
+    api.brain = Script([Say("8642.")])
+    turns = (UserTurn("One?"), *turns_with_call(), UserTurn("Two?"), AssistantTurn("A."), AssistantTurn("B."))
+    reply(openai(), (*turns, UserTurn("Three?")), note="The note.")
+    roles = [message["role"] for message in api.requests[0]["messages"]]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
+    contents = [message["content"] for message in api.requests[0]["messages"]]
+    assert "Two?" in contents[3]
+    assert contents[4] == "A.\n\nB."
+    assert contents[5].endswith("The note.")
+
+
+def test_tools_are_defined_in_last_round_if_server_requires_them(api: MessagesApi, openai: Make) -> None:
+    message = "Anthropic doesn't support tool calling without `tools=` param specified."
+    api.brain = Script([Status(400, message=message)], [Say("8642.")], [Say("Again.")])
+    model = openai()
+    assert read(model, turns=turns_with_call()) == "8642."
+    assert read(model, turns=turns_with_call()) == "Again."
+    assert [body.get("tool_choice") for body in api.requests] == [None, "none", "none"]
+    assert [len(body.get("tools", ())) for body in api.requests] == [0, len(TOOLS), len(TOOLS)]
+    assert has_tools(model)
+
+
+@pytest.mark.parametrize(
+    ("message", "key"),
+    [
+        ("System role not supported", "system"),
+        ("stream is not supported for this model", "stream"),
+        ("Unsupported parameter: max_tokens", "max_tokens"),
+    ],
+)
+def test_refused_parameter_is_left_out(api: MessagesApi, openai: Make, message: str, key: str) -> None:
+    whole = {"choices": [{"message": {"content": [{"type": "text", "text": "8642."}]}, "finish_reason": "stop"}]}
+    api.brain = Script([Status(400, message=message)], [Status(200, body=json.dumps(whole).encode())])
+    assert read(openai()) == "8642."
+    first, second = ({*body, *(turn["role"] for turn in body["messages"])} for body in api.requests)
+    assert key in first - second
+
+
+def test_sections_are_text_for_models_and_servers_without_search_results(api: MessagesApi, claude: Make) -> None:
+    turns = turns_with_call()
+    for name, replies in (("claude-haiku-5-5", [Status(400, message="unknown type")]), ("stand-in", [])):
+        api.budget = None
+        api.brain = Script(*([status] for status in replies), [Say("8642.")])
+        assert read(claude(model=name), turns=turns, tools=TOOLS) == "8642."
+        (result,) = api.requests[-1]["messages"][-1]["content"]
+        assert result["content"][0] == {"type": "text", "text": "The port is 8642.\n", **_cache_of(result)}
+
+
+def _cache_of(result: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in result["content"][0].items() if name == "cache_control"}
+
+
+@pytest.mark.parametrize("name", ["messages", "tools", "stream", "max_tokens", "n"])
+def test_parameters_cannot_replace_what_the_product_sets(name: str) -> None:
+    with pytest.raises(UsageError, match=rf"parameters in \[model\]: {name} is set by the product; remove it"):
+        ModelOptions(parameters={name: 1})
+
+
+def test_parameters_are_part_of_each_request(api: MessagesApi, make: Make) -> None:
+    api.brain = Script([Say("8642.")])
+    with pytest.raises(ModelError, match="unknown"):
+        reply(make(options=ModelOptions(parameters={"reasoning_effort": "low"})))
+    assert api.requests[0]["reasoning_effort"] == "low"
+    api.faults.clear()  # the local provider knows no such parameter
+    with pytest.raises(UsageError, match="use texts, numbers, lists and tables"):
+        ModelOptions(parameters={"x": float("nan")})
+
+
+# Replies
+
+
+def test_interleaved_calls_are_separated(api: MessagesApi, openai: Make) -> None:
+    def piece(index: int | None, arguments: object, name: str = "", id_: str = "") -> dict[str, Any]:
+        function = {"arguments": arguments} | ({"name": name} if name else {})
+        call = {"function": function} | ({"index": index} if index is not None else {}) | ({"id": id_} if id_ else {})
+        return {"delta": {"tool_calls": [call]}}
+
+    begun = [piece(0, "", "x", "a"), piece(1, "", "y", "b")]
+    written = [piece(0, '{"i'), piece(1, '{"j'), piece(0, '": 1}'), piece(1, '": 2}')]
+    fresh = [piece(0, '{"i', "x", "a"), piece(0, '": 1}', id_="other"), piece(1, {"j": 2}, "y", "b")]
+    equal = [piece(0, '{"i": 1}', "x", "a"), piece(1, '{"j": 2}', "y", "a")]
+    for deltas in ([*begun, *written], fresh, equal):
+        api.brain = Script(chunks(*deltas, {"delta": {}, "finish_reason": "tool_calls"}))
+        found = [(part.name, part.arguments) for part in reply(openai()) if isinstance(part, ToolCall)]
+        assert found == [("x", {"i": 1}), ("y", {"j": 2})]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [
+        ('{"ids": ["a"]}', {"ids": ["a"]}),
+        ('Sure! ```json\n{"ids": ["a"]}\n```', {"ids": ["a"]}),
+        ('{"query": "frost guard pu', {"query": "frost guard pu"}),
+        ("{'ids': ['a'],}", {"ids": ["a"]}),
+        ("frost guard", "frost guard"),
+        ("{", "{"),
+        ("", {}),
+    ],
+)
+def test_arguments_are_read_from_what_resembles_json(text: str, arguments: object) -> None:
+    assert parse_arguments(text) == arguments
+
+
+def test_reasoning_in_parts_is_no_text(api: MessagesApi, openai: Make) -> None:
+    thoughts = [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]
+    text = [{"type": "text", "text": "Well"}]
+    deltas = [{"delta": {"content": content}} for content in (thoughts, text, ".")]
+    api.brain = Script(chunks(*deltas, {"delta": {}, "finish_reason": "stop"}))
+    assert read(openai()) == "Well."
+
+
+def test_model_that_thinks_gets_room_for_it(api: MessagesApi, make: Make) -> None:
+    api.budget = None
+    api.brain = Script([Think("Hm."), End("max_tokens")], [Say("8642.")])
+    model = make(model="stand-in")
+    assert read(model) == "8642."
+    before, after = (body["max_tokens"] for body in api.requests)
+    assert before < 4_000 < after
+
+
+def test_request_that_server_cuts_without_a_word_is_noticed(api: MessagesApi, openai: Make) -> None:
+    def count(tokens: int) -> Written:
+        return Raw(f"data: {json.dumps({'choices': [], 'usage': {'prompt_tokens': tokens}})}\n\n".encode())
+
+    question = (UserTurn("Where is it? " * 2_000),)
+    api.dialect = Dialect(usage=False)
+    api.brain = Script([Say("8642."), count(4_090)], [Say("8642."), count(6_000)])
+    model = openai()
+    with pytest.raises(ContextError, match=r"read only 4090 tokens of it\); load the model with a larger context"):
+        reply(model, question)
+    assert anyio.run(model.find_context) == 4_090  # type: ignore[attr-defined]
+    assert read(openai(), turns=question) == "8642."
+
+
+# The loaded context
+
+
+@pytest.mark.parametrize(
+    ("data", "field", "size"),
+    [
+        (
+            {"models": [{"name": "m:latest", "context_length": 4096}, {"name": "x", "context_length": 1}]},
+            "context_length",
+            4096,
+        ),
+        ({"models": []}, "context_length", None),
+        ({"data": [{"id": "x", "max_model_len": 1}, {"id": "m", "max_model_len": 8192}]}, "max_model_len", 8192),
+        ({"data": [{"id": "m", "max_context_length": 131_072}]}, "loaded_context_length", None),
+        ({"default_generation_settings": {"n_ctx": 4096, "params": {"n_ctx": 7}}}, "n_ctx", 4096),
+        ([{"n_ctx": True}], "n_ctx", None),
+        ("n_ctx", "n_ctx", None),
+    ],
+)
+def test_number_of_model_is_found(data: object, field: str, size: int | None) -> None:
+    assert find_number(data, field, "m") == size
+
+
+def test_setting_of_context_comes_first(make: Make, openai: Make) -> None:
+    model: Any = make(options=ModelOptions(context=8192))
+    assert anyio.run(model.find_context) == 8192
+    hosted: Any = openai(base_url="https://models.example/v1")
+    assert anyio.run(hosted.find_context) is None
+
+
+def test_call_name_and_native_arguments(api: MessagesApi, claude: Make) -> None:
+    api.brain = Script([Call("search_sections", "{'query': 'port'}")])
+    assert [part.arguments for part in reply(claude(), tools=TOOLS) if isinstance(part, ToolCall)] == [
+        {"query": "port"}
+    ]
