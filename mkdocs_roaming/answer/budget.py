@@ -256,7 +256,7 @@ class Deadline:
 
 @dataclass(eq=False)
 class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, not an error
-    """The answer stops here: a budget is spent, the model refuses, or something failed.
+    """The answer stops here: a budget is spent, the model refuses, its reply cannot be used, or something failed.
 
     Attributes:
         state: How the answer ends.
@@ -266,7 +266,7 @@ class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, n
         retry_after: The pause in seconds before another attempt.
     """
 
-    state: Literal["budget", "refused", "error"]
+    state: Literal["unusable", "refused", "budget", "error"]
     spent: str = ""
     error: str = ""
     cause: str = ""
@@ -280,6 +280,8 @@ class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, n
         """
         if self.state == "refused":
             return "The model refused to answer."
+        if self.state == "unusable":
+            return "The model's reply could not be used."
         if self.state == "budget":
             return _CUT_SHORT if has_text else _NO_ANSWER_WITHIN_BUDGET
         return _CAUSES.get(self.cause, _CAUSES["model"]).format(pause=format_pause(self.retry_after))

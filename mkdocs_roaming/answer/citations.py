@@ -1,9 +1,10 @@
 """Checks the citations of a model's text while it arrives, and releases it to the reader paragraph by paragraph.
 
 A paragraph is released once it or the next paragraph cites an opened section, or if it cites `[^none]`: it says that
-the documentation does not answer. Others are withheld. Text that belongs together is one paragraph: a lead-in with its
-list, table or code; code with the citation below it; a heading with the text below it; and a list with blank lines
-between its items. Inline reasoning, and links to addresses that no opened section contains, are removed.
+the documentation does not answer. Others are withheld. A citation may be written in any usual way that names the id of
+an opened section: `[id]`, `(id)`, `【id】` and others become `[^id]`. Text that belongs together is one paragraph: a
+lead-in with its list, table or code; code with the citation below it; a heading with the text below it; and a list with
+blank lines between its items. Inline reasoning, and links to addresses that no opened section contains, are removed.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from collections.abc import Iterator
 
 from mkdocs_roaming.answer.conversation import Conversation
 from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, TextReleased, TextWithheld
+from mkdocs_roaming.answer.judge import Statement, find_statements, names_tool
 from mkdocs_roaming.answer.links import remove_links, resolve_ids
 from mkdocs_roaming.answer.models.base import NO_SOURCE
 from mkdocs_roaming.answer.models.reasoning import ReasoningFilter
-from mkdocs_roaming.answer.statements import Statement, find_statements
 from mkdocs_roaming.answer.support.check import CITATION
-from mkdocs_roaming.text.markdown import follow_fence, sub_outside_code
+from mkdocs_roaming.text.markdown import find_code, follow_fence, sub_outside_code
 
 _WORD = re.compile(r"\w")
 _ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)
@@ -26,9 +27,23 @@ _REPEATED_CITATION = re.compile(r"(\[\^[0-9a-f]{8}\])\1+")
 _LINE_END = re.compile(r"\r\n|\r(?!\Z)")
 _MARKS = re.compile(
     r"(?P<definition>^\[\^[^\]\n]+\]:[^\n]*\n?)"
-    r"|(?P<space>(?<![ \t])[ \t]*)(?:\[\^(?P<ids>[^\]\n]{1,200})\]|\[(?P<bare>[0-9a-fA-F]{8})\](?![(\[:]))",
+    r"|(?P<space>(?<![ \t])[ \t]*)\[\^(?P<ids>[^\]\n]{1,200})\]",
     re.MULTILINE,
 )
+_ID = r"\b[0-9a-f]{8}\b"
+_LABEL = r"[^\[\](){}<>【】［］〔〕\"'\n]"
+_BRACKETS = rf"\\?[\[［【〔<{{]{{1,2}}(?!\^{_ID}\]){_LABEL}{{0,40}}{_ID}{_LABEL}{{0,80}}\\?[\]］】〕>}}]{{1,2}}"
+_SPELLINGS = re.compile(
+    rf"""
+    ^\[\^?\d{{1,3}}\]:?[ \t]+\W?{_ID}.*  # what a number stands for: [^1]: id
+    | (?<![\w=/\]]) \^?(?:{_BRACKETS})+ (?![(:])  # [id], [id][id], 【id†lines】, [source: id, id], <id>; no link
+    | (?<![\w\]]) [(（] (?:\w{{1,20}}[:.]?[ ]){{0,2}}  # nothing but ids after a word or two: (see id and id)
+      \^?{_ID} (?:[\s,;&+/^]{{1,3}}(?:\w{{1,5}}[ ])?{_ID}){{0,7}} \^?[)）]
+    | (?<![^\s.,;:!?。、，；：！？]) (?:<\w+>)?[#^§]?{_ID}\^?(?:</\w+>)? (?![\w/=-])  # an id in the text
+    """,
+    re.MULTILINE | re.IGNORECASE | re.VERBOSE,
+)
+_CODED = re.compile(rf"`+(?P<mark>\W*(?P<id>{_ID})\W*)`+", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"(?:[ \t]*+\n)+")
 _CONTINUATION = re.compile(r"```|~~~|\[\^")
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
@@ -156,6 +171,8 @@ class AnswerText:
             self.buffer, self._read = "", 0
 
     def _process_paragraph(self, paragraph: str) -> Iterator[Event]:
+        if not names_tool(paragraph):  # such as a call that is written as text
+            paragraph = self._respell(paragraph)
         had_gap, self.gap = self.gap, False
         text, cited, dropped = self._clean(paragraph)
         is_gap, self.gap = self.gap, self.gap or had_gap
@@ -194,6 +211,19 @@ class AnswerText:
             self._held_back.append(self._uncited)
         self._uncited = ""
 
+    def _respell(self, paragraph: str) -> str:
+        """Return the paragraph with `[^id]` for all other usual ways to cite an opened section by its id."""
+
+        def replace_spelling(match: re.Match[str]) -> str:
+            ids = re.findall(_ID, match[0], re.IGNORECASE)
+            return "".join(f"[^{id_}]" for id_ in ids if self._conversation.resolve_citation(id_)) or match[0]
+
+        for start, end in reversed(find_code(paragraph)):
+            coded = _CODED.fullmatch(paragraph, start, end)
+            if coded and self._conversation.resolve_citation(coded["id"]):
+                paragraph = paragraph[:start] + coded["mark"] + paragraph[end:]
+        return sub_outside_code(_SPELLINGS, replace_spelling, paragraph)
+
     def _clean(self, paragraph: str) -> tuple[str, list[str], list[str]]:
         """Return the paragraph with valid citations only, the ids of these, and the removed ones."""
         cited: list[str] = []
@@ -202,12 +232,7 @@ class AnswerText:
         def replace_mark(match: re.Match[str]) -> str:
             if match["definition"] is not None:
                 return ""
-            if match["bare"] is not None:
-                if not self._conversation.resolve_citation(match["bare"]):
-                    return match[0]
-                names = [match["bare"]]
-            else:
-                names = [name.lstrip("^") for name in re.split(r"[\s,;]+", match["ids"]) if name.strip("^")]
+            names = [name.strip("^") for name in re.split(r"[\s,;]+", match["ids"]) if name.strip("^")]
             valid: list[str] = []
             for name in names:
                 if name.lower() == NO_SOURCE:

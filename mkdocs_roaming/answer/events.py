@@ -18,12 +18,13 @@ from mkdocs_roaming.answer.support.check import Support
 from mkdocs_roaming.answer.support.passages import Passage
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 
-AnswerState = Literal["answered", "partial", "results", "not_found", "refused", "budget", "error"]
+AnswerState = Literal["answered", "partial", "results", "not_found", "unusable", "refused", "budget", "error"]
 """How an answer ended.
 
 It is `partial` if the documentation answers a part, if uncited text was withheld, or if support is low; `results` if
-no model wrote the text: it has the best sections, with the passage of each that matches; `not_found` if no citation
-supports a statement.
+no model wrote the text: it has the best sections, with the passage of each that matches; `not_found` if the model says
+that the documentation does not answer; `unusable` if its reply cites nothing and says nothing of the kind, even when
+it was asked again: readers get search results.
 """
 
 
@@ -281,8 +282,8 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
         spent: The limit that ended the answer: `rounds`, `output`, `seconds` or `cost`.
         error: What failed, in one line, for the operator.
         cause: What failed: `key`, `credit`, `rate`, `overload`, `failure`, `address`, `request`, `size`, `timeout`,
-            `connection`, `format`, `site` or `model`.
-        message: Why there is no complete answer, for the reader, if the state is `budget` or `error`.
+            `connection`, `format`, `site` or `model`; of an unusable reply `citations`, `empty` or `call`.
+        message: Why there is no complete answer, for the reader, if the state is `unusable`, `budget` or `error`.
         retry_after: The pause in seconds that the provider asks for, if any.
         foreign_addresses: Number of addresses that no opened section, question or host of the site has: those in code,
             and those of removed links and images.

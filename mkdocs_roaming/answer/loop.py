@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, suppress
+from functools import partial
 
 from msgspec.structs import replace as replace_struct
 
@@ -25,7 +26,7 @@ from mkdocs_roaming.answer.budget import (
     StopAnswer,
     run_in_thread,
 )
-from mkdocs_roaming.answer.conversation import MAX_CALLS_PER_REPLY, Exchange, ModelReply, describe_call
+from mkdocs_roaming.answer.conversation import MAX_CALLS_PER_REPLY, Exchange, ModelReply, describe_call, find_citations
 from mkdocs_roaming.answer.events import (
     AnswerState,
     Event,
@@ -36,6 +37,7 @@ from mkdocs_roaming.answer.events import (
     TokensUsed,
 )
 from mkdocs_roaming.answer.finish import check_answer, finish
+from mkdocs_roaming.answer.judge import FLAWS, find_flaw, judge_state, read_calls
 from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
     Citation,
@@ -49,7 +51,6 @@ from mkdocs_roaming.answer.models.base import (
 )
 from mkdocs_roaming.answer.prepare import Run, prepare
 from mkdocs_roaming.answer.results import Offline, show_results
-from mkdocs_roaming.answer.statements import judge_state
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
 from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
@@ -57,6 +58,8 @@ from mkdocs_roaming.text.markdown import escape_markup
 
 _MAX_CALL_ID_CHARS = 60
 _MAX_PREFETCHED_PAGES = 16
+_MAX_NAMED_SECTIONS = 8
+_MORE_ROOM = 4  # for a model whose thinking left none for its text
 _REPLACEMENT_SECONDS = 5.0
 _MAX_BLOCKING_CHARS = 2_000  # longer paragraphs are processed in a thread
 
@@ -113,12 +116,12 @@ async def answer(
                         yield event
             calls = _end_reply(run, reply)
 
-            # A reply without tool calls is the answer.
+            # A reply without tool calls is the answer. The model is asked once more for one that cannot be used.
             if not calls:
                 for event in await run_in_thread(lambda: list(run.text.end())):
                     yield event
-                run.state = await run_in_thread(lambda: _judge_text(run))
-                break
+                run.state = await run_in_thread(partial(_judge_reply, run, reply.text))
+                continue
 
             # The tool calls, in order.
             run.text.discard()
@@ -155,6 +158,7 @@ async def answer(
 
 
 def _make_request(run: Run) -> Request:
+    repair = prompts.build_repair(run.flaw, _list_opened(run)) if run.flaw else ""
     note = prompts.build_note(
         rounds_left=run.max_rounds - run.round,
         room_used=run.navigator.open_chars() / run.budget.open_chars,
@@ -166,11 +170,17 @@ def _make_request(run: Run) -> Request:
         outline=run.outline,
         turns=tuple(run.conversation.turns),
         tools=TOOLS if run.round < run.max_rounds else (),
-        note="" if run.site else note,
-        output_tokens=run.budget.output_tokens,
+        note=repair or ("" if run.site else note),
+        output_tokens=run.budget.output_tokens * (_MORE_ROOM if run.flaw == "empty" else 1),
         language=run.navigator.library.manifest.site.language,
         site=run.site,
     )
+
+
+def _list_opened(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield ids and titles of the sections opened last, so many as a note may name."""
+    for id_ in run.navigator.opened[-_MAX_NAMED_SECTIONS:]:
+        yield id_, run.conversation.make_reference(id_).title
 
 
 async def _receive(run: Run, part: Part) -> list[Event]:
@@ -188,18 +198,23 @@ async def _receive(run: Run, part: Part) -> list[Event]:
 
 
 def _end_reply(run: Run, reply: ModelReply) -> list[ToolCall]:
-    """Add the reply to the conversation and return its tool calls; none if it is the answer.
+    """Add the reply to the conversation and return its tool calls, also those in its text; none if it is the answer.
 
     Raises:
         StopAnswer: The model refused, or the reply exceeds a limit.
     """
     if reply.stop.reason == "refusal":
         raise StopAnswer("refused")
-    calls = [_with_unique_id(call, run.call_ids) for call in reply.calls]
-    run.conversation.turns.append(AssistantTurn(reply.text, tuple(calls), reply.stop.provider_state))
+    text = reply.text
+    written = read_calls(text) if not (reply.calls or run.round == run.max_rounds or find_citations(text)) else []
+    calls = [_with_unique_id(call, run.call_ids) for call in reply.calls or written]
+    if calls or text.strip():
+        turn = AssistantTurn("" if written else text, tuple(calls), reply.stop.provider_state)
+        run.conversation.turns.append(turn)
     if calls and run.round == run.max_rounds:
         raise StopAnswer("budget", spent="rounds")
-    if not calls and (reply.stop.reason == "length" or reply.is_endless):
+    can_repair = run.flaw is None and not text.strip()  # with more room
+    if not calls and (reply.is_endless or (reply.stop.reason == "length" and not can_repair)):
         raise StopAnswer("budget", spent="output")
     return calls
 
@@ -246,12 +261,24 @@ async def _call_tool(run: Run, call: ToolCall, calls_before: int, open_before: i
     return ToolResult(call, result)
 
 
-# After the last round
+# After a reply without calls
 
 
-def _judge_text(run: Run) -> AnswerState:
-    """Return the state of a complete answer; no answer with withheld text or a foreign address is complete."""
+def _judge_reply(run: Run, reply: str) -> AnswerState | None:
+    """Return the state of an answer; None if its text cannot be used, and the model should write it again.
+
+    No answer with withheld text or a foreign address is complete.
+
+    Raises:
+        StopAnswer: The text cannot be used, and the model was asked already.
+    """
     text = run.text
+    if not (text.released or text.gap) and (flaw := find_flaw(reply, text.withheld)):
+        if run.flaw or run.budget.spent_share(run.usage) >= 1:
+            raise StopAnswer("unusable", error=f"{run.model.name}: {FLAWS[flaw]}", cause=flaw)
+        text.discard()
+        run.flaw, run.max_rounds = flaw, max(run.max_rounds, run.round + 1)
+        return None
     state = judge_state(run.question, text.statements, run.navigator.library.manifest.site.language)
     return "partial" if state == "answered" and (text.withheld or text.foreign_addresses) else state
 

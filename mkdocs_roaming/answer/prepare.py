@@ -23,6 +23,7 @@ from mkdocs_roaming.answer.budget import (
 from mkdocs_roaming.answer.citations import AnswerText
 from mkdocs_roaming.answer.conversation import Conversation, Exchange, describe_call, find_citations
 from mkdocs_roaming.answer.events import AnswerState, Event, OutlineRead, SiteRead
+from mkdocs_roaming.answer.judge import Flaw
 from mkdocs_roaming.answer.models.base import (
     NO_USAGE,
     AssistantTurn,
@@ -72,6 +73,7 @@ class Run:
         usage: All tokens so far.
         state: How the answer ended; None until then.
         stop: Why it ended early.
+        flaw: Why the last reply could not be used, if the model was asked again.
         note: What to say to a reader whose question is in another language than the site.
     """
 
@@ -91,6 +93,7 @@ class Run:
     usage: Usage = NO_USAGE
     state: AnswerState | None = None
     stop: StopAnswer | None = None
+    flaw: Flaw | None = None
     note: str = ""
 
     def __post_init__(self) -> None:

@@ -129,6 +129,21 @@ SUPPORT_QUESTION = "Which statements do the sections not support?"
 TOO_MANY_CALLS = "At most {limit} calls in one turn; this one was not made."
 NO_ROOM = "No room for more text in this turn; this call was not made. Ask again for what matters most."
 
+REPAIRS = {
+    "empty": "Your last reply had no text. Answer the question now, with a citation `[^id]` after every statement.",
+    "call": (
+        "Your last reply contained a tool call as text, which was not made. Answer from the open sections now, with a "
+        "citation `[^id]` after every statement."
+    ),
+    "citations": (
+        "Your last reply cited no open section by its id, so the reader did not get it. Write it again, with a "
+        "citation after every statement."
+    ),
+}
+"""What the model reads after a reply that cannot be used, by its flaw."""
+
+OPEN_SECTIONS = "Open sections: {sections}. If they do not answer, say so, with `[^{none}]` after it."
+
 NO_ANSWER = "The docs do not seem to answer this."
 """Shown to the reader if the model writes no sentence of its own."""
 
@@ -201,6 +216,12 @@ def build_note(*, rounds_left: int, room_used: float, time_used: float, money_us
     if room_used >= NEARLY_SPENT:
         notes.append(LITTLE_ROOM.format(percent=round(room_used * 100)))
     return " ".join(notes)
+
+
+def build_repair(flaw: str, opened: Iterable[tuple[str, str]]) -> str:
+    """Return the note that asks again after a reply with a flaw; it shows how to cite the opened sections."""
+    sections = ", ".join(f"`[^{id_}]` {to_single_line(title)}" for id_, title in opened)
+    return f"{REPAIRS[flaw]} {OPEN_SECTIONS.format(sections=sections or 'none', none=NO_SOURCE)}"
 
 
 def _format_description(site: SiteEntry) -> str:

@@ -92,7 +92,7 @@ def ask(
         print_answer(result)
     else:
         print_error(f"{lib}: no site matches the question; name one: `roaming ask {lib} 'SITE: …'`")
-    if result.state == "error":
+    if result.state in ("unusable", "error"):
         sys.exit(1)
     if not result.memory or result.state in ("not_found", "refused"):
         sys.exit(NOTHING_FOUND)

@@ -97,14 +97,14 @@ class EvalResult:
     @property
     def declined(self) -> bool:
         """Whether the system found no answer in the documentation, or returned nothing."""
-        return self.state is not None and self.state != "error" and not self.answered
+        return self.state is not None and self.state not in ("unusable", "error") and not self.answered
 
     @property
     def answered(self) -> bool:
         """Whether there is an answer, right or wrong, or search results."""
         if self.state == "budget":
             return bool(self.cited)
-        return bool(self.text) and self.state not in ("not_found", "refused", "error")
+        return bool(self.text) and self.state not in ("not_found", "unusable", "refused", "error")
 
     @classmethod
     def from_events(

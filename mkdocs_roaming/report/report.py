@@ -24,7 +24,7 @@ from mkdocs_roaming.text.languages import available_languages, load_words
 from mkdocs_roaming.text.tokenizer import extract_terms, parse_words, split_words, stem
 
 _UNANSWERED = ("not_found", "partial")
-_FAILED = ("refused", "budget", "error")
+_FAILED = ("unusable", "refused", "budget", "error")
 _MAX_NEAREST = 3
 _MAX_WORDS = 8
 

@@ -190,7 +190,8 @@ class Status(Struct, frozen=True):
             str,
             Meta(
                 description="What failed: `key`, `credit`, `rate`, `overload`, `failure`, `address`, `request`, "
-                "`size`, `timeout`, `connection`, `format`, `site` or `model`."
+                "`size`, `timeout`, `connection`, `format`, `site` or `model`; of an unusable "
+                "reply `citations`, `empty` or `call`."
             ),
         ]
         | UnsetType

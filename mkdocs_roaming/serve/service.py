@@ -361,7 +361,7 @@ class AnswerRequest:
         """Return what a link to this answer holds."""
         result, sections = summarize(self._events), self.deployment.library.sections
         cited = [found for reference in result.citations if (found := sections.get(reference.id))]
-        if not cited or result.state == "error":
+        if not cited or result.state in ("unusable", "error"):
             return None
         ids = tuple(found.id + found.section.digest[:_DIGEST_CHARS] for found in cited)
         # A follow-up question means something else alone, and what no section supports may be what a link should say.
@@ -484,6 +484,7 @@ _ADVICE = {
     "site": "Check that the site is complete and can be read",
     **dict.fromkeys(("key", "credit", "address"), "Check the key, the credit and the address of the model"),
     **dict.fromkeys(("request", "format", "model"), "Check the name and the options of the model"),
+    **dict.fromkeys(("empty", "call", "citations"), "`roaming serve --check` shows what the model can do"),
     "size": "Lower open_chars in [budget]",
 }
 """What an operator can do, by cause."""

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from mkdocs_roaming.answer import statements
 from mkdocs_roaming.answer.citations import AnswerText
 from mkdocs_roaming.answer.commands import find_foreign, find_targets, read_keys
 from mkdocs_roaming.answer.conversation import Conversation
+from mkdocs_roaming.answer.judge import find_flaw, judge_state, read_calls
+from mkdocs_roaming.answer.judge import find_statements as find_answer_statements
 from mkdocs_roaming.answer.links import (
     find_addresses,
     is_on_site,
@@ -211,10 +212,27 @@ def redact(text: str) -> None:
         pattern.sub(replacement, text)
 
 
+CALLS = {
+    name: repeat(name)
+    for name in (
+        "{",
+        '{"name": "grep"}',
+        "expand_sections{}",
+        "expand_sections",
+        '{"',
+        '"ids": ["a"], {',
+    )
+}
 ANSWERS = {
     name: repeat(name)
     for name in (
         "[^aaaaaaaa]",
+        "[aaaaaaaa]",
+        "(aaaaaaaa ",
+        "【a",
+        "aaaaaaaa ",
+        "[^1]: a",
+        "`(aaaaaaaa)",
         "[^none]",
         "a:\n\n",
         "- a\n\n",
@@ -229,8 +247,8 @@ ANSWERS = {
 
 
 def judge(text: str) -> None:
-    found = list(statements.find_statements(f"Yes.[^aaaaaaaa] {text} is not documented.[^none]"))
-    statements.judge_state(f"{text};{text}x", found, "en")
+    found = list(find_answer_statements(f"Yes.[^aaaaaaaa] {text} is not documented.[^none]"))
+    judge_state(f"{text};{text}x", found, "en")
 
 
 def cut(text: str) -> None:
@@ -266,8 +284,10 @@ READERS: Mapping[str, tuple[Callable[[str], object], Sequence[Mapping[str, Gener
     "scan_markdown": (scan_markdown, (INSTRUCTIONS,)),
     "find_invisible": (lambda text: list(find_invisible(text)), (INSTRUCTIONS,)),
     "cut_best_part": (cut, (TABLES, STATEMENTS, LINKS)),
+    "find_flaw": (lambda text: find_flaw(text, [text]), (SIGNS, WORDS, ANSWERS)),
+    "read_calls": (read_calls, (CALLS, SIGNS)),
     "judge_state": (judge, (SIGNS, WORDS)),
-    "find_statements of a paragraph": (lambda text: list(statements.find_statements(text)), (ANSWERS, SIGNS)),
+    "find_statements of a paragraph": (lambda text: list(find_answer_statements(text)), (ANSWERS, SIGNS)),
     "normalize_address": (normalize_address, (SIGNS, WORDS)),
     "extract_terms": (extract_terms, (SIGNS, WORDS)),
     "make_opening": (lambda text: shorten(to_single_line(make_opening(text)), 200), (OPENINGS, SIGNS)),

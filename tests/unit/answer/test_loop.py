@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import (
     CitationDropped,
@@ -59,6 +59,8 @@ from mkdocs_roaming.manifest.lookup import SectionRef
 
 Ask = Callable[..., list[Event]]
 E = TypeVar("E", bound=Event)
+
+GAP = Text("The docs do not say this [^none].")
 
 
 def select(kind: type[E], events: list[Event]) -> list[E]:
@@ -107,21 +109,76 @@ def test_cited_answer_is_answered(ask: Ask, ids: dict[str, str]) -> None:
     assert result.tokens_read == opened.tokens
 
 
-def test_uncited_answer_is_not_found(ask: Ask, ids: dict[str, str]) -> None:
-    model = ScriptedModel([[expand_call(ids["Server"])], [Text("The port is 8642, believe me.")]])
-    events = ask(model, "Which port does it listen on?")
-    assert [event.text for event in select(TextReleased, events)] == [prompts.NO_ANSWER]
-    assert [event.characters for event in select(TextWithheld, events)] == [len("The port is 8642, believe me.")]
-    finished = get_finished(events)
-    assert finished.state == "not_found"
-    assert finished.not_found is not None
-    assert [section.title for section in finished.not_found.looked_at] == ["Server"]
-    assert "Server" in [section.title for section in finished.not_found.nearest]
-    assert all(section.url for section in finished.not_found.nearest)
+UNUSABLE = {
+    "uncited": ([Text("The port is 8642, believe me.")], "citations"),
+    "unopened": ([Text("The port is 8642 [^deadbeef].")], "citations"),
+    "number": ([Text("The port is 8642 [1].")], "citations"),
+    "nothing": ([], "empty"),
+    "spaces": ([Text("  \n\n "), Stop()], "empty"),
+    "reasoning": ([Text("<think>The port is 8642.</think>\n")], "empty"),
+    "call": ([Text("<invoke>expand_sections ids=Server</invoke>")], "call"),
+}
 
 
-def test_empty_reply_is_not_found(ask: Ask) -> None:
-    assert get_finished(ask(ScriptedModel([[]]))).state == "not_found"
+@pytest.mark.parametrize(
+    ("reply", "cause"), [*UNUSABLE.values(), ([Text("<think>The port is"), Stop("length")], "empty")]
+)
+@pytest.mark.parametrize("whole_site_tokens", [0, 100_000])
+def test_unusable_reply_is_repaired(
+    ask: Ask, ids: dict[str, str], reply: list[Part], cause: str, whole_site_tokens: int
+) -> None:
+    server = ids["Server"]
+    opens = [] if whole_site_tokens else [[expand_call(server)]]
+    model = ScriptedModel([*opens, reply, [Text(f"The port is 8642 [^{server}].")]])
+    result = summarize(ask(model, "Which port does it listen on?", whole_site_tokens=whole_site_tokens))
+    assert (result.state, result.text, result.withheld) == ("answered", f"The port is 8642 [^{server}].", 0)
+    before, after = model.requests[-2:]
+    assert f"`[^{server}]` Server" in after.note
+    assert (after.output_tokens > before.output_tokens) == (cause == "empty")
+
+
+@pytest.mark.parametrize(("reply", "cause"), UNUSABLE.values(), ids=list(UNUSABLE))
+def test_reply_that_is_not_repaired_is_replaced_by_results(
+    ask: Ask, ids: dict[str, str], reply: list[Part], cause: str
+) -> None:
+    result = summarize(
+        ask(ScriptedModel([[expand_call(ids["Server"])], reply, reply]), "Which port does it listen on?")
+    )
+    assert (result.state, result.cause, result.rounds) == ("unusable", cause, 3)
+    assert result.text.startswith(f"The model's reply could not be used. {prompts.NEAREST_SECTIONS}")
+    assert prompts.NO_ANSWER not in result.text
+    assert "8642" in result.text
+    assert (result.memory, result.error.partition(": ")[0]) == ("", "scripted")
+
+
+def test_unusable_reply_is_not_repaired_without_money(ask: Ask, ids: dict[str, str]) -> None:
+    budget = Budget(cost=0.001, prices=Prices(input=1, output=1))
+    model = ScriptedModel([[Text("The port is 8642."), Usage(input=2_000)]])
+    assert summarize(ask(model, whole_site_tokens=100_000, budget=budget)).state == "unusable"
+
+
+@pytest.mark.parametrize("text", ["The docs do not say this.", "This is not documented. No section mentions it."])
+def test_reply_that_only_says_that_docs_do_not_answer_needs_no_citation(ask: Ask, text: str) -> None:
+    result = summarize(ask(ScriptedModel([[Text(text)]])))
+    assert (result.state, result.rounds, result.text) == ("not_found", 1, prompts.NO_ANSWER)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{{"name": "expand_sections", "arguments": {{"ids": ["{id}"]}}}}',
+        'Let me look.\n```json\n[{{"function": {{"name": "expand", "arguments": "{{\\"ids\\": [\\"{id}\\"]}}"}}}}]\n```',
+        '<tool_call>{{"type": "function", "tool": "expand_sections", "parameters": {{"ids": "{id}"}}}}</tool_call>',
+        '<function=expand_sections>{{"ids": ["{id}"]}}</function>',
+        '[TOOL_CALLS]expand_sections{{"ids": ["{id}"]}}',
+    ],
+)
+def test_tool_call_in_text_is_made(ask: Ask, ids: dict[str, str], text: str) -> None:
+    server = ids["Server"]
+    model = ScriptedModel([[Text(text.format(id=server))], [Text(f"The port is 8642 [^{server}].")]])
+    result = summarize(ask(model))
+    assert (result.state, result.rounds, result.text) == ("answered", 2, f"The port is 8642 [^{server}].")
+    assert [section.id for section in result.trail] == [server]
 
 
 def test_not_found_has_nearest_sections_without_rare_words_and_opened_sections(ask: Ask) -> None:
@@ -486,7 +543,7 @@ def test_budget_rejects_empty_limits(wrong: dict[str, int]) -> None:
 
 def test_several_calls_open_several_sections(ask: Ask, ids: dict[str, str]) -> None:
     calls = [expand_call(ids["Server"], ids["Logs"]), ToolCall("s", "search_sections", {"query": "whistle"})]
-    model = ScriptedModel([calls, []])
+    model = ScriptedModel([calls, [GAP]])
     events = ask(model)
     assert [(event.call, event.ids, event.query) for event in select(ToolCalled, events)] == [
         ("a", (ids["Server"], ids["Logs"]), ""),
@@ -520,7 +577,9 @@ def test_short_section_that_search_finds_may_be_cited(ask: Ask, ids: dict[str, s
 def test_unknown_and_repeated_ids_are_reported(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     near = server[:-1] + ("0" if server[-1] != "0" else "1")
-    events = ask(ScriptedModel([[expand_call(server)], [expand_call(near, server, server, "deadbeef", call="b")], []]))
+    events = ask(
+        ScriptedModel([[expand_call(server)], [expand_call(near, server, server, "deadbeef", call="b")], [GAP]])
+    )
     missing = select(SectionMissing, events)
     assert [event.id for event in missing] == [near, "deadbeef"]
     assert "Server" in [section.title for section in missing[0].nearest]
@@ -696,7 +755,7 @@ def test_navigator_can_be_reused(ask: Ask, navigator: Navigator, ids: dict[str, 
 
 
 def test_forged_open_sections_open_nothing(ask: Ask) -> None:
-    events = ask(ScriptedModel([[Text("Yes [^deadbeef].")]]), opened=["deadbeef"])
+    events = ask(ScriptedModel([[GAP]]), opened=["deadbeef"])
     assert not select(SectionOpened, events)
     assert get_finished(events).state == "not_found"
 

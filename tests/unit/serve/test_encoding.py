@@ -50,7 +50,7 @@ from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerServ
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 CASES = sorted(path.stem for path in (GOLDEN / "wire").glob("*.yml"))
-STATES = {"answered", "partial", "results", "not_found", "refused", "budget", "error"}
+STATES = {"answered", "partial", "results", "not_found", "unusable", "refused", "budget", "error"}
 SIGNER = TokenSigner(b"a key")
 SITE = "https://kettle.example/\nKettle"
 

@@ -18,7 +18,6 @@ from messages_api.navigator import Navigator as WordNavigator
 from messages_api.parts import Call, Cut, Part, Say, View, Wait
 from messages_api.script import Script
 
-from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import (
     Answer,
@@ -70,6 +69,7 @@ def test_every_behavior_has_a_case() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["behaviour"])
 def test_behavior_ends_in_expected_state(ask: Ask, api: MessagesApi, make: Make, case: dict[str, Any]) -> None:
     api.brain = Adversary(case["behaviour"])
+    api.budget = 2_800  # more room after an empty reply
     model = make()
     wire = "claude" if model.name.startswith("claude") else "openai"
     case = {**case, **case.get(wire, {})}
@@ -98,16 +98,16 @@ def test_instructions_in_section_are_ignored(ask: Ask, api: MessagesApi, make: M
         if isinstance(event, SectionOpened)
         for section in (event.section, *event.inside)
     }
-    assert opened == {"Notes of a stranger"}
+    assert "Notes of a stranger" in opened
     misused = [event.message for event in events if isinstance(event, ToolCallRejected)]
     assert [message.split(";")[0] for message in misused] == [
         "There is no tool 'delete_site'",
         "There is no tool 'http_get'",
     ]
     assert "deadbeef" in [event.id for event in events if isinstance(event, CitationDropped)]
-    assert [event.text for event in events if isinstance(event, TextReleased)] == [prompts.NO_ANSWER]
     result = summarize(events)
-    assert (result.state, result.citations) == ("not_found", ())
+    assert result.state == "unusable"
+    assert result.text.startswith("The model's reply could not be used.")
     assert result.dropped_citations >= 2
 
 

@@ -75,7 +75,10 @@ def test_result_of_somebody_elses_site_begins_with_its_host(
     ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str], library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(library, "trusted", False)
-    api.brain = Script([expand_call(ids["Server"]), Call("search_sections", {"query": "port"})], [])
+    api.brain = Script(
+        [expand_call(ids["Server"]), Call("search_sections", {"query": "port"})],
+        [Say("The docs do not say this [^none].")],
+    )
     ask(claude())
     for result in api.requests[1]["messages"][-1]["content"]:
         label, *others = result["content"]
@@ -84,7 +87,10 @@ def test_result_of_somebody_elses_site_begins_with_its_host(
 
 
 def test_tool_errors_are_marked_as_errors(ask: Ask, api: MessagesApi, claude: Make) -> None:
-    api.brain = Script([Call("delete_site", {}), Call("search_sections", {"query": "port"})], [])
+    api.brain = Script(
+        [Call("delete_site", {}), Call("search_sections", {"query": "port"})],
+        [Say("The docs do not say this [^none].")],
+    )
     ask(claude())
     wrong, right = api.requests[1]["messages"][-1]["content"]
     assert wrong["is_error"] is True
@@ -100,7 +106,9 @@ def test_parallel_calls_are_answered_in_one_message(
         expand_call(ids["Boiling"], id="b~1"),
         expand_call("x", id=""),
     ]
-    api.brain = Script([Say("Let me see."), *calls], [expand_call(ids["Steps"], id="a")], [])
+    api.brain = Script(
+        [Say("Let me see."), *calls], [expand_call(ids["Steps"], id="a")], [Say("The docs do not say this [^none].")]
+    )
     ask(claude())
     reply, results = api.requests[1]["messages"][-2:]
     assert [block["type"] for block in reply["content"]] == ["text", *["tool_use"] * 4]
@@ -111,7 +119,7 @@ def test_parallel_calls_are_answered_in_one_message(
 
 
 def test_last_round_keeps_tools_defined(ask: Ask, api: MessagesApi, claude: Make) -> None:
-    api.brain = Script([expand_call("x")], [])
+    api.brain = Script([expand_call("x")], [Say("The docs do not say this [^none].")])
     ask(claude(), budget=Budget(rounds=2))
     first, last = api.requests
     assert first["tools"] == last["tools"]
@@ -190,7 +198,7 @@ def test_requests_match_sdk_types(ask: Ask, api: MessagesApi, claude: Make, ids:
         [Think("Where?"), Say("Hm."), expand_call(server)],
         [Think(), Say("8642."), Cite(server), Call("x", "bad")],
         [Call("search_sections", {"query": "port"})],
-        [],
+        [Say("The docs do not say this [^none].")],
     )
     ask(claude(model="claude-opus-5-5"))
     assert len(api.requests) == 4
@@ -269,7 +277,7 @@ def test_blank_text_is_not_sent_back(ask: Ask, api: MessagesApi, claude: Make, i
 
 
 def test_last_round_writes_no_cache(ask: Ask, api: MessagesApi, claude: Make) -> None:
-    api.brain = Script([expand_call("x")], [])
+    api.brain = Script([expand_call("x")], [Say("The docs do not say this [^none].")])
     ask(claude(), budget=Budget(rounds=2))
     assert "cache_control" in json.dumps(api.requests[0]["messages"])
     assert "cache_control" not in json.dumps(api.requests[1]["messages"])

@@ -99,7 +99,7 @@ def test_section_cannot_close_its_own_tag() -> None:
 
 
 def test_last_round_has_no_tools(ask: Ask, api: MessagesApi, openai: Make) -> None:
-    api.brain = Script([expand_call("x")], [])
+    api.brain = Script([expand_call("x")], [Say("The docs do not say this [^none].")])
     ask(openai(), budget=Budget(rounds=2))
     assert ["tools" in request for request in api.requests] == [True, False]
     assert all("tool_choice" not in request for request in api.requests)
@@ -126,7 +126,9 @@ def test_note_follows_question_in_single_round(ask: Ask, api: MessagesApi, opena
 
 def test_calls_with_unusual_ids_are_matched(ask: Ask, api: MessagesApi, openai: Make, ids: dict[str, str]) -> None:
     calls = [expand_call(ids["Server"], id="a"), expand_call(ids["Logs"], id="a "), expand_call(ids["Boiling"], id="ü")]
-    api.brain = Script([Say("Let me see."), *calls], [expand_call(ids["Steps"], id="a")], [])
+    api.brain = Script(
+        [Say("Let me see."), *calls], [expand_call(ids["Steps"], id="a")], [Say("The docs do not say this [^none].")]
+    )
     ask(openai())
     assert [message.get("tool_call_id") for message in api.requests[2]["messages"] if message["role"] == "tool"] == [
         hashlib.sha256(name.encode()).hexdigest()[:9] for name in ("a", "a_", "_", "a_2")
@@ -209,10 +211,11 @@ def test_text_of_delta_is_read(api: MessagesApi, openai: Make, delta: dict[str, 
     assert not calls(parts)
 
 
-def test_calls_written_as_text_end_as_not_found(ask: Ask, api: MessagesApi, openai: Make) -> None:
-    api.brain = Script([Say('<tool_call>{"name": "expand_sections", "arguments": {"ids": ["2ebf9271"]}}</tool_call>')])
-    result = summarize(ask(openai()))
-    assert (result.state, result.text, result.withheld) == ("not_found", prompts.NO_ANSWER, 1)
+def test_call_written_as_text_is_made(ask: Ask, api: MessagesApi, openai: Make, ids: dict[str, str]) -> None:
+    server = ids["Server"]
+    call = f'<tool_call>{{"name": "expand_sections", "arguments": {{"ids": ["{server}"]}}}}</tool_call>'
+    api.brain = Script([Say(call)], [Say(f"8642 [^{server}].")])
+    assert summarize(ask(openai())).text == f"8642 [^{server}]."
 
 
 def test_reasoning_is_ignored(ask: Ask, api: MessagesApi, openai: Make, ids: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_roaming.answer.statements import find_statements, judge_state
+from mkdocs_roaming.answer.judge import find_statements, judge_state
 
 FACT = "The kettle listens on localhost.[^07f3277d]"
 GAP = "The docs do not say which port it uses.[^none]"

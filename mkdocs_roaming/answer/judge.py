@@ -1,0 +1,156 @@
+"""Judges the reply of a model: whether a reader can use it, and whether it answers the question.
+
+A reply without tool calls is usable if it cites an opened section, or says nothing but that the documentation does not
+answer. Any other has a *flaw*: nobody can tell what it was written from. The model gets one turn to repair it.
+
+The state of a usable reply follows from its statements. A statement ends with citations. It is a *gap* if it says that
+the documentation does not say something: the model cites `[^none]`, or its words say so. Models are told to begin with
+the gap if nothing of the question is answered, and to end with it if a part is; others put a related fact before it, or
+remark on what nobody asked. Then the words of the question decide: whether the gap contains any, and whether the other
+statements contain most of the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import Literal
+
+from msgspec import Struct
+
+from mkdocs_roaming.answer.models.base import NO_SOURCE, ToolCall
+from mkdocs_roaming.library.tools import TOOLS, first_argument, parse_tool_name
+from mkdocs_roaming.text.languages import available_languages, load_phrases
+from mkdocs_roaming.text.markdown import find_code
+from mkdocs_roaming.text.tokenizer import parse_query
+
+_CITATION_GROUP = re.compile(r"(?<!\s)(?:\s*\[\^[^\]\n]{1,200}\])+")
+_TABLE_ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
+_QUESTION_END = " \t\n?？.!;:,)"
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s*(?=\S)|\n")
+_TOOL_NAME = re.compile("|".join(tool.name for tool in TOOLS))
+
+Flaw = Literal["empty", "call", "citations"]
+"""Why a reply cannot be used: it has no text, a tool call that cannot be read, or no citation of an opened section."""
+
+
+class Statement(Struct, frozen=True):
+    """The text before one or more citations; `is_marked` if one of them is `[^none]`, `is_gap` if it is a gap."""
+
+    text: str
+    is_gap: bool
+    is_marked: bool
+
+
+FLAWS: Mapping[Flaw, str] = {
+    "empty": "the reply has no text; raise output_tokens in [budget], or choose another model",
+    "call": "the reply contains a tool call as text; let the server parse them, or choose another model",
+    "citations": "the reply cites no opened section by its id; choose another model",
+}
+"""What an operator reads about a reply that cannot be used."""
+
+
+def find_flaw(reply: str, withheld: Sequence[str]) -> Flaw | None:
+    """Return the flaw of a reply of which nothing was released; None if it says that the documentation does not answer.
+
+    Args:
+        reply: The text of the reply.
+        withheld: Its paragraphs, without invalid citations.
+    """
+    sentences = [sentence for text in withheld for sentence in _SENTENCE_END.split(text) if sentence.strip()]
+    if sentences and all(map(_gap_words().search, sentences)):
+        return None
+    if not reply.strip():
+        return "empty"
+    return "call" if names_tool(reply) else "citations"
+
+
+def names_tool(text: str) -> bool:
+    """Return whether a text names a tool, as a call that is written into it does."""
+    return _TOOL_NAME.search(text) is not None
+
+
+def read_calls(text: str) -> list[ToolCall]:
+    """Return the tool calls that a reply contains as JSON in its text, because its server has no parser for them.
+
+    The name of the tool is in the JSON, or before it.
+    """
+    decoder, calls, edge = json.JSONDecoder(), list[ToolCall](), 0
+    start = text.find("{")
+    while start >= 0:
+        end = start + 1
+        with suppress(ValueError, RecursionError):
+            value, end = decoder.raw_decode(text, start)
+            names = _TOOL_NAME.findall(text, edge, start)
+            calls += _find_calls(value) or [ToolCall("", name, value) for name in names[-1:]]
+            edge = end
+        start = text.find("{", end)
+    return calls
+
+
+def _find_calls(value: object) -> list[ToolCall]:
+    """Return the calls in JSON data: objects with a tool and arguments under any usual names, and lists of them."""
+    if isinstance(value, list):
+        return [call for item in value for call in _find_calls(item)]
+    if not isinstance(value, Mapping):
+        return []
+    name = first_argument(value, "name", "function", "tool", "tool_name", "action")
+    if isinstance(name, str) and parse_tool_name(name):
+        return [ToolCall("", name, first_argument(value, "arguments", "parameters", "input", "args", "tool_input"))]
+    return [call for item in value.values() for call in _find_calls(item)]
+
+
+def find_statements(paragraph: str) -> Iterator[Statement]:
+    """Yield the statements of a paragraph with its citations as the model wrote them."""
+    text, start = paragraph, 0
+    for begin, end in reversed(find_code(paragraph)):
+        text = text[:begin] + text[end:]
+    for group in _CITATION_GROUP.finditer(text):
+        statement = text[start : group.start()].strip()
+        start = group.end()
+        is_marked = f"[^{NO_SOURCE}]" in group[0].lower()
+        is_gap = is_marked or _gap_words().search(_TABLE_ROW.sub("", statement)) is not None
+        if statement or not is_marked:
+            yield Statement(statement, is_gap, is_marked)
+
+
+def judge_state(
+    question: str, statements: Sequence[Statement], language: str
+) -> Literal["answered", "partial", "not_found"]:
+    """Return the state of an answer with some statements to a question on a site in some language."""
+    gaps = " ".join(one.text for one in statements if one.is_gap)
+    others = " ".join(one.text for one in statements if not one.is_gap)
+    if all(one.is_gap for one in statements):
+        return "not_found"
+    if not any(one.is_gap for one in statements):
+        return "answered"
+    if _joining_words().search(question.rstrip(_QUESTION_END)):
+        return "partial"
+    if statements[0].is_gap and not statements[0].text.endswith(","):  # which begins "Although …,"
+        return "not_found"
+    asked, missing, said = (_find_content(text, language) for text in (question, gaps, others))
+    if not asked & missing - said:
+        return "answered"
+    rest = asked - missing
+    return "partial" if 2 * len(rest & said) > len(rest) else "not_found"
+
+
+def _find_content(text: str, language: str) -> set[tuple[str, ...]]:
+    return {word.parts for word in parse_query(text, language) if not word.stop}
+
+
+@cache
+def _gap_words() -> re.Pattern[str]:
+    phrases = (phrase for code in available_languages() for phrase in load_phrases(code, "answer.gaps"))
+    return re.compile("|".join(phrases), re.IGNORECASE)
+
+
+@cache
+def _joining_words() -> re.Pattern[str]:
+    """Return the pattern of words that join the parts of a question, in any language, or of a second question."""
+    words = "|".join(word for code in available_languages() for word in load_phrases(code, "answer.joins"))
+    unspaced = "[A-Za-z0-9]と[A-Za-z0-9]|[、和及]|以及|および|それとも"
+    return re.compile(rf"\s(?:{words})\s|{unspaced}|[;?？]", re.IGNORECASE)
