@@ -6,16 +6,26 @@ import re
 
 from mkdocs_roaming.text.markdown import follow_fence
 
-_REASONING_TAG = re.compile(r"<(?P<closes>/?)\s*think(?:ing)?(?:\s[^<>]*)?>", re.IGNORECASE)
-_PARTIAL_TAG = re.compile(r"<(?:/?\s*(?:t[a-z]{0,7}|think(?:ing)?\s[^<>]*)?)?\Z", re.IGNORECASE)
-_UNFINISHED_TAG = re.compile(r"</?\s*think", re.IGNORECASE)
+_MARK = re.compile(
+    r"[<◁\[](?P<closes>/?)\s*(?:\w+:)?(?:(?<!\[)(?:think(?:ing)?|thoughts?|reasoning)|(?-i:THINK))(?:\s[^<>]*)?[>▷\]]"
+    r"|<[|｜](?P<token>[^|｜<>\s]+)[|｜]>"
+    r"|assistant(?P<channel>final|analysis|commentary)",  # of the token's text, if a server removes the tokens alone
+    re.IGNORECASE,
+)
+_WORD_STARTS = "|".join("assistant"[:length] for length in range(9, 0, -1))
+_PARTIAL_MARK = re.compile(rf"(?:[<◁\[][^<>◁▷\[\]\n]{{0,80}}|assistant[a-z]{{0,10}}|{_WORD_STARTS})\Z", re.IGNORECASE)
+_UNFINISHED_MARK = re.compile(r"[<◁]/?\s*think|<[|｜]", re.IGNORECASE)
+_THINKING_TOKEN = re.compile(r"think|thought")
+_END_TOKEN = re.compile(r"(?:im_)?end|eo[mst]|return|call")
+_HEADER_TOKENS = ("start", "channel")
+_ANSWER_HEADERS = ([], ["assistant"])
 
 
 class ReasoningFilter:
-    """Removes inline reasoning, `<think>…</think>`, from text that arrives in pieces.
+    """Removes reasoning from text that arrives in pieces: `<think>…</think>`, and the channels of the harmony format.
 
-    Tags in code are text. Reasoning that is not closed ends with the reply. The templates of some models contain the
-    opening tag, so that the reply begins with reasoning and only the closing tag is seen.
+    Marks in code are text. Reasoning that is not closed ends with the reply. The templates of some models contain the
+    opening mark, so that the reply begins with reasoning and only the closing mark is seen.
 
     Attributes:
         is_inside: Whether the text is in reasoning now.
@@ -27,7 +37,8 @@ class ReasoningFilter:
         self.is_inside = self.hides_earlier_text = False
         self._line = ""  # what was returned of the current line
         self._fence = ""
-        self._pending = ""  # may be the start of a tag
+        self._pending = ""  # may be the start of a mark
+        self._header = ""  # of a message: its role and channel
 
     def feed(self, piece: str) -> str:
         """Add a piece; return the text that is known not to be reasoning."""
@@ -35,29 +46,51 @@ class ReasoningFilter:
         text, visible = self._pending + piece, ""
         self._pending = ""
         while text:
-            tag = _REASONING_TAG.search(text)
-            start = tag or _PARTIAL_TAG.search(text)  # at the end of the text: searched once
+            mark = _MARK.search(text)
+            start = mark or _PARTIAL_MARK.search(text)  # at the end of the text: searched once
             before = text[: start.start() if start else len(text)]
-            if not self.is_inside:
+            if self.is_inside:
+                self._header += before
+            else:
                 visible += before
                 self._follow_code(before)
-            if tag is None:
+            if mark is None:
                 self._pending = text[len(before) :]
                 break
-            text = text[tag.end() :]
+            text = text[mark.end() :]
             if self._fence or self._line.endswith("`"):
-                visible += tag[0]
-                self._follow_code(tag[0])
-            elif tag["closes"] and not self.is_inside:
+                visible += mark[0]
+                self._follow_code(mark[0])
+            elif self._reveals(mark):
                 self.hides_earlier_text, visible = True, ""
-            else:
-                self.is_inside = not tag["closes"]
         return visible
 
     def end(self) -> str:
         """End the text; return the rest."""
         pending, self._pending = self._pending, ""
-        return "" if self.is_inside or _UNFINISHED_TAG.match(pending) else pending
+        return "" if self.is_inside or _UNFINISHED_MARK.match(pending) else pending
+
+    def _reveals(self, mark: re.Match[str]) -> bool:
+        """Follow a mark; return whether the answer begins after it, so that all text before was reasoning."""
+        was_inside = self.is_inside
+        token = (mark["token"] or "").lower()
+        if mark["channel"]:
+            self.is_inside = mark["channel"].lower() != "final"
+            return not self.is_inside
+        if token == "message":
+            header = self._header.lower().split()
+            self.is_inside = header not in _ANSWER_HEADERS and "final" not in header
+            return not self.is_inside
+        if token in _HEADER_TOKENS:
+            self.is_inside = True
+            self._header = ""
+        elif token and not _THINKING_TOKEN.search(token):
+            self.is_inside = was_inside or _END_TOKEN.match(token) is not None
+        else:
+            closes = bool(mark["closes"]) or token.startswith("end")
+            self.is_inside = not closes
+            return closes and not was_inside
+        return False
 
     def _follow_code(self, text: str) -> None:
         *lines, self._line = (self._line + text).split("\n")
