@@ -18,7 +18,7 @@ _UNFINISHED_MARK = re.compile(r"[<◁]/?\s*think|<[|｜]", re.IGNORECASE)
 _THINKING_TOKEN = re.compile(r"think|thought")
 _END_TOKEN = re.compile(r"(?:im_)?end|eo[mst]|return|call")
 _HEADER_TOKENS = ("start", "channel")
-_ANSWER_HEADERS = ([], ["assistant"])
+_ANSWER_HEADERS: tuple[list[str], ...] = ([], ["assistant"])
 
 
 class ReasoningFilter:
