@@ -29,9 +29,6 @@ request to complete the address of a link or an image with data."""
 Severity = Literal["low", "high"]
 """Text that is addressed to models, and text that asks them to act: to run, install, send, change or hide something."""
 
-WordGroups = tuple[tuple[str, ...], ...]
-"""Groups of words in lower case. A word that begins with a space begins a word of the text."""
-
 _THRESHOLD = 3
 _HIDDEN_THRESHOLD = 2
 """Sums of weights from which a passage is reported, and one that readers do not see."""
@@ -46,15 +43,15 @@ _MAX_NAME = 80
 class Signal(msgspec.Struct, frozen=True):
     """Patterns of an instruction to a model, or of what suggests one; the weights of several signals add up.
 
-    For speed they are only searched where each group of `words` has one that is in the text. Code is full of prompts:
-    only signals with `code` are searched there. Pages about models say what models should do: signals that are
-    `off_topic` are only searched on other pages.
+    For speed they are only searched in texts that contain one of `words`, which are in lower case; a word that begins
+    with a space begins a word of the text. Code is full of prompts: only signals with `code` are searched there. Pages
+    about models say what models should do: signals that are `off_topic` are only searched on other pages.
     """
 
     patterns: tuple[str, ...]
     name: str = ""
     weight: int = 1
-    words: WordGroups = ()
+    words: tuple[str, ...] = ()
     severity: Severity = "high"
     code: bool = False
     off_topic: bool = False
@@ -264,15 +261,9 @@ class _WordIndex:
         self._vocabulary = f" {' '.join(self.counts)} "  # a text repeats most of its words
         self._found: dict[str, frozenset[int]] = {}
 
-    def find(self, groups: WordGroups) -> frozenset[int]:
-        """Return the numbers of the texts that contain a word of each group."""
-        found = self._find_any(groups[0])
-        for group in groups[1:]:
-            found = found and found & self._find_any(group)
-        return found
-
-    def _find_any(self, group: Iterable[str]) -> frozenset[int]:
-        return frozenset().union(*map(self._find_word, group))
+    def find(self, words: Iterable[str]) -> frozenset[int]:
+        """Return the numbers of the texts that contain one of the words."""
+        return frozenset().union(*map(self._find_word, words))
 
     def _find_word(self, word: str) -> frozenset[int]:
         if word not in self._found:
@@ -325,7 +316,7 @@ def _add_up(passage: _Passage, found: Sequence[tuple[Signal, int]]) -> InjectedT
     if weight < (_HIDDEN_THRESHOLD if passage.is_hidden else _THRESHOLD):
         return None
     names = {signal.name for signal, _ in found}
-    if names <= {"address", "duty of a model", "duty of a reader"} and _READING_ADVICE.search(text):
+    if names <= {"address", "duty of a reader"} and _READING_ADVICE.search(text):
         return None
     is_leak = "leak" in names or ("secret" in names and "sending" in {hint.name for hint in hints})
     severities = [one.severity for one in (*hints, *(signal for signal, _ in found))]
@@ -359,14 +350,16 @@ _SignalKind = Literal["instructions", "signals", "hints"]
 
 @cache
 def _signals(kind: _SignalKind) -> tuple[Signal, ...]:
-    return tuple(_insert_names(one, words.names) for words in _words() for one in getattr(words, kind))
+    space = r"\s+" if kind == "instructions" else " "  # they are also searched in whole pages
+    return tuple(_expand(signal, words.names, space) for words in _words() for signal in getattr(words, kind))
 
 
-def _insert_names(signal: Signal, names: Mapping[str, str]) -> Signal:
+def _expand(signal: Signal, names: Mapping[str, str], space: str) -> Signal:
     def insert(match: re.Match[str]) -> str:
         return names.get(match[1], match[0])
 
-    return structs.replace(signal, patterns=tuple(re.sub("<([a-z]+)>", insert, one) for one in signal.patterns))
+    patterns = [re.sub("<([a-z]+)>", insert, pattern).replace(" ", space) for pattern in signal.patterns]
+    return structs.replace(signal, patterns=tuple(patterns))
 
 
 @cache

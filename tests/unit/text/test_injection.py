@@ -20,6 +20,12 @@ def _load(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (GOLDEN / name).read_text("utf-8").splitlines()]
 
 
+def _load_lines(name: str) -> list[str]:
+    """Return the texts of a file, one a line; lines that begin with `# ` are titles of groups."""
+    lines = (GOLDEN / name).read_text("utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("# ")]
+
+
 def _scan(case: dict[str, Any]) -> list[InjectedText]:
     """Scan a case as the crawler does: HTML is converted, and its hidden texts are scanned next to the result."""
     if case["format"] == "markdown":
@@ -43,6 +49,20 @@ def test_nine_of_ten_attacks_are_found(file: str) -> None:
     cases = _load(file)
     missed = [case["name"] for case in cases if not _scan(case)]
     assert len(missed) <= len(cases) // 10, missed
+
+
+def test_nine_of_ten_hostile_texts_of_a_blind_set_are_found() -> None:
+    """Both files were written without sight of the patterns."""
+    texts = _load_lines("hostile.txt")
+    missed = [text for text in texts if not scan_markdown(text)]
+    assert len(missed) <= len(texts) // 10, missed
+
+
+def test_nine_of_ten_legitimate_texts_about_models_are_not_flagged() -> None:
+    """The others quote attacks or prompts."""
+    texts = _load_lines("legitimate.txt")
+    flagged = [text for text in texts if scan_markdown(text)]
+    assert len(flagged) <= len(texts) // 10, flagged
 
 
 @pytest.mark.parametrize("case", _load("ordinary.jsonl"), ids=lambda case: case["text"][:40])
