@@ -24,7 +24,14 @@ from msgspec import Meta
 from msgspec.structs import astuple
 
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
-from mkdocs_roaming.errors import LibraryError, ModelError, RoamingError, UsageError
+from mkdocs_roaming.errors import (
+    ContextError,
+    LibraryError,
+    ModelError,
+    RoamingError,
+    ToolsUnsupportedError,
+    UsageError,
+)
 from mkdocs_roaming.settings import MAX_NUMBER
 from mkdocs_roaming.text.markdown import remove_invisible
 
@@ -39,7 +46,7 @@ SupportMethod = Literal["words", "model"]
 Price = Annotated[float, Meta(ge=0, le=MAX_NUMBER)]
 
 TOKENS_PER_PRICE = 1_000_000
-_CHARS_PER_TOKEN = 4
+CHARS_PER_TOKEN = 4
 _SHORT_REPLY_TOKENS = 150
 _LARGEST_PROMPT_TOKENS = 2 * SMALL_SITE_TOKENS  # an outline of full size, rules and tools
 _MAX_SECONDS = 86_400
@@ -183,7 +190,7 @@ class CostEstimate:
             whole_site: Whether a small site is read whole, in one request.
         """
         requests = 1 if whole_site else budget.rounds
-        opened = max(budget.open_chars // _CHARS_PER_TOKEN - question, 0)
+        opened = max(budget.open_chars // CHARS_PER_TOKEN - question, 0)
         lowest = Usage(cache_read=fixed, cache_write=question, output=min(_SHORT_REPLY_TOKENS, budget.output_tokens))
         highest, read = NO_USAGE, 0
         for number in range(requests):
@@ -264,6 +271,7 @@ class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, n
         error: The error.
         cause: Its cause.
         retry_after: The pause in seconds before another attempt.
+        wants_less: Whether the request was too much for the model: too large, or with tools that it cannot call.
     """
 
     state: Literal["unusable", "refused", "budget", "error"]
@@ -271,6 +279,7 @@ class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, n
     error: str = ""
     cause: str = ""
     retry_after: float | None = None
+    wants_less: bool = False
 
     def explain(self, *, has_text: bool) -> str:
         """Return the reason for the reader; `error` is for the operator.
@@ -296,7 +305,8 @@ class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, n
             message = f"{source} failed: {type(error).__name__}{details}"
         text = message[:_MAX_ERROR_CHARS] or type(error).__name__
         if isinstance(error, ModelError):
-            return cls("error", error=text, cause=error.cause, retry_after=error.retry_after)
+            wants_less = isinstance(error, ContextError | ToolsUnsupportedError)
+            return cls("error", "", text, error.cause, error.retry_after, wants_less)
         return cls("error", error=text, cause="site" if isinstance(error, LibraryError) or source == SITE else "model")
 
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 import anyio
 import anyio.lowlevel
@@ -39,7 +40,9 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
 )
+from mkdocs_roaming.answer.models.provider import split_expansion
 from mkdocs_roaming.answer.models.reasoning import ReasoningFilter
+from mkdocs_roaming.answer.prompts import READING_SECTIONS, format_section
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.errors import LibraryError, ModelError, UsageError
 from mkdocs_roaming.library.navigator import Navigator
@@ -126,10 +129,28 @@ class Conversation:
     _time: int = 0
     _texts: dict[str, str] = field(default_factory=dict)  # of opened sections
 
-    def add_history(self, history: Iterable[Exchange]) -> None:
-        """Add earlier questions and answers."""
+    def start(self, history: Iterable[Exchange]) -> None:
+        """Begin with earlier questions and answers; nothing is open."""
+        self.navigator.drop(self.navigator.opened)
+        self._last_used.clear()
+        self.turns.clear()
         for exchange in history:
             self.turns += (UserTurn(exchange.question), AssistantTurn(exchange.answer))
+
+    def quote_results(self) -> None:
+        """Replace all calls and results by the text of the opened sections, before the question."""
+        results = [result.result for turn in self.turns if isinstance(turn, ToolTurn) for result in turn.results]
+        texts = [
+            format_section(section)
+            for result in results
+            if isinstance(result, ExpandResult | SearchResults)
+            for expansion in result.sections
+            for section in split_expansion(expansion)
+        ]
+        *earlier, asked = takewhile(lambda turn: not getattr(turn, "calls", None), self.turns)
+        assert isinstance(asked, UserTurn)
+        context = "\n\n".join(filter(None, [READING_SECTIONS, *texts, asked.context]))
+        self.turns = [*earlier, UserTurn(asked.question, context)]
 
     def add_results(self, results: Sequence[ToolResult]) -> None:
         """Add a tool turn."""

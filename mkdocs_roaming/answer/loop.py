@@ -96,6 +96,7 @@ async def answer(
     """
     budget = budget or Budget()
     run = Run(question, navigator, model, budget, Deadline(budget.seconds, clock))
+    opened = opened or navigator.opened
     try:
         # The whole text of a small site, or an outline and the first sections; without a model, the answer.
         if model.name == Offline.name:
@@ -110,10 +111,16 @@ async def answer(
 
             # The model's reply. Paragraphs are released as soon as they are cited.
             reply = ModelReply(model, _make_request(run), run.deadline)
-            async with aclosing(reply.stream()) as parts:
-                async for part in parts:
-                    for event in await _receive(run, part):
-                        yield event
+            try:
+                async with aclosing(reply.stream()) as parts:
+                    async for part in parts:
+                        for event in await _receive(run, part):
+                            yield event
+            except StopAnswer as stop:  # a request that was too much for the model is made smaller
+                _reduce_request(run, stop)
+                for event in await prepare(run, page, opened, history, whole_site_tokens, prefetch_tokens):
+                    yield event
+                continue
             calls = _end_reply(run, reply)
 
             # A reply without tool calls is the answer. The model is asked once more for one that cannot be used.
@@ -134,7 +141,7 @@ async def answer(
                 for event in run.conversation.describe_result(call.id, results[-1].result):
                     yield event
             run.conversation.add_results(results)
-            for event in run.conversation.make_room(budget.open_chars):
+            for event in run.conversation.make_room(run.budget.open_chars):
                 yield event
             if budget.spent_share(run.usage) >= 1:
                 raise StopAnswer("budget", spent="cost")
@@ -169,8 +176,8 @@ def _make_request(run: Run) -> Request:
         rules=run.rules,
         outline=run.outline,
         turns=tuple(run.conversation.turns),
-        tools=TOOLS if run.round < run.max_rounds else (),
-        note=repair or ("" if run.site else note),
+        tools=TOOLS if run.has_tools and run.round < run.max_rounds else (),
+        note=repair or (note if run.has_tools else ""),
         output_tokens=run.budget.output_tokens * (_MORE_ROOM if run.flaw == "empty" else 1),
         language=run.navigator.library.manifest.site.language,
         site=run.site,
@@ -195,6 +202,18 @@ async def _receive(run: Run, part: Part) -> list[Event]:
             run.usage += part
             return [TokensUsed(part)]
     return []
+
+
+def _reduce_request(run: Run, stop: StopAnswer) -> None:
+    """Note what was too much for the model.
+
+    Raises:
+        StopAnswer: It was something else or is known already, or the reader has text.
+    """
+    if not stop.wants_less or stop.cause in run.reductions or run.text.released:
+        raise stop
+    run.reductions.add(stop.cause)
+    run.text.discard()
 
 
 def _end_reply(run: Run, reply: ModelReply) -> list[ToolCall]:

@@ -6,12 +6,15 @@ That is the outline or the text of a small site, and the first open sections.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TypeVar
 
+from msgspec import Struct
+
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import (
+    CHARS_PER_TOKEN,
     SITE,
     Budget,
     Deadline,
@@ -33,11 +36,14 @@ from mkdocs_roaming.answer.models.base import (
     ToolResult,
     Usage,
     UserTurn,
+    find_context,
+    has_tools,
 )
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, Navigator
+from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, PROMPT_OUTLINE_BUDGET, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
 from mkdocs_roaming.library.tools import ToolOutput
+from mkdocs_roaming.settings import MAX_NUMBER
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
@@ -46,6 +52,11 @@ T = TypeVar("T")
 REOPEN_CALL_ID = "kept"
 """Id of the call that opens the sections of earlier answers again."""
 
+_USUAL_CONTEXT = 4_096  # of small models, if the server that refuses a request does not say it
+_USED_SHARE = 0.85  # estimates may be too low
+_RULES_TOKENS = 600
+_CALLING_TOKENS = 1_400  # rules and tools
+_LEAST_OUTLINE = 700
 _MAX_REOPENED = 8  # the maximum of one call
 _SEARCH_TOKENS = 900  # of the texts that a search opens; titles and snippets alone would cost another round
 _PREFETCH_CHARS_PER_TOKEN = 8  # at most half of the room for open sections
@@ -74,6 +85,9 @@ class Run:
         state: How the answer ended; None until then.
         stop: Why it ended early.
         flaw: Why the last reply could not be used, if the model was asked again.
+        has_tools: Whether the model may call tools.
+        context: The size of the model's context in tokens; None if it is not known.
+        reductions: Why earlier requests were too much for the model: `size`, or `request` for its tools.
         note: What to say to a reader whose question is in another language than the site.
     """
 
@@ -94,6 +108,9 @@ class Run:
     state: AnswerState | None = None
     stop: StopAnswer | None = None
     flaw: Flaw | None = None
+    has_tools: bool = False
+    context: int | None = None
+    reductions: set[str] = field(default_factory=set)
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -135,24 +152,77 @@ async def prepare(
     navigator, conversation = run.navigator, run.conversation
     navigator.texts.link_ids, navigator.search_tokens = True, _SEARCH_TOKENS
     manifest = navigator.library.manifest
-    conversation.add_history(history)
-    site = await run.read(lambda: read_small_site(navigator, whole_site_tokens))
+    room = await _find_room(run)
+    history = _choose_history(history, room.history)
+    conversation.start(history)
+    run.has_tools, run.outline, run.site = room.outline > 0, "", ()
+    run.budget = replace(run.budget, open_chars=min(run.budget.open_chars, room.opened * CHARS_PER_TOKEN))
+    site = await run.read(lambda: read_small_site(navigator, min(whole_site_tokens, room.site)))
     if site is not None:
-        run.rules, run.outline, run.site = prompts.build_rules(manifest.site, whole_site=True), site.text, site.sections
-        run.max_rounds = 1
+        run.rules, run.outline, run.site = (
+            prompts.build_rules(manifest.site, prompts.READING_SITE),
+            site.text,
+            site.sections,
+        )
+        run.has_tools, run.max_rounds = False, run.round + 1
         conversation.turns.append(UserTurn(run.question, format_page_context(navigator, page, with_outline=False)))
         conversation.tokens_read += site.tokens
         navigator.mark_opened(section.id for section in site.sections)
         return [SiteRead(manifest.digest, len(site.sections), site.tokens)]
 
-    run.rules = prompts.build_rules(manifest.site, rounds=run.max_rounds)
-    run.outline = prompts.format_outline(manifest.site, await run.read(navigator.outline))
-    conversation.turns.append(UserTurn(run.question, format_page_context(navigator, page)))
-    events: list[Event] = [OutlineRead(manifest.digest, len(navigator.sections), estimate_tokens(run.outline))]
-    if ids := conversation.choose_reopened(opened or navigator.opened, history, _MAX_REOPENED):
+    events: list[Event] = []
+    if run.has_tools:
+        run.rules = prompts.build_rules(manifest.site, prompts.READING_OUTLINE.format(rounds=run.budget.rounds))
+        run.max_rounds = run.round + run.budget.rounds
+        outline = await run.read(lambda: navigator.outline(room.outline))
+        run.outline = prompts.format_outline(manifest.site, outline)
+        events = [OutlineRead(manifest.digest, len(navigator.sections), estimate_tokens(run.outline))]
+    else:
+        run.rules = prompts.build_rules(manifest.site, prompts.READING_PASSAGES)
+        run.max_rounds = run.round + 1
+    context = format_page_context(navigator, page, with_outline=run.has_tools)
+    conversation.turns.append(UserTurn(run.question, context))
+    if ids := conversation.choose_reopened(opened, history, _MAX_REOPENED):
         events += await _reopen_sections(run, ids, history)
     events += await _open_pinned_sections(run, page)
-    return events + await _prefetch_sections(run, history, prefetch_tokens)
+    events += await _prefetch_sections(run, history, prefetch_tokens)
+    if not run.has_tools:
+        conversation.quote_results()
+    return events
+
+
+class _Room(Struct, frozen=True):
+    """The most estimated tokens that the parts of a request may have; without an outline there are no tools."""
+
+    site: int = MAX_NUMBER
+    outline: int = PROMPT_OUTLINE_BUDGET
+    opened: int = MAX_NUMBER
+    history: int = MAX_NUMBER
+
+
+async def _find_room(run: Run) -> _Room:
+    """Return the room beside rules, tools and reply in the model's context, if that is known."""
+    can_call = has_tools(run.model)
+    context = await stop_on_error(run.deadline.run(lambda: find_context(run.model)), run.model.name)
+    if "size" in run.reductions:  # the estimate was too low, or nothing was known
+        context = run.context // 2 if run.context else context or _USUAL_CONTEXT
+    run.context = context
+    if context is None:
+        return _Room(outline=PROMPT_OUTLINE_BUDGET * can_call)
+    run.budget = replace(run.budget, output_tokens=min(run.budget.output_tokens, context // 4))
+    output = run.budget.output_tokens + getattr(run.model, "extra_output_tokens", 0)
+    room = round(context * _USED_SHARE) - min(output, context // 2)
+    outline = min((room - _CALLING_TOKENS) // 4, PROMPT_OUTLINE_BUDGET)
+    if not can_call or outline < _LEAST_OUTLINE:
+        outline = 0
+    rest = max(room - (_CALLING_TOKENS if outline else _RULES_TOKENS) - outline, 0)
+    return _Room(site=room - 2 * _RULES_TOKENS, outline=outline, opened=rest * 3 // 4, history=rest // 4)
+
+
+def _choose_history(history: Sequence[Exchange], max_tokens: int) -> Sequence[Exchange]:
+    """Return the latest exchanges that fit."""
+    sizes = accumulate(estimate_tokens(f"{exchange.question}{exchange.answer}") for exchange in reversed(history))
+    return history[len(history) - sum(size <= max_tokens for size in sizes) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +291,8 @@ async def _open_pinned_sections(run: Run, page: str | None) -> list[Event]:
 
 async def _prefetch_sections(run: Run, history: Sequence[Exchange], max_tokens: int) -> list[Event]:
     """Open the sections that search ranks first; a follow-up is searched with the question before it."""
-    room = (run.budget.open_chars - run.navigator.open_chars()) // _PREFETCH_CHARS_PER_TOKEN
+    share = _PREFETCH_CHARS_PER_TOKEN if run.has_tools else CHARS_PER_TOKEN
+    room = (run.budget.open_chars - run.navigator.open_chars()) // share
     max_tokens = min(max_tokens, room)
     if max_tokens <= 0:
         return []

@@ -99,6 +99,16 @@ READING_SITE = "\n".join(
     )
 )
 
+READING_PASSAGES = "\n".join(
+    (
+        # The same for a model that cannot call tools, or whose context is too small for an outline.
+        "- You see the sections that a search for the words of the question has opened, each between `<section id>` "
+        "and `</section id>`: its place in the documentation, then its text. You cannot open others.",
+        "- You have one turn: your reply is the answer.",
+    )
+)
+READING_SECTIONS = "The open sections:"
+
 LAST_ROUND = "No more tools: answer now from the open sections, or say that the documentation does not answer."
 LAST_ROUND_WITH_TOOLS = (
     "This is the last turn with tools; in the next you must answer. Open sections by their ids, or search for what you "
@@ -153,9 +163,8 @@ NEAREST_SECTIONS = "The nearest sections of the documentation:"
 _SECTION_TAG = re.compile(r"<(\s*/?\s*section\s+[0-9a-f]{8}\s*>)", re.IGNORECASE)
 
 
-def build_rules(site: SiteEntry, *, rounds: int = 1, whole_site: bool = False) -> str:
-    """Return the rules for an answer in some rounds from the outline, or in one from the whole text of a small site."""
-    reading = READING_SITE if whole_site else READING_OUTLINE.format(rounds=rounds)
+def build_rules(site: SiteEntry, reading: str) -> str:
+    """Return the rules for an answer, with those for reading one of `READING_OUTLINE`, `_PASSAGES` and `_SITE`."""
     return RULES.format(site=parse_name(site.name) or "this site", none=NO_SOURCE, reading=reading)
 
 

@@ -140,9 +140,9 @@ class Navigator:
         """Return a navigator of the same site with nothing opened, whose results have at most `cap` characters."""
         return Navigator(self.library, search=self.search, cap=cap, format_error=self._format_error)
 
-    def outline(self) -> str:
+    def outline(self, max_tokens: int = PROMPT_OUTLINE_BUDGET) -> str:
         """Return the outline for the prompt."""
-        return self._render_outline(PROMPT_OUTLINE_BUDGET)
+        return self._render_outline(max_tokens)
 
     def page_outline(self, page: str) -> str:
         """Return the inner outline of the page at an address; empty if there is no such page."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from time import monotonic
+from typing import Any
 
 import anyio
 from msgspec import UNSET
@@ -430,8 +431,11 @@ class MeteredModel:
         self.name = model.name
         self.on_spend: Callable[[float], Awaitable[None]] | None = None
         self._model, self._prices = model, prices
-        self._extra_tokens: int = getattr(model, "extra_output_tokens", 0)
         self._replies: list[_MeteredReply] = []
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the model can do, such as `has_tools`."""
+        return getattr(self._model, name)
 
     async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
         """Stream the reply of the model."""
@@ -469,7 +473,7 @@ class MeteredModel:
             return 0.0
         usage = reply.usage
         if not reply.ended:
-            output = max(usage.output, reply.request.output_tokens + self._extra_tokens)
+            output = max(usage.output, reply.request.output_tokens + getattr(self._model, "extra_output_tokens", 0))
             if usage.input or usage.cache_read or usage.cache_write:
                 usage = Usage(usage.input, usage.cache_read, usage.cache_write, output)
             else:

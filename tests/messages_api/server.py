@@ -18,6 +18,9 @@ from messages_api.chat_wire import Dialect
 from messages_api.parts import Brain, Cut, Status, Wait
 from messages_api.script import Script
 
+PROBES = ("/api/ps", "/api/v0/models", "/props", "/v1/models")
+"""What is asked about the context of a model; these requests are not recorded."""
+
 WIRES = {"/v1/messages": anthropic_wire, "/v1/chat/completions": chat_wire}
 REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 405: "Method Not Allowed"}
 
@@ -98,7 +101,8 @@ class MessagesApi:
                 await writer.wait_closed()
 
     async def _answer(self, exchange: Exchange, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.exchanges.append(exchange)
+        if exchange.path not in PROBES:
+            self.exchanges.append(exchange)
         sending = asyncio.ensure_future(self._send(exchange, writer))
         leaving = asyncio.ensure_future(reader.read(1))
         try:

@@ -78,7 +78,7 @@ class ContextFinder:
         if response.status_code == 200:
             self.limit(find_number(response.json(), self._sources[path], self._service.model))
         else:
-            del self._sources[path]
+            self._sources.pop(path, None)  # another answer may ask, too
 
 
 def find_number(data: object, field: str, model: str) -> int | None:

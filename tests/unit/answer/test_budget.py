@@ -59,7 +59,7 @@ def test_spent_cost_ends_answer(ask: Ask, ids: dict[str, str]) -> None:
 
 
 def test_nearly_spent_cost_is_in_note(ask: Ask, ids: dict[str, str]) -> None:
-    model = ScriptedModel([[expand_call(ids["Server"]), Usage(4_000)], []])
+    model = ScriptedModel([[expand_call(ids["Server"]), Usage(4_000)], [Text("The docs do not say this.")]])
     ask(model, budget=Budget(prices=PRICES, cost=0.01))
     assert [request.note for request in model.requests] == ["", prompts.LITTLE_MONEY]
 

@@ -53,33 +53,39 @@ def test_follow_up_reopens_cited_sections_latest_first(ask: Ask, ids: dict[str, 
     server, logs, boiling = ids["Server"], ids["Logs"], ids["Boiling"]
     history = [Exchange("Port?", f"8642 [^{server}]."), Exchange("Logs?", f"Nine [^{logs}].")]
     given = {"opened": [server, logs, boiling], "history": history}
-    assert opened(ask(ScriptedModel([[]]), **given)) == ["Logs", "Server"]
-    assert dropped(ask(ScriptedModel([[]]), budget=Budget(open_chars=300), **given)) == ["Server"]
+    assert opened(ask(ScriptedModel([[Text("The docs do not say this.")]]), **given)) == ["Logs", "Server"]
+    assert dropped(
+        ask(ScriptedModel([[Text("The docs do not say this.")]]), budget=Budget(open_chars=300), **given)
+    ) == ["Server"]
 
 
 def test_follow_up_without_citations_reopens_latest_eight_sections(ask: Ask, library: Library) -> None:
     all_ids = [section.id for section in library.sections]
-    events = ask(ScriptedModel([[]]), opened=all_ids, history=[Exchange("A?", "B.")])
+    events = ask(ScriptedModel([[Text("The docs do not say this.")]]), opened=all_ids, history=[Exchange("A?", "B.")])
     (call,) = [event for event in events if isinstance(event, ToolCalled)]
     assert call.ids == tuple(reversed(all_ids[3:]))
 
 
 def test_follow_up_opens_cited_section_without_its_page(ask: Ask, ids: dict[str, str]) -> None:
     history = [Exchange("How hot?", f"96.5 [^{ids['Boiling']}].")]
-    events = ask(ScriptedModel([[]]), opened=[ids["Settings"], ids["Install"]], history=history)
+    events = ask(
+        ScriptedModel([[Text("The docs do not say this.")]]), opened=[ids["Settings"], ids["Install"]], history=history
+    )
     assert opened(events) == ["Boiling"]
 
 
 def test_follow_up_opens_own_text_of_cited_page(ask: Ask, ids: dict[str, str]) -> None:
     history = [Exchange("How hot?", f"See below [^{ids['Settings']}].")]
-    events = ask(ScriptedModel([[]]), opened=[ids["Boiling"], ids["Settings"]], history=history)
+    events = ask(
+        ScriptedModel([[Text("The docs do not say this.")]]), opened=[ids["Boiling"], ids["Settings"]], history=history
+    )
     (page,) = [event for event in events if isinstance(event, SectionOpened)]
     assert (page.section.title, page.inside) == ("Settings", ())
 
 
 def test_follow_up_lists_dropped_section_for_model(ask: Ask, ids: dict[str, str]) -> None:
     server, boiling = ids["Server"], ids["Boiling"]
-    model = ScriptedModel([[]])
+    model = ScriptedModel([[Text("The docs do not say this.")]])
     ask(model, opened=[server, boiling], budget=Budget(open_chars=500))
     results = model.requests[0].turns[-1]
     assert isinstance(results, ToolTurn)

@@ -281,7 +281,7 @@ def test_released_text_survives_error(ask: Ask, ids: dict[str, str]) -> None:
 def test_unreadable_library_ends_as_error(ask: Ask, library: Library) -> None:
 
     class Lost(Navigator):
-        def outline(self) -> str:
+        def outline(self, max_tokens: int = 0) -> str:
             raise LibraryError("https://kettle.example/: does not answer; try again later")
 
     result = summarize(ask(ScriptedModel([]), navigator=Lost(library)))
@@ -291,7 +291,7 @@ def test_unreadable_library_ends_as_error(ask: Ask, library: Library) -> None:
 def test_exception_while_reading_site_ends_as_error(ask: Ask, library: Library) -> None:
 
     class Broken(Navigator):
-        def outline(self) -> str:
+        def outline(self, max_tokens: int = 0) -> str:
             raise KeyError("nav")
 
     assert (
@@ -460,7 +460,7 @@ def test_little_time_is_in_note(ask: Ask, ids: dict[str, str]) -> None:
 def test_hanging_library_meets_deadline(ask: Ask, library: Library) -> None:
 
     class Stuck(Navigator):
-        def outline(self) -> str:
+        def outline(self, max_tokens: int = 0) -> str:
             time.sleep(0.3)
             return ""
 
