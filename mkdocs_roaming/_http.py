@@ -139,8 +139,10 @@ def parse_api_error(body: bytes) -> tuple[str, str, int]:
     kinds = [error[name] for name in ("type", "code") if isinstance(error.get(name), str)]
     message = error.get("message") or error.get("detail") or ""
     text = message if isinstance(message, str) else json.dumps(message)
-    code = error.get("code")
-    return " ".join(dict.fromkeys(kinds)), text, code if isinstance(code, int) else 200
+    if isinstance(error.get("metadata"), Mapping) and isinstance(raw := error["metadata"].get("raw"), str):
+        text = f"{text}: {raw}"  # what the provider behind a gateway said
+    code = str(error.get("code"))
+    return " ".join(dict.fromkeys(kinds)), text, int(code) if re.fullmatch("[1-5][0-9]{2}", code) else 200
 
 
 # Total timeouts

@@ -116,16 +116,19 @@ AGENT_TOOLS = (
 """The tools of agents."""
 
 _TOOL_NAMES = {
-    "read_outline": "read_outline",
+    "readoutline": "read_outline",
     "outline": "read_outline",
-    "expand_sections": "expand_sections",
-    "expand_section": "expand_sections",
+    "expandsections": "expand_sections",
+    "expandsection": "expand_sections",
     "expand": "expand_sections",
-    "search_sections": "search_sections",
+    "searchsections": "search_sections",
     "search": "search_sections",
     "grep": "grep",
 }
-"""The tools by the names that models use for them."""
+"""The tools by the names that models use for them, in small letters alone."""
+
+_WRAPPERS = {"arguments", "parameters", "input", "args"}
+"""What models name the object of all arguments if they put it into another one."""
 
 
 # Results
@@ -286,22 +289,30 @@ def _render_unknown(section: UnknownSection) -> str:
 
 
 def parse_tool_name(name: object) -> str | None:
-    """Return the name of the tool that a model means, or None."""
-    return _TOOL_NAMES.get(name.strip().lower().rpartition(".")[2][:40]) if isinstance(name, str) else None
+    """Return the name of the tool that a model means, or None: names come with a prefix, or in another style."""
+    words = re.split(r"__|[^A-Za-z_-]+", name) if isinstance(name, str) else ()
+    known = (_TOOL_NAMES.get(re.sub("[_-]", "", word).lower()) for word in words)
+    return next(filter(None, known), None)
 
 
 def parse_arguments(arguments: object, default_name: str) -> Mapping[str, object]:
     """Return arguments by name; a value that is no mapping becomes the argument `default_name`."""
-    if isinstance(arguments, str):
-        try:
-            decoded = json.loads(arguments)
-        except (ValueError, RecursionError):
-            decoded = arguments
-        # An id may consist of digits, or look like 12e45678.
-        arguments = arguments if isinstance(decoded, (int, float)) else decoded
+    arguments = _decode(arguments)
+    while isinstance(arguments, Mapping) and len(arguments) == 1 and arguments.keys() <= _WRAPPERS:
+        arguments = _decode(*arguments.values())
     if isinstance(arguments, Mapping):
         return {str(key): value for key, value in list(arguments.items())[:_MAX_ARGUMENTS]}
     return {} if arguments is None else {default_name: arguments}
+
+
+def _decode(arguments: object) -> object:
+    """Return the JSON in a text, or the value itself."""
+    try:
+        decoded = json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        return arguments
+    # An id may consist of digits, or look like 12e45678.
+    return arguments if isinstance(decoded, (int, float)) else decoded
 
 
 def parse_expand_arguments(arguments: object) -> tuple[list[str], int]:
@@ -319,6 +330,14 @@ def parse_ids(value: object) -> list[str]:
 def first_argument(arguments: Mapping[str, object], *names: str) -> object:
     """Return the first non-empty argument of these names, or None."""
     return next((arguments[name] for name in names if arguments.get(name) not in (None, "", [], {})), None)
+
+
+def _join_texts(value: object) -> str:
+    """Return a text, or the texts in a list or an object, as one text."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    texts = value if isinstance(value, list) else [value]
+    return " ".join(text for text in texts if isinstance(text, str))
 
 
 def parse_int(value: object, default: int, minimum: int, maximum: int) -> int:
@@ -401,10 +420,8 @@ def call_tool(tools: Toolset, name: str, arguments: object) -> ToolOutput:
                 return tools.expand_sections(ids, part)
             case "search_sections":
                 named = parse_arguments(arguments, "query")
-                query = first_argument(named, "query", "q")
-                if isinstance(query, list):
-                    query = " ".join(map(str, query))
-                if not isinstance(query, str):
+                query = _join_texts(first_argument(named, "query", "q", "queries"))
+                if not query:
                     return ToolError("search_sections needs `query`, a text.")
                 return tools.search_sections(query, parse_int(named.get("limit"), 5, 1, MAX_HITS))
             case "grep":

@@ -327,12 +327,12 @@ class MessageReader(ReplyReader):
         """Yield the parts that an event completes."""
         match data["type"]:
             case "message_start":
-                yield from self._read_usage({**data["message"]["usage"], "output_tokens": 0})
+                yield from self._read_usage({**(data["message"].get("usage") or {}), "output_tokens": 0})
             case "content_block_start":
-                yield from self._start_block(data["index"], data["content_block"])
-            case "content_block_delta" if block := self._blocks.get(data["index"]):
-                yield from self._read_delta(data["index"], block, data["delta"])
-            case "content_block_stop" if block := self._blocks.get(data["index"]):
+                yield from self._start_block(data.get("index"), data["content_block"])
+            case "content_block_delta":
+                yield from self._read_delta(data.get("index"), data["delta"])
+            case "content_block_stop" if block := self._blocks.get(data.get("index")):
                 yield from _find_native_citations(block)
             case "message_delta":
                 yield from self._read_usage(data.get("usage") or {})
@@ -365,7 +365,8 @@ class MessageReader(ReplyReader):
             self.has_thought = True
         yield from self._add_text(block.get("text", ""))
 
-    def _read_delta(self, number: object, block: Block, delta: Mapping[str, Any]) -> Iterator[Part]:
+    def _read_delta(self, number: object, delta: Mapping[str, Any]) -> Iterator[Part]:
+        block = self._blocks.setdefault(number, {"type": "text"})
         match delta["type"]:
             case "text_delta":
                 block["text"] = block.get("text", "") + delta["text"]

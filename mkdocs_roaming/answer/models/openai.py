@@ -235,7 +235,7 @@ class ChatReader(ReplyReader):
         if isinstance(refusal := delta.get("refusal"), str) and refusal:
             self._is_refused = True
             yield from self._add_text(refusal)
-        for fragment in delta.get("tool_calls") or ():
+        for fragment in delta.get("tool_calls") or filter(None, [delta.get("function_call")]):
             self._read_call(fragment)
         if isinstance(reason := choice.get("finish_reason"), str) and reason:
             self.reason = _FINISH_REASONS.get(reason, "end")

@@ -599,7 +599,8 @@ class ReplyReader(ABC):
 
     def find_error(self, data: Mapping[str, Any]) -> object:
         """Return the error in an event, or None."""
-        return data if data.get("error") or "error" in (data.get("type"), data.get("object")) else None
+        is_error = "error" in (data.get("type"), data.get("object")) or isinstance(data.get("message"), str)
+        return data if is_error or data.get("error") or data.get("detail") else None
 
     @abstractmethod
     def feed(self, data: Mapping[str, Any]) -> Iterator[Part]:

@@ -146,6 +146,8 @@ def test_every_section_is_reachable_with_any_cap(make_site: Callable, cap: int) 
         ("expand_sections", {"ids": [{"id": "{a}"}, {"section_id": "[{b}]"}]}),
         ("expand_section", {"section_id": "{a},{b}"}),
         ("functions.Expand_Sections", {"ids": ["{a}+", "#{b}"], "part": "1"}),
+        ("mcp__docs__expandSections", {"arguments": {"ids": ["{a}", "{b}"]}}),
+        ("expand-sections<|channel|>commentary", {"parameters": '{{"ids": ["{a}", "{b}"]}}'}),
     ],
 )
 def test_call_accepts_ids_in_any_form(library: Library, name: str, arguments: object) -> None:
@@ -209,6 +211,16 @@ def test_call_with_wrong_arguments_returns_tool_error(library: Library, name: st
     result = Navigator(library).call(name, arguments)
     assert isinstance(result, ToolError)
     assert result.message
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"query": ["ebb", "drain"]}, {"queries": ["ebb drain"]}, {"query": {"text": "ebb drain"}}, "ebb drain"],
+)
+def test_search_accepts_query_in_any_form(library: Library, arguments: object) -> None:
+    result = Navigator(library).call("search_sections", arguments)
+    assert isinstance(result, SearchResults)
+    assert result.query == "ebb drain"
 
 
 def test_expand_sections_with_more_than_eight_ids_skips_the_rest(make_site: Callable) -> None:

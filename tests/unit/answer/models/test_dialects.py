@@ -158,7 +158,9 @@ def test_error_in_choice_is_a_failure(api: MessagesApi, openai: Make, choice: di
     [
         {"error": {"message": "no", "type": "overloaded_error"}},
         {"type": "error", "error": {"message": "no", "type": "overloaded_error"}},
-        {"object": "error", "message": "overloaded", "code": 503},
+        {"object": "error", "message": "overloaded", "code": "503"},
+        {"detail": "overloaded"},
+        {"error": {"message": "Provider error", "metadata": {"raw": "overloaded"}}},
         {"error": "overloaded"},
     ],
 )
