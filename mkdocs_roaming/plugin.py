@@ -150,7 +150,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if self._options.enabled and not is_inner_build(config) and not dev_server_path(config):
             share_locks()  # with the commands that hooks of the project start
             with _plugin_errors():
-                self._lock.enter_context(hold_folder(Path(config.site_dir), log.warning))
+                self._lock.enter_context(hold_folder(Path(config.site_dir), log.info))  # strict builds stop at warnings
 
     def on_build_error(self, *, error: Exception) -> None:
         """Release the lock."""
