@@ -10,12 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import click
 import msgspec
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.answer.budget import AnswerLimits
 from mkdocs_roaming.answer.events import Answer, Event, summarize
+from mkdocs_roaming.answer.probe import probe_model
 from mkdocs_roaming.answer.support.check import CITATION, slice_utf16
 from mkdocs_roaming.cli.common import (
     AS_JSON,
@@ -33,26 +35,29 @@ from mkdocs_roaming.cli.common import (
 from mkdocs_roaming.cli.output import print_answer, run_answer
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
 from mkdocs_roaming.cli.sites import scope_options, site_as_json
+from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.files import check_writable, write_text_file
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.targets import Candidate, SiteInfo, open_target
+from mkdocs_roaming.library.targets import Candidate, SiteInfo, open_library, open_target
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.text.markdown import to_single_line
 
 
 @click.command(cls=LibraryCommand, context_settings=FREE_TEXT)
 @LIBRARY
-@click.argument("question")
+@click.argument("question", required=False)
 @model_options
 @click.option("--page", help="Path or URL of the page that the reader is on.")
+@click.option("--check", is_flag=True, help="Ask the model about a section, print what it can do, and exit.")
 @click.option("--trace", type=FILE, help="Write the events of the answer to this file, as JSON.")
 @scope_options
 @TRUST_RULES
 @AS_JSON
 def ask(
     lib: str,
-    question: str,
+    question: str | None,
     page: str | None,
+    check: bool,
     trace: Path | None,
     scope: Scope,
     trust_rules: bool,
@@ -66,6 +71,15 @@ def ask(
     options = ResolvedOptions.from_options(given)
     model, budget = options.create_model()
     search = options.search_factory()
+    if check:
+        library = open_library(lib)
+        probe = anyio.run(probe_model, model, Navigator(library, search=search(library)), budget)
+        if not probe.works:
+            raise UsageError(str(probe))
+        click.echo(to_single_line(str(probe)))
+        return
+    if question is None:
+        raise click.UsageError("Missing argument 'QUESTION'.")
     if trace is not None:
         check_writable(trace)
 

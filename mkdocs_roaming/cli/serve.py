@@ -72,7 +72,7 @@ _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole
 )
 @model_options
 @TRUST_RULES
-@click.option("--check", is_flag=True, help="Check site, model, key and counters, and exit. Asks the model for a word.")
+@click.option("--check", is_flag=True, help="Check site, model, key and counters, and exit. Asks the model.")
 @click.option("--check-config", is_flag=True, help="Print the configuration without secrets and exit.")
 def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **given: Any) -> None:
     """Answer questions over HTTP.

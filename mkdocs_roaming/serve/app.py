@@ -32,14 +32,12 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import resources
 from importlib.resources.abc import Traversable
 from math import ceil
 from pathlib import Path
-from time import monotonic
 from typing import Annotated, Any
 
 import anyio
@@ -47,9 +45,9 @@ import msgspec
 
 from mkdocs_roaming.answer.budget import load_known_prices, run_in_thread
 from mkdocs_roaming.answer.events import summarize
-from mkdocs_roaming.answer.models.base import Model, Request, UserTurn
+from mkdocs_roaming.answer.probe import probe_model
 from mkdocs_roaming.config import Settings
-from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
@@ -350,8 +348,6 @@ def describe_limits(config: AppConfig) -> str:
 
 # Checks before the start
 
-_REPLY_TOKENS = 16  # some providers refuse less
-
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
@@ -363,7 +359,7 @@ class CheckResult:
 
 
 async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
-    """Yield the result of each check. The model is asked for a few tokens."""
+    """Yield the result of each check. The model is asked about a section."""
     answers = config.answers
     watcher = SiteWatcher(config.target, search_factory=answers.search_factory)
     await watcher.check(log_problem=False)
@@ -373,8 +369,11 @@ async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
     else:
         site, count = deployment.library.manifest.site.name, len(deployment.library.sections)
         yield CheckResult("site", watcher.problem or f"{site}, {count} sections", ok=deployment.is_complete)
-    yield await _check_model(answers.model, answers.budget.seconds)
-    if deployment is not None and answers.model.name != "offline":
+    if answers.model.name == "offline":
+        yield CheckResult("model", "offline, which needs no key")
+    elif deployment is not None:
+        probe = await probe_model(answers.model, deployment.navigator(), answers.budget)
+        yield CheckResult("model", strip_passwords(str(probe)), ok=probe.works)
         date, known = load_known_prices()
         date = f", with the prices of {date}" if answers.budget.prices in known.values() else ""
         estimate = await estimate_question_cost(deployment, answers)
@@ -414,23 +413,6 @@ async def require_money_limit(config: AppConfig) -> None:
 def _ask_for_limit(config: AppConfig) -> str:
     prices = "" if config.answers.budget.prices else ", with [prices] of the model in roaming.toml"
     return f"add --money-a-day AMOUNT{prices}, or --money-a-day unlimited"
-
-
-async def _check_model(model: Model, seconds: float) -> CheckResult:
-    if model.name == "offline":
-        return CheckResult("model", "offline, which needs no key")
-    request = Request("Reply with one word.", "", (UserTurn("Are you there?"),), output_tokens=_REPLY_TOKENS)
-    started = monotonic()
-    try:
-        with anyio.fail_after(seconds):
-            async with aclosing(model.reply(request)) as parts:  # type: ignore[type-var]  # an async generator
-                async for _ in parts:
-                    pass
-    except RoamingError as error:
-        return CheckResult("model", strip_passwords(str(error)), ok=False)
-    except TimeoutError:
-        return CheckResult("model", f"{model.name}: no reply within {seconds:g} seconds", ok=False)
-    return CheckResult("model", f"{model.name} replied in {monotonic() - started:.1f} s")
 
 
 async def _check_embeddings(search: HybridSearch) -> CheckResult:

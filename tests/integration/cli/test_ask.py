@@ -100,6 +100,16 @@ def test_ask_prints_usage_and_cost(lamp: Path, power: str) -> None:
     )
 
 
+def test_ask_check_prints_what_the_model_can_do(lamp: Path, power: str) -> None:
+    replies = [[{"text": f"It says so [^{power}]."}]] * 3
+    result = roaming("ask", lamp, "--check", "--model", script(lamp.parent, *replies))
+    assert (result.exit_code, result.stdout.count("\n")) == (0, 1), result.output
+    assert result.stdout.startswith("scripted; streaming: no; tools: no; citations: ")
+    failed = roaming("ask", lamp, "--check", "--model", script(lamp.parent))
+    assert (failed.exit_code, failed.stderr) == (1, "roaming: the script has 0 replies; the answer needs one more\n")
+    assert "Missing argument 'QUESTION'" in roaming("ask", lamp).stderr
+
+
 def test_ask_without_usage_prints_no_tokens_counted(lamp: Path) -> None:
     result = roaming("ask", lamp, "Watts?", "--model", script(lamp.parent, [{"text": "No [^none]."}]))
     assert "no tokens counted" in result.stderr
@@ -131,14 +141,15 @@ def test_ask_stops_when_cost_budget_is_spent(lamp: Path, power: str) -> None:
             NOTHING_FOUND,
         ),
         ([{"text": "It takes 3.7 watts [^ID]."}, {"stop": "length"}], "reached its limit and may be incomplete", 0),
-        ([{"stop": "end"}], "The docs do not seem to answer this.", NOTHING_FOUND),
+        ([{"text": "It is [^none] said."}], "is said.", NOTHING_FOUND),
+        ([{"stop": "end"}], "The model's reply could not be used.", 1),
     ],
 )
 def test_ask_prints_reason_of_each_final_state(
     lamp: Path, power: str, reply: list[dict[str, str]], message: str, code: int
 ) -> None:
     replies = json.loads(json.dumps(reply).replace("ID", power))
-    result = roaming("ask", lamp, "Watts?", "--model", script(lamp.parent, replies))
+    result = roaming("ask", lamp, "Watts?", "--model", script(lamp.parent, replies, replies))
     assert message in result.stdout
     assert ("The docs do not seem" in result.stdout) == message.startswith("The docs")
     assert result.exit_code == code

@@ -212,7 +212,11 @@ def test_start_is_logged_in_one_line(folder: Path, tmp_path: Path, options: tupl
 @pytest.mark.parametrize(
     ("key", "code", "expected"),
     [
-        ("x", 0, r"ok      model: qwen3 replied in \d+\.\d s"),
+        (
+            "x",
+            0,
+            r"ok      model: qwen3; streaming: yes; tools: yes; citations: \w+; context: at least [\d,]+ tokens; ",
+        ),
         ("y", 1, r"failed  model: qwen3: the key is not accepted.*OPENAI_API_KEY"),
     ],
 )
@@ -228,7 +232,9 @@ def test_check_validates_key_of_model(
 
 
 def test_check_reports_site_counters_and_price(folder: Path, tmp_path: Path, free_port: int) -> None:
-    (tmp_path / "replies.json").write_text('[[{"text": "Yes."}]]')
+    (tmp_path / "replies.json").write_text(
+        '[[{"text": "The docs do not say this."}], [{"text": "The docs do not say this."}]]'
+    )
     (tmp_path / "roaming.toml").write_text("[prices]\ninput = 1.0\noutput = 5.0\n")
     options = ("--check", "--config", tmp_path / "roaming.toml", "--model", f"scripted:{tmp_path / 'replies.json'}")
     result = roaming(folder, *options)
