@@ -20,6 +20,7 @@ from mkdocs_roaming.manifest.models import path_to_url, url_to_path
 
 _DELIMITED = re.compile(r"\$\$(.*)\$\$|\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
 _MARKDOWN_LINE = re.compile(r"\s*(?:=+|-+|#{1,6}\s.*|>.*|[-+*]\s.*|\d+[.)]\s.*|`{3,}.*|~{3,}.*|<.*)$")
+_SCRIPTS = {"sub": "_", "sup": "^"}
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _TEX_ENCODING = re.compile(r"\b(?:la)?tex\b", re.IGNORECASE)
 
@@ -75,8 +76,20 @@ def _extract_tex(element: Element) -> tuple[str, bool]:
     """Return a formula as TeX, `""` if it is unknown, and whether it is display math."""
     parts = list(element.iter("*"))
     label = "".join(element_text(part) for part in parts if has_class(part, "eqno"))
-    tex, display = _find_tex(element, parts, element_text(element).replace(label, "", 1).strip())
+    tex, display = _find_tex(element, parts, _read_text(element).replace(label, "", 1).strip())
     return _add_number(tex, label), display
+
+
+def _read_text(element: Element) -> str:
+    """Return the text of a formula, with its subscripts and superscripts as TeX."""
+    pieces = []
+    for event, part in etree.iterwalk(element, events=("start", "end")):
+        script = _SCRIPTS.get(part.tag)
+        if event == "start":
+            pieces += [f"{script}{{" if script else "", part.text or ""]
+        else:
+            pieces += ["}" if script else "", "" if part is element else part.tail or ""]
+    return "".join(pieces)
 
 
 def _find_tex(element: Element, parts: Sequence[Element], text: str) -> tuple[str, bool]:

@@ -96,6 +96,11 @@ def test_convert_keeps_the_number_next_to_an_equation(formula: str) -> None:
         assert convert_body(f'<div class="math" id="e">{html}</div>') == "$$\nx \\tag{4}\n$$"
 
 
+def test_convert_keeps_scripts_of_a_formula_without_tex() -> None:
+    formula = '<span class="math inline"><em>v</em><sub><em>i</em>+1</sub><sup>2</sup> + 1</span>'
+    assert convert_body(f"<p>{formula}</p>") == "$v_{i+1}^{2} + 1$"
+
+
 MATHJAX = '<script src="https://cdn.example/npm/mathjax@3/es5/tex-mml-chtml.js"></script>'
 MATHJAX_2 = '<script src="/MathJax.js?config={}"></script>'
 DOLLARS = """<script>MathJax = {tex: {inlineMath: [['$', '$'], ['\\\\(', '\\\\)']]}}</script>"""
