@@ -13,7 +13,7 @@ from lxml import etree
 from mkdocs_roaming.html.escape import format_code_span, parse_code_span
 from mkdocs_roaming.html.inline import escape_exclamation_mark, is_script_url
 from mkdocs_roaming.html.themes import Roles, split_names
-from mkdocs_roaming.html.visitor import Element, Visitor, element_text
+from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
 
 LANGUAGES = frozenset(
     split_names(
@@ -48,8 +48,6 @@ _CLUTTER = frozenset(split_names("button svg style script select summary textare
 """Tags inside a code block that are not code."""
 _LINES = ("div", "tr")
 """Tags inside a code block that are lines of code."""
-_MAX_JOINED = 1_000
-"""Inline code of this length is not joined with the next one: the time would be quadratic."""
 
 
 CodePiece = tuple[str, str | None]
@@ -85,7 +83,9 @@ def write_code_block(visitor: Visitor, element: Element, out: list[str]) -> None
     if context.in_terminal:
         content = _clean_session(content)
     title, context.code_title = context.code_title, None
-    out.append(format_fence(content, language, None if title and _names_language(title, language) else title))
+    fence = format_fence(content, language, None if title and _names_language(title, language) else title)
+    if fence not in out[-1:] or not is_hidden(element):  # the same code in the colors of another scheme
+        out.append(fence)
 
 
 @lru_cache(maxsize=1024)
@@ -101,9 +101,11 @@ def _names_language(title: str, language: str) -> bool:
 
 
 def write_mermaid(visitor: Visitor, element: Element, out: list[str]) -> None:
-    """Write a diagram as its source code."""
+    """Write a diagram as its source code, or as the drawing that a script has made of it."""
     if content := extract_code(element, visitor.roles).strip():
         out.append(format_fence(content, "mermaid"))
+    else:
+        visitor.write_group(element, out)
 
 
 def write_code_wrapper(visitor: Visitor, element: Element, out: list[str]) -> None:
@@ -266,13 +268,8 @@ def write_code_span(visitor: Visitor, element: Element, pieces: list[str]) -> No
 def _write_code(visitor: Visitor, text: str, pieces: list[str]) -> None:
     if visitor.context.heading is not None:
         visitor.record_plain(text)
-    if text and pieces and pieces[-1][-1:] == "`" and (before := parse_code_span(pieces[-1])):
-        # Adjacent code spans would be read as one with backticks in it.
-        if len(before) < _MAX_JOINED:
-            pieces.pop()
-            text = before + text
-        else:
-            pieces.append(" ")
+    if text and pieces and parse_code_span(pieces[-1]):
+        pieces.append(" ")  # adjacent code spans would be read as one with backticks in it
     if text:
         pieces.append(format_code_span(text))
 

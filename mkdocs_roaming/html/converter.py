@@ -58,6 +58,7 @@ BLOCK_WRITERS: dict[str, BlockWriter] = {
 
 INLINE_WRITERS: dict[str, InlineWriter] = {
     "abbreviation": inline.write_abbreviation,
+    "button": inline.write_button,
     "classifier": inline.write_classifier,
     "code-span": code.write_code_span,
     "drawing": embedded.write_drawing,
@@ -65,6 +66,7 @@ INLINE_WRITERS: dict[str, InlineWriter] = {
     "emphasis": inline.emphasis_writer("emphasis", "*", "em"),
     "footnote-label": footnotes.write_footnote_label,
     "footnote-reference": footnotes.write_footnote_reference,
+    "gloss": inline.write_gloss,
     "image": embedded.write_image,
     "input": inline.write_checkbox,
     "labels": inline.write_inline_labels,
@@ -127,6 +129,7 @@ def convert(
     """
     root = parse_body(article) if isinstance(article, str) else deepcopy(article)
     themes = themes or load_themes()
+    _open_panels(root)
     languages = code.RecordedLanguages(code_languages)
     visitor = Visitor(
         root, BLOCK_WRITERS, INLINE_WRITERS, themes, lambda href: shorten_address(link(href)), image, languages.take
@@ -142,6 +145,14 @@ def convert(
     return _assemble(visitor.output, title)
 
 
+def _open_panels(root: Element) -> None:
+    """Mark the panels that readers can open by a button of the page."""
+    panels = {toggle.get("aria-controls") for toggle in root.iterfind(".//*[@aria-expanded][@aria-controls]")}
+    for panel in root.iterfind(".//*[@id]") if panels else ():
+        if panel.get("id") in panels:
+            panel.set("hidden", "until-found")
+
+
 def _assemble(output: Output, title: str) -> ConvertedArticle:
     """Put the title first, footnotes at the end of their sections, and further titles with what is below them lower."""
     plain = " ".join(title.split()) or "Untitled"
@@ -152,6 +163,7 @@ def _assemble(output: Output, title: str) -> ConvertedArticle:
         headings[0] = dict(output.headings)[output.title]
         parts[0] = parts[output.title + 1]
         parts[output.title + 1] = ""
+        _move_text_of_title(output, parts, output.title)
     below = [(index, heading) for index, heading in output.headings if index != output.title]
     parents = find_parents([1, *(heading.level for _, heading in below)])
     for (index, heading), parent in zip(below, parents[1:], strict=True):
@@ -161,6 +173,20 @@ def _assemble(output: Output, title: str) -> ConvertedArticle:
     for index, definitions in footnotes.place_footnotes(output).items():
         parts[index + 1 : index + 2] = ["\n\n".join((*definitions, *filter(None, parts[index + 1 : index + 2])))]
     return ConvertedArticle("\n\n".join(filter(None, parts)) + "\n", tuple(_add_anchors(output, headings)))
+
+
+def _move_text_of_title(output: Output, parts: list[str], title: int) -> None:
+    """Move the text below a title, and its anchors, before the headings that the page has above the title."""
+    first = output.headings[0][0]
+    if first == title:
+        return
+    end = next((index for index, _ in output.headings if index > title), len(output.blocks))
+    parts[first] = "\n\n".join(filter(None, [parts[first], *parts[title + 2 : end + 1]]))
+    parts[title + 2 : end + 1] = [""] * (end - title - 1)
+    for places in (output.anchors, output.footnotes.uses):
+        for name, index in places.items():
+            if title < index < end:
+                places[name] = -1
 
 
 def _merge_repeated_headings(output: Output, title: str) -> None:

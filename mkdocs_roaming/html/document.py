@@ -22,6 +22,10 @@ _TOO_MANY_ATTRIBUTES = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 """A tag with hundreds of attributes: parsing is slow, because the parser compares each attribute with all others."""
+_VOID = re.compile(
+    r"""<(bgsound|command|embed|keygen|source|track|wbr)\b(?>[^>"']++|"[^"]*+"|'[^']*+')*+>""", re.ASCII | re.IGNORECASE
+)
+"""A tag of an element that has no content, which lxml does not know."""
 _WORD = re.compile(r"\w+")
 _POST_CONTENT = "article.md-post--excerpt > header.md-post__header + div.md-post__content"
 
@@ -51,10 +55,15 @@ def _parse(text: str) -> tuple[Element | None, bool]:
         return None, False
     parser = etree.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8")
     try:
-        root = etree.fromstring(text.encode("utf-8", "replace"), parser)
+        root = etree.fromstring(_encode(text), parser)
     except etree.XMLSyntaxError:
         return None, False
     return root, any("depth in document" in entry.message for entry in parser.error_log)
+
+
+def _encode(text: str) -> bytes:
+    """Return HTML for a parser, with the end tags of void elements that would otherwise contain what follows them."""
+    return _VOID.sub(r"\g<0></\1>", text).encode("utf-8", "replace")
 
 
 def parse_document(text: str) -> Element:
@@ -65,7 +74,7 @@ def parse_document(text: str) -> Element:
     """
     # Plain elements: the element classes of lxml.html cost a fifth of the time that a page takes.
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True)
-    tree = etree.fromstring(text.replace("\0", "").encode("utf-8", "replace"), parser)
+    tree = etree.fromstring(_encode(text.replace("\0", "")), parser)
     if tree is None:
         raise etree.ParserError("Document is empty")
     return tree
@@ -105,7 +114,7 @@ def _remove_skipped(article: Element, roles: Roles) -> None:
     for element in [found for found in article.iter() if roles[found.tag, found.get("class")] == "skip"]:
         if element is article:
             continue
-        if element.tag == "nav" or tag_roles().get(element.tag) != "skip":  # a button may be the label of a tab
+        if element.tag == "nav" or tag_roles().get(element.tag) != "skip":  # `title` may be the name of a drawing
             remove_element(element)
 
 
@@ -115,7 +124,7 @@ def _has_visible_text(article: Element, roles: Roles) -> bool:
     for event, element in walker:
         if event == "end":
             text = element.tail if element is not article else None
-        elif roles[element.tag, element.get("class")] in ("skip", "script"):
+        elif roles[element.tag, element.get("class")] in ("button", "skip", "script"):
             walker.skip_subtree()
             continue
         else:

@@ -27,11 +27,15 @@ from mkdocs_roaming.html.themes import split_names
 from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
 
 _DARK = ("#only-dark", "#gh-dark-mode-only")
-_SOURCE_ATTRIBUTES = split_names("src data-src data-lazy-src data-cmp-src data-original spec-url apidescriptionurl")
+_SOURCE_ATTRIBUTES = split_names(
+    "src data-src data-lazy-src data-cmp-src data-original spec-url data-url apidescriptionurl"
+)
 """Attributes that hold an address: of lazy images and frames, and of API descriptions."""
 _MAX_DESCRIPTION = 1_000
 """Characters of the text that replaces a drawing."""
 _DECORATION = etree.XPath("ancestor-or-self::*[@aria-hidden='true'] | self::*[@role='presentation' or @role='none']")
+_ALTERNATIVE = etree.XPath("boolean(ancestor-or-self::*[parent::switch][preceding-sibling::*])")
+"""Whether an element of a drawing is for browsers that cannot show the one before it."""
 _NO_DESCRIPTION = "No description has been provided for this image"
 """The alternative text of images in notebooks that have none, by nbconvert. That of docutils is the address."""
 _VARIANT_OR_LOGO = re.compile(r"#(?:only-(?:light|dark)|gh-(?:light|dark)-mode-only)$|(?<=[?&])[^?&=#]+=data:[^&#]+&?")
@@ -86,7 +90,7 @@ def describe_drawing(element: Element) -> str:
     """Return the name, the description and the labels of a drawing, `""` if it has none or only decorates."""
     if is_hidden(element) or _DECORATION(element):
         return ""
-    parts = element.iter("title", "desc", "text", "foreignobject")
+    parts = (part for part in element.iter("title", "desc", "text", "foreignobject") if not _ALTERNATIVE(part))
     texts = [element.get("aria-label") or "", *(" ".join(map(str, part.itertext())) for part in parts)]
     unique = dict.fromkeys(" ".join(text.split()) for text in texts)
     return shorten("; ".join(filter(None, unique)), _MAX_DESCRIPTION, placeholder=" …")

@@ -34,6 +34,7 @@ def collect_footnotes(visitor: Visitor, element: Element, out: list[str]) -> Non
     labels = _find_labels(visitor)
     for target, note in _find_definitions(element):
         parts = visitor.render_nested(note)
+        parts[:1] = [part.removeprefix(". ") for part in parts[:1]]  # after the number, which is a link back
         if parts and target in labels:
             definition = indent_lines(_join_blocks(parts), 4)
             visitor.output.footnotes.definitions[labels[target]] = f"[^{labels[target]}]: {definition}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from lxml import etree
+
 from mkdocs_roaming.html.escape import escape_text, format_autolink, format_destination, format_link
 from mkdocs_roaming.html.visitor import (
     HARD_BREAK,
@@ -23,6 +25,9 @@ _OPENING = ("(", "[", "{", "“", "‘", "«", "/")
 _CLOSING = (".", ",", ";", ":", "!", "?", ")", "]", "}", "”", "’", "»", "/", "…")
 _DELIMITED_ROLES = frozenset({"code-span", "image", "math", "footnote-reference", "quotation", "tag"})
 """Roles that are always written with a delimiter in front."""
+_TITLES = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "summary")
+_COPIES = etree.XPath("boolean(.//@*[contains(name(), 'clipboard') or contains(., 'opy') or contains(., 'clipboard')])")
+"""Whether the attributes of a button say that it copies something."""
 _SCRIPT_URL = re.compile(r"\s*(?:javascript|vbscript|data|about):", re.IGNORECASE)
 
 
@@ -41,6 +46,28 @@ def write_span(visitor: Visitor, element: Element, pieces: list[str]) -> None:
 
 def write_nothing(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write nothing."""
+
+
+def write_button(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write the words of a button that are content: of one that opens a panel, is all of a title, or is in a sentence.
+
+    Other buttons are tools of the page.
+    """
+    if _COPIES(element):
+        return
+    title = next(element.iterancestors(*_TITLES), None)
+    is_title = title is not None and element_text(title).strip() == element_text(element).strip()
+    is_toggle = element.get("aria-expanded") is not None and element.get("aria-haspopup") is None
+    if is_title or is_toggle or (pieces and (element.tail or "").strip()):
+        write_spaced(visitor, element, pieces)
+
+
+def write_gloss(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+    """Write what explains the text before it, in parentheses."""
+    if element_text(element).strip():
+        visitor.write_text(" (", pieces)
+        visitor.write_inline(element, pieces)
+        visitor.write_text(")", pieces)
 
 
 def write_classifier(visitor: Visitor, element: Element, pieces: list[str]) -> None:

@@ -42,7 +42,7 @@ def split_names(text: str) -> tuple[str, ...]:
 
 ROLES: tuple[Role, ...] = split_names(
     "group pager skip text self-link permalink footnote-reference footnotes display-math raw-math math mermaid "
-    "abbreviation admonition-title admonition tabs terminal code-table code-title api-heading classifier "
+    "abbreviation button gloss admonition-title admonition tabs terminal code-table code-title api-heading classifier "
     "footnote-label strong member member-name prototype grid signature labels spaced line line-block rubric "
     "code-wrapper emoji caption code code-span definitions drawing emphasis heading image input line-break "
     "link list media quotation quote rule script span strike table tag"

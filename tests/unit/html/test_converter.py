@@ -100,6 +100,13 @@ def test_convert_keeps_headings_below_a_later_title(tags: str, levels: str) -> N
     assert re.findall(r"(?m)^#+", converted.markdown) == ["#" * int(level) for level in levels]
 
 
+def test_convert_keeps_text_and_anchors_of_a_later_title() -> None:
+    page = "<p>a</p><h3>Series</h3><p>b</p><h1>Tides</h1><p id=c>c</p><h2>Ebb</h2><p id=d>d</p>"
+    converted = convert(page, title="T")
+    assert body(converted.markdown).split() == ["a", "c", "###", "Series", "b", "##", "Ebb", "d"]
+    assert [heading.anchors for heading in converted.headings] == [("c",), (), ("d",)]
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 def test_convert_golden_page_returns_headings_of_the_markdown(case: Path) -> None:
     converted = convert(case.read_text("utf-8"), title="The nav's title")
