@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import (
+    ContextError,
     ConversionError,
     DigestMismatchError,
     LibraryError,
@@ -18,6 +19,7 @@ from mkdocs_roaming.errors import (
     PluginError,
     PublishError,
     RoamingError,
+    ToolsUnsupportedError,
     UsageError,
 )
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "ContextError",
     "ConversionError",
     "DigestMismatchError",
     "Event",
@@ -52,6 +55,7 @@ __all__ = [
     "Scope",
     "SearchResult",
     "Section",
+    "ToolsUnsupportedError",
     "UsageError",
     "__version__",
     "ask",

@@ -25,6 +25,10 @@ def decode_json(data: bytes | mmap | msgspec.Raw, kind: type[T] = object) -> T: 
     except (ValueError, RecursionError):
         pass
     try:
-        return msgspec.convert(json.loads(bytes(data)), prepare(kind))
+        return msgspec.convert(json.loads(bytes(data), parse_constant=_refuse_constant), prepare(kind))
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")

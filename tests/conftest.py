@@ -24,6 +24,9 @@ from mkdocs_roaming.manifest.sections import split_sections
 ROOT = Path(__file__).parents[1]
 URL = "https://docs.example/p/"
 
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` ignores it, and processes that tests start would, too
+
 # The quick tests try the same examples each time, the others new ones: `--hypothesis-profile thorough`.
 hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=50)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=400)
