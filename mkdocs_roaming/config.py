@@ -48,7 +48,14 @@ import msgspec
 from msgspec import Meta
 
 from mkdocs_roaming.answer.budget import AnswerLimits, Prices, find_known_prices
-from mkdocs_roaming.answer.models.base import Model, UnavailableModel, create_model, split_model_name
+from mkdocs_roaming.answer.models.base import (
+    DEFAULT_OPTIONS,
+    Model,
+    ModelOptions,
+    UnavailableModel,
+    create_model,
+    split_model_name,
+)
 from mkdocs_roaming.answer.models.context import LEAST_CONTEXT
 from mkdocs_roaming.embeddings.client import (
     QUERY_TIMEOUT,
@@ -139,18 +146,12 @@ class Settings:
         """
         own = self.model
         key = environ.get(own.key_env, "")
-        config: dict[str, object] = {
-            "model": own.name,
-            "base_url": own.base_url,
-            "api_key": key,
-            "key_env": own.key_env,
-        }
+        config = {"model": own.name, "base_url": own.base_url, "api_key": key, "key_env": own.key_env}
         selected = name or environ.get("ROAMING_MODEL") or own.name
         is_other = bool(own.name) and split_model_name(selected) != split_model_name(own.name)
-        if not is_other:
-            config |= {"context": own.context, "tools": own.tools, "parameters": own.parameters}
         try:
-            model = create_model(name, environ=environ, base_url=base_url, config=config)
+            options = DEFAULT_OPTIONS if is_other else ModelOptions(own.context, own.tools, own.parameters)
+            model = create_model(name, environ=environ, base_url=base_url, config=config, options=options)
         except UsageError as error:
             is_missing = own.key_env and own.key_env not in environ
             hint = f" ({self.where} names the variable {own.key_env}, which is not set)" if is_missing else ""

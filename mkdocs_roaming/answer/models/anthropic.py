@@ -126,15 +126,12 @@ class AnthropicModel(ApiModel):
         return cls(model, key=key, base_url=base_url, key_name=key_name, options=config.options)
 
     def _make_reader(self, request: Request) -> ReplyReader:
-        encoded = encode_request(
-            request, has_tools=self.has_tools, has_search_results=_SEARCH_RESULTS not in self._refused
-        )
-        parameters = encoded.parameters
+        parameters, digest = encode_request(request, self.has_tools, _SEARCH_RESULTS not in self._refused)
         if "cache_control" in self._refused:
             parameters = _without_key(parameters, "cache_control")
         thinking = {name: value for name, value in self._thinking.items() if name not in self._refused}
         parameters |= {**thinking, "max_tokens": request.output_tokens + self.extra_output_tokens}
-        return MessageReader(parameters, ClaudeState((), request.note, encoded.digest))
+        return MessageReader(parameters, ClaudeState((), request.note, digest))
 
     def _alternatives(self, request: Request) -> Sequence[str]:
         return [_SEARCH_RESULTS] if self._service.base_url != BASE_URL and has_results(request) else []
@@ -161,16 +158,8 @@ class ClaudeState:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedRequest:
-    """The parameters of an API request, and the digest of its content."""
-
-    parameters: dict[str, Any]
-    digest: str
-
-
-def encode_request(request: Request, *, has_tools: bool = True, has_search_results: bool = True) -> EncodedRequest:
-    """Return a request as parameters of the Messages API.
+def encode_request(request: Request, has_tools: bool, has_search_results: bool) -> tuple[dict[str, Any], str]:
+    """Return a request as parameters of the Messages API, and the digest of its content.
 
     The tools stay defined in the last round, in which none may be called: they are at the start of the cached prefix,
     and the API requires them if an earlier turn called one.
@@ -198,7 +187,7 @@ def encode_request(request: Request, *, has_tools: bool = True, has_search_resul
             message["content"][-1]["cache_control"] = {"type": "ephemeral"}
     elif tools:
         parameters["tool_choice"] = {"type": "none"}
-    return EncodedRequest(parameters, digest)
+    return parameters, digest
 
 
 def _encode_turns(request: Request, prefix_digest: str, has_tools: bool, has_search_results: bool) -> list[Block]:
@@ -248,7 +237,7 @@ def _encode_reply(turn: AssistantTurn, state: ClaudeState | None, *, unchanged: 
     blocks = [dict(block) for block in state.blocks]
     if not unchanged:
         # Citations refer to search results by number, and some of these are gone.
-        blocks = [_without_citations(block) for block in blocks if "thinking" not in block["type"]]
+        blocks = [_without_key(block, "citations") for block in blocks if "thinking" not in block["type"]]
     for call, block in zip(turn.calls, _tool_use_blocks(blocks), strict=True):
         block["id"], block["name"] = call.id, encode_tool_name(call.name)
     return blocks or [_text_block(prompts.NO_ANSWER)]
@@ -256,10 +245,6 @@ def _encode_reply(turn: AssistantTurn, state: ClaudeState | None, *, unchanged: 
 
 def _tool_use_blocks(blocks: Sequence[Mapping[str, Any]]) -> list[Any]:
     return [block for block in blocks if block["type"] == "tool_use"]
-
-
-def _without_citations(block: Block) -> Block:
-    return {name: value for name, value in block.items() if name != "citations"}
 
 
 def _text_block(text: str) -> Block:
@@ -361,8 +346,6 @@ class MessageReader(ReplyReader):
         if block["type"] == "tool_use":
             call = PartialCall(number, str(block["id"]), str(block["name"]), parsed=block.get("input", {}))
             self.calls.append(call)
-        elif "thinking" in block["type"]:
-            self.has_thought = True
         yield from self._add_text(block.get("text", ""))
 
     def _read_delta(self, number: object, delta: Mapping[str, Any]) -> Iterator[Part]:

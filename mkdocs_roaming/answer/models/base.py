@@ -265,8 +265,6 @@ RESERVED_PARAMETERS = frozenset(
 )
 """The parameters that a configuration cannot set: requests and replies would no longer be understood."""
 
-_OPTIONS = ("context", "tools", "parameters")
-
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
@@ -303,14 +301,15 @@ class ModelConfig:
         name: What follows the colon in `--model provider:name`; empty without a colon.
         environ: The environment variables.
         base_url: The base URL of the options.
-        settings: The table `[model]` of `roaming.toml`: `model`, `base_url`, `api_key`, `key_env`, `context`, `tools`,
-            `parameters`.
+        settings: The table `[model]` of `roaming.toml`: `model`, `base_url`, `api_key`, `key_env`.
+        options: The rest of the table.
     """
 
     name: str
     environ: Mapping[str, str]
     base_url: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
+    options: ModelOptions = DEFAULT_OPTIONS
 
     def get_base_url(self, variable: str = "") -> str:
         """Return the provider's base URL, or "" if none is set.
@@ -332,16 +331,6 @@ class ModelConfig:
         if key:
             name = self._first(setting="key_env") or variable
         return check_api_key(key or self._first("", variable), name), name
-
-    @property
-    def options(self) -> ModelOptions:
-        """The settings that do not depend on the provider.
-
-        Raises:
-            UsageError: A parameter is not allowed.
-        """
-        given: dict[str, Any] = {name: self.settings[name] for name in _OPTIONS if self.settings.get(name) is not None}
-        return ModelOptions(**given)
 
     def _first(self, option: str = "", *variables: str, setting: str = "") -> str:
         configured = self.settings.get(setting, "")
@@ -373,6 +362,7 @@ def create_model(
     environ: Mapping[str, str],
     base_url: str | None = None,
     config: Mapping[str, object] | None = None,
+    options: ModelOptions = DEFAULT_OPTIONS,
 ) -> Model:
     """Create the model for a name such as `claude`, `openai:qwen3` or `myplugin:large`.
 
@@ -383,8 +373,9 @@ def create_model(
         name: The model, `PROVIDER` or `PROVIDER:MODEL`.
         environ: The environment variables.
         base_url: The base URL of the provider's API.
-        config: The settings of `ModelConfig`. If `model` is of another provider than the
+        config: The settings `model`, `base_url`, `api_key` and `key_env`. If `model` is of another provider than the
             name, the other settings are ignored: they belong to that provider.
+        options: The settings that do not depend on the provider.
 
     Raises:
         UsageError: The model is unknown, or a setting is missing or invalid.
@@ -399,7 +390,7 @@ def create_model(
     provider, model = split_model_name(name or ("claude" if environ.get("ANTHROPIC_API_KEY") else "offline"))
     if configured.strip() and split_model_name(configured)[0] != provider:
         config = {}
-    settings = ModelConfig(model, environ, base_url or "", config)
+    settings = ModelConfig(model, environ, base_url or "", config, options)
     if provider in _BUILT_IN:
         factory: ModelFactory = pkgutil.resolve_name(_BUILT_IN[provider])
         return factory(settings)

@@ -8,7 +8,7 @@ import random
 import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -57,17 +57,15 @@ def parse_arguments(text: str) -> object:
     """Return a call's arguments: JSON, what remains of JSON in a text or without its end, or the text itself."""
     if not text.strip():
         return {}
-    try:
+    with suppress(ValueError, RecursionError):
         return json.loads(text)
-    except (ValueError, RecursionError):
-        pass
     from json_repair import repair_json  # few replies need it
 
-    try:
-        repaired = repair_json(text[text.find("{") :], return_objects=True) if "{" in text else None
-    except (ValueError, RecursionError):
-        repaired = None
-    return repaired if isinstance(repaired, dict) and repaired else text
+    _, brace, rest = text.partition("{")
+    with suppress(ValueError, RecursionError):
+        repaired: object = repair_json(brace + rest, return_objects=True)
+        return repaired if isinstance(repaired, dict) and repaired else text
+    return text
 
 
 def arguments_as_object(arguments: object) -> dict[str, object]:
@@ -252,7 +250,7 @@ def error_for_connection(service: ApiConfig, error: Exception) -> ModelError:
     reason = type(error).__name__
     fix = f"start the server or check the network and {service.base_name}"
     text = f"{service.model}: cannot reach {service.address} ({reason}); {fix}"
-    cause = "timeout" if reason in ("ReadTimeout", "WriteTimeout", "APITimeoutError") else "connection"
+    cause = "timeout" if reason in ("ReadTimeout", "WriteTimeout") else "connection"
     return ModelError(text, retryable=True, unbilled=reason in _NOT_CONNECTED, cause=cause)
 
 
