@@ -19,6 +19,7 @@ const ENGLISH = {
   partial: "The answer may be incomplete.",
   found: "Search results",
   not_found: "The docs do not seem to answer this.",
+  unusable: "The model's reply could not be used.",
   refused: "The model declined to answer this.",
   budget: "The answer reached its limit and may be incomplete.",
   error: "The answer could not be finished. Please ask again.",
@@ -36,7 +37,7 @@ const ENGLISH = {
   sendComment: "Send comment",
   followUps: "Ask next",
 };
-const ENDS = ["answered", "linked", "partial", "results", "not_found", "refused", "budget"];
+const ENDS = ["answered", "linked", "partial", "results", "not_found", "unusable", "refused", "budget"];
 const SENTENCES = ["The docs do not seem to answer this.", "The model refused to answer."];
 const CITATION = /\[\^([0-9a-f]{8})\]/g;
 const CHAT = "M4 7a2 2 0 0 1 2-2h12a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2h-7l-5 3.5V17a2 2 0 0 1-2-2Z";
@@ -119,7 +120,7 @@ export class Result {
     const state = (turn.code = problem?.code) ?? (ENDS.includes(status.state) ? status.state : "error");
     const is = (...states) => states.includes(state);
     const failed = problem || is("error");
-    const bad = failed || is("refused", "budget");
+    const bad = failed || is("unusable", "refused", "budget");
     const sources = turn.cited.map((id) => turn.sections.get(id)).filter(Boolean);
     const message = fill(words[is("down") ? "error" : is("money") ? "down" : is("results") ? "found" : state], { n: sources.length });
     this.found = is("results") || turn.text.startsWith(status.message || "\n"); // the server wrote the text, no model
@@ -134,9 +135,9 @@ export class Result {
     if (turn.linked) this.#drawLinked();
     if (failed) this.#button(words.retry, "redo", () => host.ask(turn.question));
     if (is("partial", "budget")) this.#button(words.continue, "go", () => host.ask(turn.question));
-    if (is("results", "not_found", "refused", "error", "rate", "money")) this.#button(words.search, "find", () => host.search(turn.question));
+    if (is("results", "not_found", "unusable", "refused", "error", "rate", "money")) this.#button(words.search, "find", () => host.search(turn.question));
     if (turn.linked || !is("answered")) (this.notice.isConnected || this.notice.parentNode ? this.notice : turn.article).append(this.buttons);
-    if (is("results", "not_found", "refused")) this.#waysOut();
+    if (is("results", "not_found", "unusable", "refused")) this.#waysOut();
     if (seconds) this.#countDown(message, seconds);
     else {
       this.#complete(sources, state);
@@ -165,7 +166,7 @@ export class Result {
   }
   /** Show what the result means, unless the answer says it. */
   #notify(message, state, bad) {
-    const failed = bad && !["stopped", "budget", "refused"].includes(state);
+    const failed = bad && !["stopped", "budget", "unusable", "refused"].includes(state);
     this.message.textContent = message;
     const isWaiting = ["rate", "money"].includes(state);
     this.notice.append(namedIcon(failed && !isWaiting ? "off" : "info"), this.message);

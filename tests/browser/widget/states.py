@@ -138,7 +138,7 @@ def every_state(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[
     widget.panel.locator(".card").wait_for()
     yield "card"
     page.keyboard.press("Escape")
-    for name in ("partial", "marked", "results", "not_found", "refused", "budget", "error"):
+    for name in ("partial", "marked", "results", "not_found", "unusable", "refused", "budget", "error"):
         start_over(widget)
         stage.plays(recorded(name))
         widget.ask("Does it whistle on Kubernetes?")
