@@ -10,10 +10,10 @@ from itertools import groupby
 
 from lxml import etree
 
-from mkdocs_roaming.html.escape import format_code_span, parse_code_span
+from mkdocs_roaming.html.escape import format_code_span
 from mkdocs_roaming.html.inline import escape_exclamation_mark, is_script_url
 from mkdocs_roaming.html.themes import Roles, split_names
-from mkdocs_roaming.html.visitor import Element, Visitor, element_text, is_hidden
+from mkdocs_roaming.html.visitor import Element, Visitor, element_text
 
 LANGUAGES = frozenset(
     split_names(
@@ -83,9 +83,7 @@ def write_code_block(visitor: Visitor, element: Element, out: list[str]) -> None
     if context.in_terminal:
         content = _clean_session(content)
     title, context.code_title = context.code_title, None
-    fence = format_fence(content, language, None if title and _names_language(title, language) else title)
-    if fence not in out[-1:] or not is_hidden(element):  # the same code in the colors of another scheme
-        out.append(fence)
+    out.append(format_fence(content, language, None if title and _names_language(title, language) else title))
 
 
 @lru_cache(maxsize=1024)
@@ -257,20 +255,17 @@ _TERMINAL_TAG = re.compile(r"</?(?:a|b|em|font|i|p|span|strong|u)\b[^<>]*>", re.
 
 def write_code_span(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write inline code. Links in it are kept around their part of the code."""
-    if not len(element):
-        _write_code(visitor, element.text or "", pieces)
-    elif not visitor.context.in_link and element.find(".//a[@href]") is not None:
+    if not visitor.context.in_link and element.find(".//a[@href]") is not None:
         _write_linked_code(visitor, element, pieces)
     else:
         _write_code(visitor, element_text(element), pieces)
 
 
 def _write_code(visitor: Visitor, text: str, pieces: list[str]) -> None:
-    if visitor.context.heading is not None:
-        visitor.record_plain(text)
-    if text and pieces and parse_code_span(pieces[-1]):
-        pieces.append(" ")  # adjacent code spans would be read as one with backticks in it
+    if text and pieces and pieces[-1][:1] == "`" == pieces[-1][-1:]:
+        visitor.write_text(" ", pieces)  # adjacent code spans would be read as one with backticks in it
     if text:
+        visitor.record_plain(text)
         pieces.append(format_code_span(text))
 
 

@@ -7,7 +7,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from typing import Any
 
+from lxml import etree
 from msgspec import Struct
 
 from mkdocs_roaming.errors import ConversionError
@@ -93,6 +95,8 @@ INLINE_WRITERS: dict[str, InlineWriter] = {
 _LOWEST_LEVEL = 6
 _NOT_IN_TITLE_KEY = re.compile(r"[^\w+#]|_")
 """What differs between a title and a heading that repeats it: case, spaces, the parentheses of a function."""
+_PANELS = etree.XPath("id(//*[@aria-expanded]/@aria-controls)")
+"""Finds what buttons of the page show and hide."""
 _GENERATED_ANCHOR = re.compile(r"__|id\d+$")
 """Anchors of tabs, lines of code and the like: nobody links to them."""
 
@@ -129,7 +133,9 @@ def convert(
     """
     root = parse_body(article) if isinstance(article, str) else deepcopy(article)
     themes = themes or load_themes()
-    _open_panels(root)
+    panels: Any = _PANELS(root)
+    for panel in panels:
+        panel.set("hidden", "until-found")
     languages = code.RecordedLanguages(code_languages)
     visitor = Visitor(
         root, BLOCK_WRITERS, INLINE_WRITERS, themes, lambda href: shorten_address(link(href)), image, languages.take
@@ -143,14 +149,6 @@ def convert(
     outer = root[0] if root.tag == "body" and len(root) == 1 else root
     visitor.output.anchors.pop(outer.get("id") or "", None)  # the theme's id of the whole article
     return _assemble(visitor.output, title)
-
-
-def _open_panels(root: Element) -> None:
-    """Mark the panels that readers can open by a button of the page."""
-    panels = {toggle.get("aria-controls") for toggle in root.iterfind(".//*[@aria-expanded][@aria-controls]")}
-    for panel in root.iterfind(".//*[@id]") if panels else ():
-        if panel.get("id") in panels:
-            panel.set("hidden", "until-found")
 
 
 def _assemble(output: Output, title: str) -> ConvertedArticle:

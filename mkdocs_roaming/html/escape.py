@@ -88,14 +88,6 @@ def format_code_span(code: str) -> str:
     return f"{ticks} {code} {ticks}" if padded else f"{ticks}{code}{ticks}"
 
 
-def parse_code_span(piece: str) -> str | None:
-    """Return the code of a piece that is inline code, None for other text (its backticks are escaped)."""
-    if not (piece.startswith("`") and piece.endswith("`")):
-        return None
-    code = piece.strip("`")
-    return code[1:-1] if code[0] == " " == code[-1] and code.strip(" ") else code
-
-
 def format_destination(url: str) -> str:
     """Format a URL as the destination of a link, in angle brackets if it has spaces, parentheses or the like."""
     url = re.sub(r"[\x00-\x1f\x7f]", "", url.strip())

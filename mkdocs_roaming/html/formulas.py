@@ -82,14 +82,11 @@ def _extract_tex(element: Element) -> tuple[str, bool]:
 
 def _read_text(element: Element) -> str:
     """Return the text of a formula, with its subscripts and superscripts as TeX."""
-    pieces = []
-    for event, part in etree.iterwalk(element, events=("start", "end")):
-        script = _SCRIPTS.get(part.tag)
-        if event == "start":
-            pieces += [f"{script}{{" if script else "", part.text or ""]
-        else:
-            pieces += ["}" if script else "", "" if part is element else part.tail or ""]
-    return "".join(pieces)
+    for script in list(element.iter(*_SCRIPTS)):
+        script.text = f"{_SCRIPTS[script.tag]}{{{script.text or ''}"
+        script.tail = f"}}{script.tail or ''}"
+        script.tag = "span"  # its text says what it is
+    return element_text(element)
 
 
 def _find_tex(element: Element, parts: Sequence[Element], text: str) -> tuple[str, bool]:
