@@ -223,13 +223,16 @@ def extract_canonical_url(tree: Element) -> str:
 def extract_description(tree: Element, article: Element) -> str:
     """Return the description of a page, `""` if it is a placeholder of the generator, such as “A VitePress site”.
 
-    A placeholder names the generator, although the heading of the page does not.
+    A placeholder names the generator, although the site or the heading of the page does not.
     """
     description = _extract_string(tree, "//meta[@name='description']/@content")
     contents = [element.get("content", "") for element in tree.iterfind(".//meta[@name='generator']")]
     generators = {name for content in contents for name in _find_names(content)[:1]}
     named = generators.intersection(_find_names(description))
-    return description if named.issubset(_find_names(" ".join(map(element_text, article.iter("h1"))))) else ""
+    named -= set(_find_names(extract_site_name(tree) or extract_title(tree))).intersection(
+        _find_names(" ".join(map(element_text, article.iter("h1"))))
+    )
+    return "" if named else description
 
 
 def _find_names(text: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from urllib.parse import unquote
 
@@ -33,6 +34,13 @@ from mkdocs_roaming.text.openings import find_sentences, leads_elsewhere, make_o
 
 _MIN_SHARED = 3
 """Number of pages on which a sentence is a tip, a banner or boilerplate; fewer may have the same subject."""
+_MAX_SHARED_BLOCKS = 3  # at the beginning of a page
+_SEPARATOR = ", "  # of names in an opening
+_VARIABLE = "#"
+_VARIABLES = re.compile(r"#(?:[^\w#]*#)*")
+_WORD = re.compile(r"(?<=\s)\w\S*")
+_LOWERCASE = re.compile(r"\s[a-z]")
+_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _GENERIC = "lint.empty_titles"
 _MAX_INTRODUCTION = 30  # characters of a title; longer ones are questions of a FAQ
 _INTRODUCTIONS = ("what is ", "what are ", "about ", "description", "detailed description", "name", "summary")
@@ -68,7 +76,9 @@ def build_manifest(
         site=SiteEntry(
             to_single_line(site.name),
             site.url,
-            to_single_line(site.description) if find_sentences(site.description) else summarize_home(entries),
+            to_single_line(site.description)
+            if find_sentences(site.description, site.name)
+            else summarize_home(entries),
             site.language,
             site.version,
             site.alternates,
@@ -135,7 +145,7 @@ def _make_page_entry(
     template: Set[str],
 ) -> PageEntry:
     page, data = published.page, published.encode()
-    openings = [_choose_opening(section, data, shared) for section in published.sections]
+    openings = [_choose_opening(published, section, shared) for section in published.sections]
     description, openings[0] = _describe_page(published, openings, site, shared, template)
     return PageEntry(
         id=ids[0],
@@ -174,27 +184,45 @@ def _make_page_entry(
     )
 
 
-def _find_shared_texts(pages: Iterable[PublishedPage]) -> Set[str]:
-    """Return the openings and sentences of descriptions that several pages have below different titles."""
-    places: dict[str, set[tuple[str, str]]] = {}
+def _find_shared_texts(pages: Sequence[PublishedPage]) -> Set[str]:
+    """Return the openings and sentences of descriptions that several pages have below different titles.
+
+    Those of pages are also shared if numbers, names and titles alone differ: bylines, banners, texts of a template.
+    """
+    places = defaultdict[str, set[tuple[str, str, str]]](set)
     for published in pages:
-        path = published.page.path
-        texts = [(sentence, path) for sentence in find_sentences(published.page.description)]
-        texts += [(section.opening, section.title) for section in published.sections[1:] if section.opening]
-        for text, title in (*texts, (published.sections[0].opening, path)):
-            places.setdefault(text, set()).add((path, title))
-    return {
-        text
-        for text, found in places.items()
-        if all(len(set(names)) >= _MIN_SHARED for names in zip(*found, strict=True))
-    }
+        for section in published.sections[1:]:
+            places[section.opening].add((section.opening, published.page.path, section.title))
+    shared = set[str]()
+    for _ in range(_MAX_SHARED_BLOCKS):
+        for published in pages:
+            path, own = published.page.path, published.sections[0]
+            for text in (*find_sentences(published.page.description), _choose_opening(published, own, shared)):
+                places[text].add((text, path, path))
+                places[_find_pattern(text, own.title)].add((text, path, own.title))
+        for texts, *names in (zip(*found, strict=True) for found in places.values()):
+            if all(len(set(values)) >= _MIN_SHARED for values in names):
+                shared.update(texts)
+    return shared - {""}
 
 
-def _choose_opening(section: Section, data: bytes, shared: Set[str]) -> str:
+def _find_pattern(text: str, title: str) -> str:
+    """Return a text with marks in place of its numbers, of its names, and of the title of its page.
+
+    Words with a capital are names beside a number or outside of a sentence, for some languages have them in any other.
+    """
+    pattern, numbers = _NUMBER.subn(_VARIABLE, text)
+    pattern = pattern.replace(title, _VARIABLE) if title else pattern
+    if numbers or (not ends_sentence(text) and _LOWERCASE.search(pattern)):
+        pattern = _WORD.sub(lambda found: _VARIABLE if found[0][0].isupper() else found[0], pattern)
+    return _VARIABLES.sub(_VARIABLE, pattern)
+
+
+def _choose_opening(published: PublishedPage, section: Section, shared: Set[str]) -> str:
     """Return the opening of a section, or its next best text if several pages share it."""
     if not section.opening or section.opening not in shared:
         return to_single_line(section.opening)
-    text = data[section.start : section.end].decode("utf-8", "replace")
+    text = published.encode()[section.start : section.end].decode("utf-8", "replace")
     subsections = 1 if section.parent is None else None
     other = make_opening(text, limit=MAX_OPENING, subsections=subsections, skipped=shared)
     return other or ("" if subsections else section.opening)
@@ -205,13 +233,15 @@ def _describe_page(
 ) -> tuple[str, str]:
     """Return the description of a page, empty if the opening of its own section describes it, and that opening."""
     written, titles = to_single_line(published.page.description), {section.title for section in published.sections}
-    description = " ".join(sentence for sentence in find_sentences(written) if sentence not in shared)
+    sentences = find_sentences(written, published.sections[0].title)
+    description = " ".join(sentence for sentence in sentences if sentence not in shared)
     is_excerpt = openings[0] and written.endswith(("…", "..."))  # generators cut the beginning of the page
     # Generators write the site's description on pages that have none.
     is_of_site = written == site.description and published.page.source is None
     if description and not (is_excerpt or is_of_site or written in titles):
         return description, openings[0]
-    if _is_complete(openings[0]) or len(openings) == 1:
+    is_contents = titles.issuperset(openings[0].split(_SEPARATOR))
+    if (_is_complete(openings[0]) and not is_contents) or len(openings) == 1:
         return "", openings[0]
     return _introduce_page(published.sections, openings, site.language, template), ""
 
@@ -228,8 +258,9 @@ def _introduce_page(sections: Sequence[Section], openings: Sequence[str], langua
     is_question = len(title) < _MAX_INTRODUCTION and title.startswith(_INTRODUCTIONS)
     is_introduction = len(titles) == 1 or is_question or title in map(_fold_title, phrases)
     introduced = [first] if is_introduction else []
-    introduced += [at for at, title in titles.items() if title in template and ends_sentence(openings[at])]
-    return next((openings[at] for at in introduced if _is_complete(openings[at])), "")
+    introduced += [at for at, title in titles.items() if title in template]
+    texts = (openings[at] for at in introduced)
+    return next((text for text in texts if ends_sentence(text) and not leads_elsewhere(text)), "")
 
 
 def _find_template_titles(pages: Iterable[PublishedPage]) -> Set[str]:

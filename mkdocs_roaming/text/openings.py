@@ -84,14 +84,17 @@ def leads_elsewhere(opening: str) -> bool:
     return _REFERENCE.match(opening) is not None
 
 
-def find_sentences(description: str) -> list[str]:
+def find_sentences(description: str, title: str = "") -> list[str]:
     """Return the sentences of a description without markup; none if it is no prose, such as a directive.
 
-    Sentences that say nothing about a page are left out: dates, notes about versions, and what ends in mid-thought.
+    A word describes nothing, nor one beside a title or the variables of a template. Sentences that say nothing about a
+    page are left out: dates, notes about versions, and what ends in mid-thought.
     """
-    if SKIPPED_LINE.match(description) or FENCE.match(description):
-        return []
     description = description[:MAX_BLOCK_CHARS]
+    own = _TEMPLATE_VARIABLE.sub("", description.replace(title, ""))
+    is_word = max(len(own.split()), _count_words(own)) <= 1  # some languages have no spaces
+    if is_word or SKIPPED_LINE.match(description) or FENCE.match(description):
+        return []
     text = _plain(description) if _WRITTEN_MARKUP.search(description) else description
     sentences = iter_sentences(to_single_line(_unmask(text)))
     return [one for one in sentences if not _is_noise(one) and not _UNFINISHED.search(one)]
@@ -103,6 +106,7 @@ UNPARSED_FRONT_MATTER = re.compile(
     re.MULTILINE,
 )
 """Front matter that its site's generator did not parse, and so shows as text between two rules."""
+_TEMPLATE_VARIABLE = re.compile(r"\{[^{}]*\}|<[^<>]*>")
 _WRITTEN_MARKUP = re.compile(r"\]\(|`|\*\*|</?[a-z][^<>]*>")
 _UNFINISHED = re.compile(r"(?:[,;:：(–—…-]|\.\.\.|\s(?:an?|the|of|to|and|or|with|for|from|in|on|at|by|is|are))$")
 
@@ -241,7 +245,7 @@ class _Chooser:
     def _add_table(self, lines: Sequence[str]) -> None:
         lead, self._lead = self._lead, ""
         rank = _Rank.PROSE if _count_words(lead) > _MAX_LABEL_WORDS else _Rank.TABLE
-        self._add(rank, join_names(_table_names(lines), lead) or lead)
+        self._add(rank, join_names(_table_names(lines, links=not self._is_page), lead) or lead)
 
     def _add_quote(self, lines: Sequence[str]) -> None:
         callout = _CALLOUT.match(lines[0]) if lines else None
@@ -303,10 +307,11 @@ def _item_name(text: str) -> str:
     return head if len(head) <= _MAX_NAME_CHARS and not re.search(r"[#(]", head) else sentence
 
 
-def _table_names(lines: Sequence[str]) -> list[str]:
-    """Return the names in the first column of a table."""
+def _table_names(lines: Sequence[str], *, links: bool) -> list[str]:
+    """Return the names in the first column of a table, those that are links on request."""
     cells = (_CELL_END.split(line.strip().strip("|"))[0].strip().replace("\\|", "|") for line in lines[2:])
-    names = [_item_name(cell) for cell in cells if "`" in cell or _count_words(cell)]
+    named = (cell for cell in cells if "`" in cell or _count_words(cell))
+    names = [_item_name(cell) for cell in named if links or not _LINK_ITEM.match(cell)]
     distinct = dict.fromkeys(names)  # a column of kinds says little
     return _limit_names(distinct) if 2 * len(distinct) > len(names) else []
 
@@ -451,9 +456,12 @@ _NOISE = re.compile(
         |(?:improve|report)\ .{{0,20}}(?:page|issue)|suggest\ (?:an\ )?edits?|loading|none|tbd|todo|coming\ soon
         |let['’]s\ (?:get\ started|begin|start|go))\W*$
     | (?=[^.!?:,›»→/>]{{2,41}}+[›»→/>])[^.!?:,›»→/>]{{1,40}}(?:\ [›»→/>]\ [^.!?:,›»→/>]{{1,40}})+$
-    # facts
-    | [^.!?:]{{1,30}}+:(?:\ \S+){{1,3}}(?<![.!?…])$
+    # facts, also in a row
+    | (?:[^.!?:|·•]{{1,30}}+:(?:\ [^\s|·•]+){{1,3}}\ [|·•]\ )*+[^.!?:]{{1,30}}+:(?:\ \S+){{1,3}}(?<![.!?…])$
     | (?:https?://\S+(?:\s+|$))+$
+    # text that waits for another, and the program that made the page
+    | lorem\ ipsum\b
+    | (?:generated|built|created|made|powered)\ (?:by|with|using)\ .{{1,40}}$
     # code that its page shows as text
     | `{{3}} | \w+\ \w+=["'] | (?-i:title|description):\ | (?:[\w./-]+:\ (?:[\w./\#"'-]+\ )?){{3}}
     """,
@@ -491,7 +499,8 @@ _REFERENCE = re.compile(
 def _is_label(item: str, below: Sequence[str]) -> bool:
     """Return whether a list item is a link, the title of what is below it, or a class that one inherits from."""
     item = _NESTED_MARKERS.sub("", item)
-    is_title = bool(below) and _BOLD.fullmatch(item) is not None
+    links = (_LINK_ITEM.match(_NESTED_MARKERS.sub("", line.strip())) for line in below)
+    is_title = bool(below) and (_BOLD.fullmatch(item) is not None or all(links))
     return is_title or _LINK_ITEM.match(item) is not None or _DOTTED.fullmatch(item) is not None
 
 

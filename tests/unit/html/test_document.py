@@ -104,25 +104,34 @@ def test_metadata_is_extracted_from_head() -> None:
 
 
 @pytest.mark.parametrize(
-    ("generator", "description", "heading", "expected"),
+    ("generator", "site", "description", "heading", "expected"),
     [
-        ("VitePress v1.6.4", "A VitePress site", "Tides", ""),
-        ("VuePress 2.0.0-rc.20", "My first VuePress Site", "Tides", ""),
-        ("Astro v5.1 + Starlight v0.30", "A guide in my new Starlight docs.", "Ebb", ""),
-        ("mkdocs-1.6.1, mkdocs-material-9.6", "My MkDocs site.", "Tides", ""),
-        ("Next.js; https://framework.example", "The next tide.", "Tides", "The next tide."),
-        ("VitePress v1.6.4", "Tables for VitePress", "Tables for VitePress", "Tables for VitePress"),
-        ("VitePress v1.6.4", "When the tide turns", "Tides", "When the tide turns"),
-        ("", "A VitePress site", "Tides", "A VitePress site"),
+        ("VitePress v1.6.4", "VitePress", "A VitePress site", "Tides", ""),
+        ("VitePress v1.6.4", "Tides", "A VitePress site", "Tides A VitePress Site", ""),
+        ("Astro v5.1 + Starlight v0.30", "Tides", "Begin your docs with Starlight.", "Welcome to Starlight", ""),
+        ("VuePress 2.0.0-rc.20", "VuePress", "My first VuePress Site", "Tides", ""),
+        ("Astro v5.1 + Starlight v0.30", "VitePress", "A guide in my new Starlight docs.", "Ebb", ""),
+        ("mkdocs-1.6.1, mkdocs-material-9.6", "MkDocs", "My MkDocs site.", "Tides", ""),
+        ("Next.js; https://framework.example", "Tides", "The next tide.", "Tides", "The next tide."),
+        (
+            "VitePress v1.6.4",
+            "VitePress Tables",
+            "Tables for VitePress",
+            "Tables for VitePress",
+            "Tables for VitePress",
+        ),
+        ("VitePress v1.6.4", "Tides", "When the tide turns", "Tides", "When the tide turns"),
+        ("", "Tides", "A VitePress site", "Tides", "A VitePress site"),
     ],
 )
-def test_description_that_names_the_generator_alone_is_a_placeholder(
-    generator: str, description: str, heading: str, expected: str
+def test_description_that_names_the_generator_is_a_placeholder_unless_the_site_is_about_it(
+    generator: str, site: str, description: str, heading: str, expected: str
 ) -> None:
-    head = f"<title>VitePress</title><meta name=description content='{description}'>"
+    head = f"<meta name=description content='{description}'>"
     head += "".join(f"<meta name=generator content='{part}'>" for part in generator.split(" + "))
-    tree = parse_document(f"<head>{head}</head><h1>{heading}</h1><p>VitePress")
-    assert extract_description(tree, tree.find("body")) == expected
+    for name in (f"<title>{site}</title>", f"<title>{heading}</title><meta property=og:site_name content='{site}'>"):
+        tree = parse_document(f"<head>{head}{name}</head><h1>{heading}</h1><p>VitePress")
+        assert extract_description(tree, tree.find("body")) == expected
 
 
 def test_metadata_is_copied_from_whole_page() -> None:

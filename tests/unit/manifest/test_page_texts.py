@@ -35,6 +35,11 @@ def texts(page: PageEntry) -> tuple[str, str]:
         ("About tides.", ""),
         ("Gate", ""),
         ("Parts of it", ""),
+        ("Summary", ""),
+        ("Gate manual", ""),
+        ("{{ page.about }} manual", ""),
+        ("Lorem ipsum dolor sit amet.", ""),
+        ("Made with Quay 2.1", ""),
     ],
 )
 def test_description_is_prose_about_the_page(written: str, description: str) -> None:
@@ -57,6 +62,37 @@ def test_sentence_of_three_pages_is_neither_description_nor_opening() -> None:
     assert [page.sections[1].opening for page in manifest.pages] == ["A gate.", "A tank.", "A pump."]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "By {at}. Writer · {at} Mai 2025 · {at} min",
+        "Owner: Crew {letter}, Harbour {letter}{at}.0",
+        "Crew of Harbour {letter}",
+        "This is {name} of version {at}.{at} of the harbour. Read of [newer ones](/new/).",
+        "Width: {at} m | Weight: {at} t | Wood: oak",
+        "- Width: {at} m\n- Weight: {at} t\n- Wood {at}",
+        "How to keep {name} in the harbour.\n\nBy {letter}. Writer, {at} May\n",
+    ],
+)
+def test_line_that_differs_in_numbers_names_and_titles_describes_no_page(line: str) -> None:
+    facts = {"North Gate": "Oak rots fast.", "East Tank": "Silt clogs it.", "Old Pump": "Belts slip."}
+    pages, about = {}, {}
+    for at, (name, fact) in enumerate(facts.items(), 2):
+        written = line.format(at=at, letter="ABC"[at - 2], name=name)
+        pages[f"{at}/"], pages[f"{at}/use/"] = f"# {name}\n\n{written}\n\n{fact}\n", f"# {name}\n\n{fact}\n"
+        about[f"{at}/use/"] = written
+    manifest = build(pages, descriptions=about)
+    assert list(map(texts, manifest.pages)) == [("", fact) for fact in facts.values() for _ in range(2)]
+
+
+def test_numbers_and_nouns_tell_pages_apart_that_have_no_other_words() -> None:
+    openings = ["Öffnet das Tor.", "Öffnet das Wehr.", "Öffnet das Ventil."]
+    manifest = build({f"{at}/": f"# Teil {at}\n\n{opening}\n" for at, opening in enumerate(openings)})
+    assert [page.sections[0].opening for page in manifest.pages] == openings
+    manifest = build({f"{at}/": f"# Gauge\n\nReads harbour {at}.\n" for at in range(3)})
+    assert [page.sections[0].opening for page in manifest.pages] == [f"Reads harbour {at}." for at in range(3)]
+
+
 def test_text_of_a_template_is_the_opening_of_sections_with_one_title() -> None:
     manifest = build({path: f"# The {path}\n\n## Limit\n\nIt limits results.\n" for path in PAGES})
     assert {page.sections[1].opening for page in manifest.pages} == {"It limits results."}
@@ -71,6 +107,11 @@ def test_text_of_a_template_is_the_opening_of_sections_with_one_title() -> None:
         ("# Gate\n\n> [!TIP]\n> Keep away.\n\n## Use\n\n## Repair\n", ("", "")),
         ("# Gate\n\n> [!TIP]\n> Keep away.\n", ("", "Keep away.")),
         ("# Gate\n\n## Use\n\nOpen it.\n", ("Open it.", "")),
+        ("# Gate\n\n## Contents\n\n- [Oak](a.md)\n- [Bolt](b.md)\n", ("", "")),
+        ("# Gate\n\n## Commands\n\n- `gate up` – opens it\n- `gate down` – shuts it\n", ("", "")),
+        ("# Gate\n\n- Parts\n  - [Oak](a.md)\n- Use\n  - [Bolt](b.md)\n", ("", "")),
+        ("# Gate\n\n| Part | Age |\n| - | - |\n| [Oak](a.md) | 3 |\n| [Bolt](b.md) | 4 |\n", ("", "")),
+        ("# Gate\n\n- Intro\n- Parts\n\n## Intro\n\nA gate.\n\n## Parts\n", ("A gate.", "")),
         ("# Gate\n\n## Use\n\nOpen it.\n\n## Notes\n\n## Repair\n", ("", "")),
         ("# Gate\n\nOpen it with:\n\n```\ngate\n```\n\n## Use\n\n## Repair\n", ("", "")),
         ("# Gate\n\nAn example of a gate:\n\n```\ngate\n```\n", ("", "An example of a gate.")),
