@@ -197,7 +197,7 @@ def _read_project(file: Path) -> Project:
 def _find_url(generator: Generator, text: str) -> str:
     """Return the URL of the site in the configuration of its generator; empty if it is not there."""
     url = _find(generator.url, text)
-    return url and url.rstrip("/") + _find(r"""\bbase(?:Url)?\s*:\s*["'](/[^"'\s]*)""", text, "/")
+    return url and url.rstrip("/") + _find(r"""\bbase(?:Url)?["']?\s*:\s*["'](/[^"'\s]*)""", text, "/")
 
 
 def _find(pattern: str, text: str, default: str = "") -> str:

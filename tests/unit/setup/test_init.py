@@ -124,6 +124,23 @@ def test_missing_or_ambiguous_configuration_names_a_way_on(files: dict[str, str]
     assert message in done.output
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("conf.py", 'project = "Osier"\n', ["Sphinx: conf.py", "To do: set site_url"]),
+        (
+            "docusaurus.config.js",
+            'export default {"url": "https://osier.example", "baseUrl": "/docs/"}\n',
+            ["Docusaurus: docusaurus.config.js", "URL: https://osier.example/docs/\n"],
+        ),
+    ],
+)
+def test_short_configuration_is_recognized(name: str, text: str, lines: list[str], project: Path) -> None:
+    (project / name).write_text(text)
+    output = run("--dry-run").output
+    assert [line for line in lines if line not in output] == []
+
+
 def test_other_file_name_is_given(project: Path) -> None:
     (project / "mkdocs-online.yml").write_text("site_name: A\nsite_url: https://osier.example/\n", "utf-8")
     assert run("--yes", "--config-file", "mkdocs-online.yml").exit_code == 0
