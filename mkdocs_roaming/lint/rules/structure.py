@@ -156,6 +156,6 @@ def no_site_description(site: LintContext) -> Iterator[Problem]:
     """Find a site that neither its configuration nor its home page describes."""
     if site.manifest.site.url.startswith("http") and not site.manifest.site.description.strip():
         yield Problem(
-            "The site has no description, and its home page no text: llms.txt does not say what it is about.",
+            "Neither a description nor a sentence of the home page says in llms.txt what the site is about.",
             "Set `site_description` in mkdocs.yml, or use `roaming index --description`.",
         )
