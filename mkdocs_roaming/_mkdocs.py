@@ -148,7 +148,7 @@ def iter_nav_items(items: Iterable[StructureItem], folder: str, config: MkDocsCo
         title = _plain_text(item.title)
         children = tuple(iter_nav_items(getattr(item, "children", None) or (), folder, config))
         if isinstance(item, MkDocsPage):
-            path = page_path(item, folder)
+            path = page_path(item, folder) if item.file.is_documentation_page() else None
             yield NavItem(title, path, None if path is not None else item.canonical_url, children)
             for number, further in enumerate(getattr(item, "pages", [])[1:], 2):  # a paginated list of blog posts
                 yield NavItem(f"{title} ({number})", page_path(further, folder))

@@ -54,6 +54,7 @@ _UNGROUPED = "Pages"
 _ALL_PAGES = "All pages"  # heading below the text of an author
 _OPTIONAL = "Optional"  # llmstxt.org: links that can be skipped if a shorter context is needed
 _OPTIONAL_RANK = 3
+_OTHER_FILE = "not Markdown"  # note on a link to a file of the site
 
 _T = TypeVar("_T")
 
@@ -272,8 +273,9 @@ class _Tree(Struct, frozen=True):
             return _Item(
                 title, path_to_url(_base_url(self.manifest), page.markdown), page=page, kind=self.kinds[page.path]
             )
-        is_listed = entry.url is None or url_to_path(self.manifest.site.url, entry.url) in self.pages
-        return _Item(title, entry.url or "") if self.links and not is_listed else None
+        path = url_to_path(self.manifest.site.url, entry.url) if entry.url else ""
+        note = "" if path is None else _OTHER_FILE
+        return _Item(title, entry.url, note) if self.links and entry.url and path not in self.pages else None
 
 
 def _split(group: _Group) -> _Group:

@@ -41,14 +41,17 @@ def test_pages_link_to_markdown_and_search_index_ignores_links(mkdocs: Project) 
     assert "language models" not in built.text("search/search_index.json")
 
 
-def test_manifest_has_nav_with_groups_external_links_and_orphans(mkdocs: Project) -> None:
-    nav = [{"Guide": [{"Set up": "guide/install.md"}, {"Forum": "https://forum.example/"}]}, {"Welcome": "index.md"}]
-    built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL, "lost.md": "# Lost\n"}, nav=nav)
+def test_manifest_has_nav_with_groups_links_and_orphans(mkdocs: Project) -> None:
+    links = [{"Forum": "https://forum.example/"}, {"Plan": "plan.txt"}]
+    nav = [{"Guide": [{"Set up": "guide/install.md"}, *links]}, {"Welcome": "index.md"}]
+    sources = {"index.md": HOME, "guide/install.md": INSTALL, "lost.md": "# Lost\n", "plan.txt": "Oak"}
+    built = mkdocs(sources, nav=nav)
     assert built.paths() == ["guide/install/", "", "lost/"]
     guide, home, more = built.manifest.nav
     assert [(child.title, child.page, child.url) for child in guide.children] == [
         ("Set up", "guide/install/", None),
         ("Forum", None, "https://forum.example/"),
+        ("Plan", None, f"{URL}plan.txt"),
     ]
     assert (home.page, more.title, more.children[0].page) == ("", "More", "lost/")
 

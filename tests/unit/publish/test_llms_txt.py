@@ -70,8 +70,11 @@ def test_list_without_pages_of_posts_but_with_posts() -> None:
 def test_nav_links_are_listed_unless_they_lead_to_a_listed_page() -> None:
     manifest = _manifest({"Home": None})
     links = (NavEntry("Forum", url="https://forum.example/"), NavEntry("Start", url=f"{URL}Home/"))
+    links += (NavEntry("Plan", url=f"{URL}plan.pdf"),)
     text = build_llms_txt(Manifest(manifest.site, manifest.pages, (*manifest.nav, *links)))["llms.txt"]
-    assert re.findall(r"^- \[(.+?)\]", text, re.MULTILINE) == ["Home", "Forum"]
+    assert re.findall(r"^- \[(.+?)\]", text, re.MULTILINE) == ["Home", "Forum", "Plan"]
+    assert "[Forum](https://forum.example/)\n" in text
+    assert f"[Plan]({URL}plan.pdf): not Markdown\n" in text
 
 
 def test_titles_of_many_pages_begin_with_that_of_their_group() -> None:
