@@ -489,7 +489,7 @@ _ADVICE = {
     **dict.fromkeys(("key", "credit", "address"), "Check the key, the credit and the address of the model"),
     **dict.fromkeys(("request", "format", "model"), "Check the name and the options of the model"),
     **dict.fromkeys(("empty", "call", "citations"), "`roaming serve --check` shows what the model can do"),
-    "size": "Lower open_chars in [budget]",
+    "size": "Load the model with a larger context, or set context in [model]",
 }
 """What an operator can do, by cause."""
 _SAME_QUESTION_SHARE = 0.5
