@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import anyio
@@ -30,6 +32,7 @@ from mkdocs_roaming.answer.models.base import (
     has_tools,
 )
 from mkdocs_roaming.answer.models.context import find_number
+from mkdocs_roaming.answer.models.openai import OpenAIModel
 from mkdocs_roaming.answer.models.provider import error_for_status, parse_arguments
 from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError, UsageError
 from mkdocs_roaming.library.tools import TOOLS, ToolError
@@ -340,6 +343,31 @@ def test_request_that_server_cuts_without_a_word_is_noticed(api: MessagesApi, op
 )
 def test_number_of_model_is_found(data: object, field: str, size: int | None) -> None:
     assert find_number(data, field, "m") == size
+
+
+def test_loaded_context_is_asked_for_until_it_is_known() -> None:
+    asked: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            is_known = self.path == "/api/ps"
+            loaded = [{"name": "m:latest", "context_length": 4096}] if len(asked) > 4 else []
+            body = json.dumps({"models": loaded}).encode()
+            self.send_response(200 if is_known else 404)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        model = OpenAIModel("m", base_url=f"http://127.0.0.1:{server.server_address[1]}/v1")
+        assert [anyio.run(model.find_context) for _ in range(3)] == [None, 4096, 4096]
+        server.shutdown()
+    assert len(asked) == 5  # the paths that this server does not have are asked for once
 
 
 def test_setting_of_context_comes_first(make: Make, openai: Make) -> None:
