@@ -92,7 +92,8 @@ def find_sentences(description: str, title: str = "") -> list[str]:
     """
     description = description[:MAX_BLOCK_CHARS]
     own = _TEMPLATE_VARIABLE.sub("", description.replace(title, ""))
-    is_word = max(len(own.split()), _count_words(own)) <= 1  # some languages have no spaces
+    words = max(len(own.split()), _count_words(own))  # some languages have no spaces
+    is_word = words <= 1 and not ends_sentence(description)
     if is_word or SKIPPED_LINE.match(description) or FENCE.match(description):
         return []
     text = _plain(description) if _WRITTEN_MARKUP.search(description) else description

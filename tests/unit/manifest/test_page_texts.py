@@ -37,6 +37,7 @@ def texts(page: PageEntry) -> tuple[str, str]:
         ("Parts of it", ""),
         ("Summary", ""),
         ("Gate manual", ""),
+        ("Gate opens.", "Gate opens."),
         ("{{ page.about }} manual", ""),
         ("Lorem ipsum dolor sit amet.", ""),
         ("Made with Quay 2.1", ""),
