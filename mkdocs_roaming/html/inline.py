@@ -14,6 +14,7 @@ from mkdocs_roaming.html.visitor import (
     Visitor,
     element_text,
     is_hidden,
+    normalized_text,
     strip_breaks,
 )
 
@@ -56,15 +57,19 @@ def write_button(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     if _COPIES(element):
         return
     title = next(element.iterancestors(*_TITLES), None)
-    is_title = title is not None and element_text(title).strip() == element_text(element).strip()
-    is_toggle = element.get("aria-expanded") is not None and element.get("aria-haspopup") is None
+    is_title = (
+        title is not None
+        and next(title.iter(element.tag)) is element  # to compare many would take quadratic time
+        and normalized_text(title) == normalized_text(element)
+    )
+    is_toggle = "aria-expanded" in element.attrib and "aria-haspopup" not in element.attrib
     if is_title or is_toggle or (pieces and (element.tail or "").strip()):
         write_spaced(visitor, element, pieces)
 
 
 def write_gloss(visitor: Visitor, element: Element, pieces: list[str]) -> None:
     """Write what explains the text before it, in parentheses."""
-    if element_text(element).strip():
+    if element_text(element):
         visitor.write_text(" (", pieces)
         visitor.write_inline(element, pieces)
         visitor.write_text(")", pieces)

@@ -111,6 +111,7 @@ LARGE = {
     "a deep program": "<p>text</p><iframe src='https://a.example/?code=" + "%5B" * 100_000 + "'></iframe>",
     "unresolved references": "<p>text" + "[a][a.b" * 20_000 + "[<code>a][</code>" * 5000,
     "formulas of notebooks": "<div class=jp-RenderedMarkdown>text" + "$ a$$" * 20_000 + "\\begin{a" * 20_000,
+    "buttons of a title": "<h2>text" + "<button>a</button>" * 50_000,
     "a long URL": "<p>text <a href='" + "(&a;" * 100_000 + "'>x</a>",
     "entities": "<p>text " + "&amp;lt;" * 100_000 + "&" * 100_000,
     "less-than signs": "<p>text</p>" + "< " * 100_000,
