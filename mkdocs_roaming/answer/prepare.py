@@ -160,7 +160,7 @@ async def prepare(
     site = await run.read(lambda: read_small_site(navigator, min(whole_site_tokens, room.site)))
     if site is not None:
         run.rules, run.outline, run.site = (
-            prompts.build_rules(manifest.site, prompts.READING_SITE),
+            prompts.build_rules(navigator.name, prompts.READING_SITE),
             site.text,
             site.sections,
         )
@@ -172,13 +172,13 @@ async def prepare(
 
     events: list[Event] = []
     if run.has_tools:
-        run.rules = prompts.build_rules(manifest.site, prompts.READING_OUTLINE.format(rounds=run.budget.rounds))
+        run.rules = prompts.build_rules(navigator.name, prompts.READING_OUTLINE.format(rounds=run.budget.rounds))
         run.max_rounds = run.round + run.budget.rounds
         outline = await run.read(lambda: navigator.outline(room.outline))
         run.outline = prompts.format_outline(manifest.site, outline)
         events = [OutlineRead(manifest.digest, len(navigator.sections), estimate_tokens(run.outline))]
     else:
-        run.rules = prompts.build_rules(manifest.site, prompts.READING_PASSAGES)
+        run.rules = prompts.build_rules(navigator.name, prompts.READING_PASSAGES)
         run.max_rounds = run.round + 1
     context = format_page_context(navigator, page, with_outline=run.has_tools)
     conversation.turns.append(UserTurn(run.question, context))

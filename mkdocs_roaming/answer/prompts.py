@@ -11,7 +11,6 @@ from collections.abc import Iterable
 
 from mkdocs_roaming.answer.models.base import NO_SOURCE, OpenSection, UserTurn
 from mkdocs_roaming.manifest.models import SiteEntry
-from mkdocs_roaming.text.injection import parse_name
 from mkdocs_roaming.text.markdown import to_single_line
 
 # The rules. Each sentence has a reason: measure before you remove one.
@@ -163,9 +162,12 @@ NEAREST_SECTIONS = "The nearest sections of the documentation:"
 _SECTION_TAG = re.compile(r"<(\s*/?\s*section\s+[0-9a-f]{8}\s*>)", re.IGNORECASE)
 
 
-def build_rules(site: SiteEntry, reading: str) -> str:
-    """Return the rules for an answer, with those for reading one of `READING_OUTLINE`, `_PASSAGES` and `_SITE`."""
-    return RULES.format(site=parse_name(site.name) or "this site", none=NO_SOURCE, reading=reading)
+def build_rules(name: str, reading: str) -> str:
+    """Return the rules for an answer, with those for reading one of `READING_OUTLINE`, `_PASSAGES` and `_SITE`.
+
+    The name is that of `Navigator`.
+    """
+    return RULES.format(site=name or "this site", none=NO_SOURCE, reading=reading)
 
 
 def format_outline(site: SiteEntry, outline: str) -> str:

@@ -44,8 +44,7 @@ from mkdocs_roaming.manifest.outline import render_outline, render_page_outline
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_page
 from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS
 from mkdocs_roaming.search.relevance import NO_ANSWER
-from mkdocs_roaming.text.injection import parse_name
-from mkdocs_roaming.text.markdown import truncate_at_word
+from mkdocs_roaming.text.markdown import remove_invisible, to_single_line, truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 PREFETCH_CALL_ID = "prefetch"
@@ -68,6 +67,7 @@ _MAX_REOPENED_TOKENS = 800
 _MAX_LINES = 8
 _MAX_INSIDE = 5
 _MAX_ADDRESS_CHARS = 2_000
+_MAX_NAME_CHARS = 80
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|(?<!\S)--?\w|\w\.[a-z]\w|\w\(|`")
 _ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?![0-9A-Za-z])")
 
@@ -114,8 +114,14 @@ class Navigator:
 
     @property
     def name(self) -> str:
-        """The site's name, shortened; empty if it has none, or an instruction instead."""
-        return parse_name(self.library.manifest.site.name)
+        """The name of the site in texts that a model takes as ours, such as the descriptions of the tools.
+
+        A third-party site is named by its host: its own name may be an instruction, which no pattern recognizes for
+        sure.
+        """
+        for host in self.library.origin().hosts:
+            return "" if "?" in host else host
+        return truncate_at_word(to_single_line(remove_invisible(self.library.manifest.site.name)), _MAX_NAME_CHARS)
 
     @property
     def about(self) -> str:

@@ -21,7 +21,7 @@ import msgspec
 from msgspec import structs
 
 from mkdocs_roaming.text.languages import available_languages, load_table
-from mkdocs_roaming.text.markdown import remove_invisible, to_single_line, truncate_at_word
+from mkdocs_roaming.text.markdown import FLAG
 
 Kind = Literal["instruction", "hidden", "invisible", "exfiltration"]
 """An instruction to a model; one that readers do not see; characters that are invisible or change the visible order; a
@@ -37,7 +37,6 @@ _MAX_MENTIONS = 3
 """Number of words for models on a page that is about something else."""
 _MAX_QUOTE = 80
 _MAX_PASSAGE = 320
-_MAX_NAME = 80
 
 
 class Signal(msgspec.Struct, frozen=True):
@@ -402,15 +401,6 @@ _REPORTING_VERB = re.compile(
 )
 
 
-def parse_name(text: str) -> str:
-    """Return a name that others chose, for a text that a model takes as ours, such as the description of a tool.
-
-    It is short, on one line, and without hidden characters; empty if it reads as an instruction.
-    """
-    name = truncate_at_word(to_single_line(remove_invisible(text)), _MAX_NAME)
-    return "" if scan_markdown(name) else name
-
-
 # Characters that models read and readers cannot see: they split words, change their order, or carry text
 
 _MAX_TAGS_QUOTE = 60
@@ -430,7 +420,7 @@ def find_invisible(line: str, *, is_first_line: bool = False) -> Iterator[tuple[
         yield "conceal", "an escape sequence that conceals text on a terminal"
     if line.isascii():
         return
-    if tags := _TAGS.findall(_FLAG.sub("", line)):
+    if tags := _TAGS.findall(FLAG.sub("", line)):
         yield "tags", f"{len(tags)} tag characters{_quote_tags(tags)}"
     controls = _OVERRIDING if _RIGHT_TO_LEFT.search(line) else _RIGHT_TO_LEFT_CONTROLS
     if controls.search(line) and (found := _DIRECTION_CONTROLS.findall(line)):
@@ -461,7 +451,6 @@ def _name_characters(characters: list[str]) -> str:
 
 
 _CONCEALED = re.compile(r"\x1b\[(?:\d+;)*8m")
-_FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{3,6}\U000e007f")
 _TAGS = re.compile("[\U000e0000-\U000e007f]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _OVERRIDING = re.compile("[\u202d\u202e]")

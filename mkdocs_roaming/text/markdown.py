@@ -421,19 +421,19 @@ def truncate_at_word(text: str, limit: int) -> str:
 def to_single_line(text: str) -> str:
     """Return text that is safe on a line next to other text, such as a title, description or breadcrumb.
 
-    White space becomes single spaces. Control characters, lone surrogates and bidirectional controls are removed: the
-    latter would affect the rest of the line. Right-to-left text keeps its marks and joiners.
+    White space becomes single spaces. Control characters, lone surrogates, tags and bidirectional controls are
+    removed: the latter would affect the rest of the line. Right-to-left text keeps its marks and joiners.
     """
     text = " ".join(text.split())
-    return text if text.isprintable() else " ".join(_UNSAFE.sub("", text).split())
+    return text if text.isprintable() else " ".join(_UNSAFE.sub(r"\1", text).split())
 
 
 def sanitize(text: str) -> str:
     """Return text that cannot move the cursor of a terminal, change its title, or change or hide what follows.
 
-    Control characters and bidirectional controls are removed, but tabs and line feeds stay.
+    Control characters, bidirectional controls and invisible tag characters are removed, but tabs and line feeds stay.
     """
-    return CONTROL.sub("", text)
+    return CONTROL.sub(r"\1", text)
 
 
 def remove_invisible(text: str) -> str:
@@ -463,7 +463,10 @@ _JOINERS = re.compile(
     r"(?<![^\x00-\x7f])[\u200c\u200d]+(?![^\x00-\x7f])|(?<=[\u200c\u200d])[\u200c\u200d]+"
     r"|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]+"
 )
-CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f]|{_DIRECTION.pattern}")
+FLAG = re.compile("\U0001f3f4[\U000e0061-\U000e007a\U000e0030-\U000e0039]{3,6}\U000e007f")
+"""Emoji of flags of regions, which tag characters spell; elsewhere they are invisible text."""
+CONTROL = re.compile(rf"({FLAG.pattern})|[\x00-\x08\x0b-\x1f\x7f-\x9f\U000e0000-\U000e007f]|{_DIRECTION.pattern}")
+"""Characters to remove; the first group is a flag, which stays."""
 _UNSAFE = re.compile(rf"[\ud800-\udfff]|{CONTROL.pattern}")
 
 

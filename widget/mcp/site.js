@@ -61,9 +61,12 @@ class Site {
   #size = 0;
   #finding;
   constructor(manifest, etag, read) {
-    Object.assign(this, { manifest, etag, read, name: manifest.site.name });
+    Object.assign(this, { manifest, etag, read });
     const set = (map, key, value) => key && !map.has(key) && map.set(key, value);
     this.trusted = !manifest.crawled_from && manifest.pages.every(({ origin = "html" }) => origin === "html");
+    const host = manifest.crawled_from || /^\w+:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(manifest.site.url)?.[1] || "";
+    this.host = this.trusted ? "" : host.replace(/[^\w.:[\]-]|_/g, "?").slice(0, 120);
+    this.name = this.host ? this.host.replace(/.*\?.*/, "") : manifest.site.name; // the name of a third-party site may be an instruction
     for (const [rank, page] of manifest.pages.entries()) {
       page.rank = rank;
       if (!this.pages.has(page.path)) this.pages.set(page.path, page);
@@ -145,11 +148,9 @@ class Site {
   }
   /** Return the line above results with these sections of a site that somebody else wrote; empty for an own site. */
   label(sections = []) {
-    const { crawled_from: crawled, site } = this.manifest;
-    const host = this.trusted ? "" : (crawled || /^\w+:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(site.url)?.[1] || "").replace(/[^\w.:[\]-]|_/g, "?").slice(0, 120);
     const kinds = new Set(sections.flatMap(({ flags = [] }) => flags));
     const flags = ["instruction", "hidden", "invisible", "exfiltration"].filter((kind) => kinds.has(kind)).join(", ");
-    return host && `untrusted content from ${host}${flags && `, flagged by the crawl: ${flags}`}\n`;
+    return this.host && `untrusted content from ${this.host}${flags && `, flagged by the crawl: ${flags}`}\n`;
   }
 
   // Texts

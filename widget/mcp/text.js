@@ -2,6 +2,8 @@
 
 const SPACE = /[\s\x1c-\x1f\x85]+/;
 const DIRECTION = /[\u202a-\u202e\u2066-\u2069]/g;
+const CONTROL = // but for flags, which tag characters spell
+  /(\u{1f3f4}[\u{e0061}-\u{e007a}\u{e0030}-\u{e0039}]{3,6}\u{e007f})|[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
 const UNSAFE = /[\0-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|[\ud800-\udfff]/gu;
 
 // Python counts an emoji as one character, JavaScript as two. So texts are read with each as one private character.
@@ -13,8 +15,9 @@ export const pack = (text) =>
     if (!numbers.has(symbol) && symbols.length < 6400) numbers.set(symbol, symbols.push(symbol) - 1);
     return numbers.has(symbol) ? String.fromCharCode(0xe000 + numbers.get(symbol)) : "?";
   });
-/** Return a text as it was before `pack`. */
-export const unpack = (text) => text.replace(/[\ue000-\uf8ff]/g, (one) => symbols[one.charCodeAt(0) - 0xe000] ?? one).replace(/[\ud800-\udfff]/gu, "?");
+/** Return a text as it was before `pack`, without the characters that change or hide others, or that nobody sees. */
+export const unpack = (text) =>
+  text.replace(/[\ue000-\uf8ff]/g, (one) => symbols[one.charCodeAt(0) - 0xe000] ?? one).replace(/[\ud800-\udfff]/gu, "?").replace(CONTROL, "$1");
 
 export const split = (text) => text.split(SPACE).filter(Boolean);
 export const singleLine = (text) => split(split(text).join(" ").replace(UNSAFE, "")).join(" ");

@@ -250,6 +250,8 @@ def test_text_of_a_crawled_site_is_labelled(tmp_path: Path) -> None:
         for name, arguments in (*calls, ("search_sections", {"query": "wanted"})):
             text, _ = call(f"{url}mcp", name, arguments)
             assert text.startswith("untrusted content from odd.example:8443\n<docs>\n")
+        titles = [tool["title"] for tool in send(f"{url}mcp", {"method": "tools/list"})["tools"]]
+        assert all(title.endswith(": odd.example:8443") for title in titles)
 
 
 def test_folder_without_a_site_lists_tools_and_reports_it_in_calls(tmp_path: Path) -> None:

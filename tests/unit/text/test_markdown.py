@@ -32,6 +32,7 @@ TURNING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
         "می\u200cخواهم",  # Persian, with a non-joiner
         "क्\u200dष",  # Devanagari, with a joiner
         "Family 👨\u200d👩\u200d👧",
+        "Flag 🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
         "Zero\u200bwidth\u2060and\ufeffsoft\u00adhyphen",
     ],
 )
@@ -53,6 +54,7 @@ def test_to_single_line_keeps_ordinary_text(text: str) -> None:
         ("two\nlines\u2028three\x85four\x0bfive", "two lines three four five"),
         ("bell\x07 nul\0 esc\x1b[31m del\x7f csi\x9b", "bell nul esc[31m del csi"),
         ("half \ud83d of it", "half of it"),
+        ("tags\U000e0049\U000e0067 🏴\U000e0049\U000e007f", "tags 🏴"),
     ],
 )
 def test_to_single_line_removes_unsafe_characters(text: str, line: str) -> None:
