@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -79,7 +80,7 @@ def _write_directly(path: str, chunks: Iterable[bytes], mode: int) -> None:
                 written += os.write(file, chunk[written:])
     except BaseException as error:
         Path(path).unlink()
-        _name_file(error, path)
+        name_file(error, path, path)
         raise
     finally:
         os.close(file)
@@ -108,14 +109,14 @@ def write_atomically(path: Path, data: bytes | Callable[[], Iterable[bytes]]) ->
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
-        _name_file(error, path)
+        name_file(error, temporary, path)
         raise
     return True
 
 
-def _name_file(error: BaseException, path: Path | str) -> None:
-    """Add the file to the error of a write, which the system raises without it: on a full disk, for example."""
-    if isinstance(error, OSError) and error.errno and error.filename is None:
+def name_file(error: BaseException, temporary: Path | str, path: Path | str) -> None:
+    """Name the file in the error of a write: it has no name on a full disk, or that of a temporary file."""
+    if isinstance(error, OSError) and error.errno and error.filename in (None, str(temporary)):
         error.filename = str(path)
 
 
@@ -127,6 +128,8 @@ def is_temporary(path: str) -> bool:
 def has_content(path: Path, data: bytes | Callable[[], Iterable[bytes]]) -> bool:
     """Return whether there is a file with this content."""
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             chunks = (data,) if isinstance(data, bytes) else data()
             return all(file.read(len(chunk)) == chunk for chunk in chunks) and not file.read(1)
@@ -179,19 +182,34 @@ def resolve_inside(folder: Path, path: str) -> Path:
     return target
 
 
+def read_regular_file(path: Path) -> bytes:
+    """Read a file at a place where something else may be: reading a pipe blocks, and that of a device may never end.
+
+    Raises:
+        OSError: There is no such file, or it cannot be read.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(errno.ENOENT, "no such file", str(path))
+    return path.read_bytes()
+
+
 def read_inside(folder: Path, path: str) -> bytes | None:
     """Return the file at a path of the site; None if there is none, or the path leads out of the folder."""
     try:
-        return resolve_inside(folder, path).read_bytes()
+        return read_regular_file(resolve_inside(folder, path))
     except (OSError, ValueError, PublishError):
         return None
 
 
-def user_cache_folder() -> Path:
-    """Return the cache of the user: the folder in `ROAMING_CACHE_DIR`, or that of the system."""
+def user_cache_folder() -> Path | None:
+    """Return the cache of the user; None for one without a home, such as that of a container."""
     from platformdirs import user_cache_path  # few commands need it
 
-    return Path(os.environ.get("ROAMING_CACHE_DIR") or user_cache_path("mkdocs-roaming", appauthor=False))
+    try:
+        folder = user_cache_path("mkdocs-roaming", appauthor=False)
+    except RuntimeError:
+        return None
+    return folder if folder.is_absolute() else None
 
 
 def find_site_folders(folder: Path) -> list[Path]:

@@ -108,7 +108,8 @@ def _find_places(folder: Path) -> list[Path]:
         return [folder / STATE_DIR / "lock"]
     name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32] + ".lock"
     temporary = Path(tempfile.gettempdir(), f"mkdocs-roaming-{getattr(os, 'getuid', int)()}")
-    return [user_cache_folder() / "locks" / name, temporary / name]
+    cache = os.environ.get("ROAMING_CACHE_DIR") or user_cache_folder() or temporary
+    return [Path(cache, "locks", name), temporary / name]
 
 
 def _write_note(note: Path) -> None:

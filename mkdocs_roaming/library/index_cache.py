@@ -20,6 +20,7 @@ import msgspec
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import LibraryError
+from mkdocs_roaming.files import user_cache_folder
 from mkdocs_roaming.library.readers import read_file
 from mkdocs_roaming.manifest.models import Manifest
 from mkdocs_roaming.settings import prepare
@@ -54,10 +55,8 @@ class IndexCache(msgspec.Struct, frozen=True):
         """Return the cache in `ROAMING_CACHE_DIR`, or the user's; None if the variable is empty."""
         setting = environ.get("ROAMING_CACHE_DIR")
         if setting is None:
-            from platformdirs import user_cache_path
-
-            folder = user_cache_path("mkdocs-roaming", appauthor=False)
-            return cls(folder / "search") if folder.is_absolute() else None  # a user may have no home
+            folder = user_cache_folder()
+            return cls(folder / "search") if folder else None
         return cls(Path(setting) / "search") if setting else None
 
     def load(self, key: str, kind: type[T]) -> T | None:

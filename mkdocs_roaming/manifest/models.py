@@ -389,6 +389,15 @@ def path_to_url(site_url: str, path: str) -> str:
     return site_url + quote(path, safe=_PATH_CHARACTERS)
 
 
+def is_valid_url(url: str) -> bool:
+    """Return whether a URL can be parsed and encoded."""
+    try:
+        url.encode()
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
+
+
 def join_url(base: str, url: str) -> str:
     """Return a URL that is relative to another one; an invalid one, such as `http://[`, is returned unchanged."""
     try:

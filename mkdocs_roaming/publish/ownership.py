@@ -10,13 +10,14 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
 from mkdocs_roaming.errors import ManifestError, PublishError
-from mkdocs_roaming.files import is_temporary, write_site_file
+from mkdocs_roaming.files import is_temporary, name_file, read_regular_file, site_path, write_site_file
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LLMS_FULL, LLMS_TXT, LlmsTxtEntry, PageEntry, page_files
 from mkdocs_roaming.manifest.sections import file_digest
@@ -80,12 +81,15 @@ class PublishedFiles:
         self._lists: list[LlmsTxtEntry | None] = []
         self.has_sources = False
         self.is_unfinished = sum(map(self._read, folder.glob(f"{_UNFINISHED}*"))) > 0
+        self._version = self._read_version()
         self.found = self._read(folder / MANIFEST_PATH)
 
     def _read(self, file: Path) -> bool:
         """Add the files of a manifest; return False if there is none, or a part of one."""
         in_full: list[tuple[int, PageEntry]] = []
         has_sources = False
+        if not file.is_file():
+            return False
         try:
             head, pages = iter_pages(file)
             for page in pages:
@@ -103,26 +107,43 @@ class PublishedFiles:
         self.has_sources |= has_sources and head.nav_source == "mkdocs"
         return True
 
+    def _read_version(self) -> tuple[int, int] | None:
+        """Return what changes when a build publishes its manifest; None if there is none."""
+        with suppress(OSError):
+            status = (self._folder / MANIFEST_PATH).stat()
+            return status.st_ino, status.st_mtime_ns
+        return None
+
     def start(self, manifest: bytes | Callable[[], Iterable[bytes]]) -> Path:
         """Write the manifest of a build before all its other files, under a temporary name."""
         path = _UNFINISHED + os.urandom(6).hex()
-        write_site_file(self._folder, path, manifest)
+        try:
+            write_site_file(self._folder, path, manifest)
+        except OSError as error:
+            name_file(error, site_path(self._folder, path), self._folder / "roaming")
+            raise
         return self._folder / path
+
+    def check(self, manifest: Path) -> None:
+        """Check before files are written that no other build has published its manifest: they would be mixed.
+
+        Raises:
+            PublishError: Another build has: of another user, or in a container, which has other locks.
+        """
+        if not manifest.exists() or self._read_version() != self._version:
+            raise PublishError(f"{self._folder}: another build wrote into it at the same time; build again")
 
     def finish(self, manifest: Path, *, is_unchanged: bool) -> None:
         """Publish the manifest of a build, and remove those of interrupted builds.
 
         Raises:
-            PublishError: Another build has published its manifest since `start`: of another user, or in a container,
-                which has other locks.
+            PublishError: As for `check`.
         """
-        try:
-            if is_unchanged:  # its modification time stays
-                manifest.unlink()
-            else:
-                manifest.replace(self._folder / MANIFEST_PATH)
-        except FileNotFoundError:
-            raise PublishError(f"{self._folder}: another build wrote into it at the same time; build again") from None
+        self.check(manifest)
+        if is_unchanged:  # its modification time stays
+            manifest.unlink()
+        else:
+            manifest.replace(self._folder / MANIFEST_PATH)
         for file in self._folder.glob(f"{_UNFINISHED}*"):
             file.unlink(missing_ok=True)
 
@@ -137,10 +158,10 @@ class PublishedFiles:
             return not self.author_text.strip()
         try:
             if path.startswith(_NAV):
-                return is_page_list((self._folder / path).read_text("utf-8", "replace"))
+                return is_page_list(read_regular_file(self._folder / path).decode("utf-8", "replace"))
             if path in self._digests:
-                return file_digest((self._folder / path).read_bytes()) in self._digests[path]
-            if path == LLMS_FULL:
+                return file_digest(read_regular_file(self._folder / path)) in self._digests[path]
+            if path == LLMS_FULL and (self._folder / path).is_file():
                 return any(map(self._owns_llms_full, self._in_full))
         except OSError:
             return False
@@ -185,7 +206,7 @@ class PublishedFiles:
     @cached_property
     def _split_llms_txt(self) -> tuple[bytes, bytes]:
         try:
-            data = (self._folder / LLMS_TXT).read_bytes()
+            data = read_regular_file(self._folder / LLMS_TXT)
         except OSError:
             return b"", b""
         for entry in self._lists:

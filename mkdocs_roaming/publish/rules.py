@@ -168,7 +168,7 @@ _FORMAT = (
 def _decode(value: object, kind: type[T], where: str) -> T:
     try:
         return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
         problem, _, path = str(error).replace("Object contains unknown field", "unknown key").partition(" - at `$")
         place = f"{where}: {path.strip('.`')}".removesuffix(": ")
         raise PublishError(f"{place}: {problem}. {_FORMAT}") from None

@@ -304,8 +304,14 @@ class _Output(msgspec.Struct):
         *others, (_, manifest) = files
         is_unchanged = has_content(self.folder / MANIFEST_PATH, manifest)
         unfinished, written = published.start(manifest), int(not is_unchanged)
-        for path, data in others:
-            written += path not in unchanged and self._write(path, data)
+        try:
+            for path, data in others:
+                published.check(unfinished)
+                written += path not in unchanged and self._write(path, data)
+        except FileNotFoundError:
+            published.check(unfinished)  # the other build removes temporary files
+            raise
+        published.check(unfinished)
         removed = self._remove_old(published, old.difference(path for path, _ in files))
         published.finish(unfinished, is_unchanged=is_unchanged)
         self._note_file_count(len(files))

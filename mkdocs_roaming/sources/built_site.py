@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from mkdocs_roaming.errors import ManifestError, PublishError, UsageError
-from mkdocs_roaming.files import find_site_folders
+from mkdocs_roaming.files import find_site_folders, read_regular_file
 from mkdocs_roaming.html.document import (
     count_visible_words,
     extract_canonical_url,
@@ -42,6 +43,7 @@ from mkdocs_roaming.manifest.models import (
     Site,
     SiteEntry,
     canonicalize_path,
+    is_valid_url,
     path_to_url,
     url_to_path,
 )
@@ -94,10 +96,31 @@ def read_site(folder: Path, options: IndexOptions, warn: Warn) -> BuiltSite:
         raise UsageError(f"{folder}: is a file; {hint}")
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; build the site first")
-    files = sorted(file for file in folder.rglob("*.html") if not is_ignored(file.relative_to(folder)))
+    files = _find_html(folder, warn)
     if not files:
         raise UsageError(f"{folder}: contains no HTML; {hint}")
     return _SiteReader(folder, options, warn).read(files)
+
+
+def _find_html(folder: Path, warn: Warn) -> list[Path]:
+    """Return the HTML files of a site. Others with such a name are not opened: a pipe blocks, a device may never end.
+
+    Raises:
+        OSError: A folder cannot be read; its pages would be missing.
+    """
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    files: list[Path] = []
+    for parent, folders, names in os.walk(folder, onerror=fail):
+        folders[:] = [name for name in folders if not is_ignored(Path(name))]
+        for file in [Path(parent, name) for name in names if name.endswith(".html") and not is_ignored(Path(name))]:
+            if file.is_file():
+                files.append(file)
+            else:
+                warn(f"{file}: is left out: a link to a missing file, a pipe or a device; remove it")
+    return sorted(files)
 
 
 def is_special(path: str) -> bool:
@@ -363,13 +386,13 @@ class _SiteReader:
         """Return the URL of the site: from the options, the old manifest, the home page or the sitemap; or none."""
         folder, project = self._folder, self._options.project
         for where, url in (("--url", self._options.url), (f"{project.file}: site_url", project.url)):
-            if url and not re.match(r"https?://[^/]+", url):
+            if url and not (re.match(r"https?://[^/]+", url) and is_valid_url(url)):
                 raise UsageError(f"{where} {url}: not an http(s) URL")
             if url:
                 return url.rstrip("/") + "/"
         if self._old and self._old.site.url:
             return self._old.site.url
-        if found := _find_site_url(folder):
+        if (found := _find_site_url(folder)) and is_valid_url(found):
             return found
         if not (folder / "index.html").is_file() and (sites := find_site_folders(folder)):
             raise UsageError(f"{folder}: contains no index.html; name the folder of one site, such as {sites[0]}")
@@ -427,7 +450,7 @@ class _SiteReader:
 def _find_site_url(folder: Path) -> str | None:
     """Return the URL of a built site that its home page or its sitemap names; None if neither does."""
     try:
-        home = parse_document(decode_text((folder / "index.html").read_bytes()))
+        home = parse_document(decode_text(read_regular_file(folder / "index.html")))
         if canonical := extract_canonical_url(home):
             return re.sub(r"index\.html$", "", canonical).rstrip("/") + "/"
     except (OSError, etree.ParserError, ValueError):
@@ -446,13 +469,13 @@ def _unique(titles: Mapping[str, str]) -> dict[str, str]:
 
 def _load_old_manifest(folder: Path) -> Manifest | None:
     try:
-        return load_manifest((folder / MANIFEST_PATH).read_bytes())
+        return load_manifest(read_regular_file(folder / MANIFEST_PATH))
     except (OSError, ManifestError):
         return None
 
 
 def _read_text(file: Path) -> str:
     try:
-        return file.read_text("utf-8-sig", "replace")
+        return read_regular_file(file).decode("utf-8-sig", "replace")
     except OSError:
         return ""

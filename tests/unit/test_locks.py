@@ -11,7 +11,10 @@ from queue import SimpleQueue
 
 import pytest
 
+from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.locks import FolderBusyError, hold_folder
+from roaming_fleet.deps.project import data_folder
 
 
 @pytest.fixture(autouse=True)
@@ -88,6 +91,20 @@ def test_unwritable_cache_is_replaced_by_temporary_folder(
     cache.write_text("a file")
     with hold_folder(tmp_path / "site"), pytest.raises(FolderBusyError):
         other.submit(take, tmp_path / "site").result()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="every user of Windows has a home")
+def test_user_without_home_has_locks_in_temporary_folder_and_no_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: ThreadPoolExecutor
+) -> None:
+    for variable in ("HOME", "ROAMING_CACHE_DIR", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)  # a container may run as a user that has no entry
+    with hold_folder(tmp_path / "site"), pytest.raises(FolderBusyError):
+        other.submit(take, tmp_path / "site").result()
+    assert IndexCache.from_environment({}) is None
+    with pytest.raises(UsageError, match="ROAMING_DATA_DIR"):
+        data_folder({})
 
 
 def test_process_that_the_holder_started_shares_its_lock(

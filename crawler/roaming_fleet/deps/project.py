@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 from stat import S_ISREG, S_IWOTH
@@ -169,10 +170,11 @@ def data_folder(environ: Mapping[str, str]) -> Path:
         UsageError: The user has no home, and the variable `ROAMING_DATA_DIR` is not set.
     """
     setting = environ.get("ROAMING_DATA_DIR")
-    folder = Path(setting) if setting else user_data_path("mkdocs-roaming", appauthor=False)
-    if not setting and not folder.is_absolute():
-        raise UsageError("there is no data folder for this user; name one in the variable ROAMING_DATA_DIR")
-    return folder.absolute() / "deps"
+    with suppress(RuntimeError):
+        folder = Path(setting) if setting else user_data_path("mkdocs-roaming", appauthor=False)
+        if setting or folder.is_absolute():
+            return folder.absolute() / "deps"
+    raise UsageError("there is no data folder for this user; name one in the variable ROAMING_DATA_DIR")
 
 
 def project_folder(data: Path, root: Path) -> Path:

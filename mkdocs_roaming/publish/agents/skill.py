@@ -20,6 +20,7 @@ from os.path import lexists
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
+from mkdocs_roaming.files import read_regular_file
 from mkdocs_roaming.manifest.builder import summarize_home
 from mkdocs_roaming.manifest.expand import render_section_file
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
@@ -219,7 +220,7 @@ def iter_own_copies(folder: Path) -> Iterator[str]:
 def is_own_copy(folder: Path, path: str) -> bool:
     """Return whether an earlier build has written a file below `.well-known`."""
     try:
-        text = (folder / path).read_text("utf-8", "replace")
+        text = read_regular_file(folder / path).decode("utf-8", "replace")
         if path.endswith(f"/{INDEX_NAME}"):
             index = json.loads(text)
             return isinstance(index, dict) and index.get("generator") == _GENERATOR

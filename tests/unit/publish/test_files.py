@@ -9,6 +9,7 @@ import pytest
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.files import resolve_inside, write_atomically, write_site_file
+from mkdocs_roaming.publish.ownership import PublishedFiles
 
 
 @pytest.mark.parametrize("path", ["../x", "a/../../x", "/etc/x", "a\0b"])
@@ -48,6 +49,18 @@ def test_write_site_file_leaves_nothing_of_a_file_that_cannot_be_completed(tmp_p
     with pytest.raises(ValueError, match="no more"):
         write_site_file(tmp_path, "a.md", fail)
     assert not list(tmp_path.iterdir())
+
+
+def test_errors_name_the_file_or_folder_and_no_temporary_file(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "roaming").symlink_to("roaming")
+    for write, named in (
+        (lambda: write_atomically(tmp_path / "folder", b"x"), "folder"),
+        (lambda: PublishedFiles(tmp_path).start(b"{}"), "roaming"),
+    ):
+        with pytest.raises(OSError, match=named) as caught:
+            write()
+        assert caught.value.filename == str(tmp_path / named)
 
 
 def test_write_site_file_replaces_symbolic_link_and_not_its_target(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,11 +14,13 @@ from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.models import Page
+from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
-from mkdocs_roaming.publish.writer import PublishReport
+from mkdocs_roaming.publish.pipeline import convert_pages
+from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 
-from .conftest import HOME, INSTALL, publish_pages, read_tree
+from .conftest import HOME, INSTALL, SITE, publish_pages, read_tree
 
 GOLDEN = Path(__file__).parents[2] / "golden/llms-txt"
 AUTHOR = (GOLDEN / "author.txt").read_text("utf-8")
@@ -114,6 +116,27 @@ def test_build_that_another_one_overtook_publishes_no_manifest(tmp_path: Path) -
         with pytest.raises(PublishError, match="another build wrote into it at the same time; build again"):
             slow.finish(manifest, is_unchanged=is_unchanged)
     assert read_tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("stage", ["comparing", "writing"])
+def test_build_that_another_one_overtakes_meanwhile_leaves_the_site_of_the_other(tmp_path: Path, stage: str) -> None:
+    """Another user, or a container, has other locks."""
+    (tmp_path / "extra.js").write_text("x") if stage == "comparing" else None
+    publish(tmp_path, HOME, INSTALL, OTHER)
+    others = [(HOME, EDITED, OTHER)]
+
+    def overtake() -> Iterator[bytes]:
+        while others:
+            publish(tmp_path, *others.pop())
+        yield b"x"
+
+    batch = convert_pages(SITE, (HOME, INSTALL), cache=ConversionCache(None), warn=print)
+    with pytest.raises(PublishError, match="another build wrote into it at the same time; build again"):
+        publish_batch(batch, tmp_path, PublishOptions(), extra=[("extra.js", cast(bytes, overtake))])
+    library = open_library(tmp_path)
+    assert validate_site(library).faults == ()
+    assert [page.path for page in library.manifest.pages] == ["", "guide/install/", "other/"]
+    assert "Walk it." in library.expand("guide/install/").text
 
 
 def test_old_files_are_not_removed_through_link(tmp_path: Path) -> None:

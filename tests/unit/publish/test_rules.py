@@ -126,6 +126,7 @@ def test_rule_that_opens_too_many_sections_is_an_error(site: Path) -> None:
     [
         (None, "cannot be read"),
         ("a: [", "invalid YAML"),
+        (r'"\ud800"', "'utf-8' codec can't encode"),
         ('!!int ""', "invalid YAML"),
         ("!!timestamp x", "invalid YAML"),
         ("- " * 5000, "invalid YAML"),

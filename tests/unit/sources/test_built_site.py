@@ -15,7 +15,7 @@ from lxml import html as lxml_html
 from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
-from mkdocs_roaming.manifest.io import load_manifest
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest
 from mkdocs_roaming.publish.options import parse_options
 from mkdocs_roaming.sources import decode_text
@@ -88,6 +88,33 @@ def test_page_whose_name_is_not_utf8_is_left_out_with_a_warning(site: Path) -> N
     report = index_site(site, options, warn=warnings.append)
     assert f"{name}: the page is left out: its name is not UTF-8; rename the file" in warnings
     assert (name, "its name is not UTF-8") in [(left.path, left.reason) for left in report.left_out]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders")
+def test_what_is_no_regular_file_is_never_opened(site: Path) -> None:
+    (site / "folder.html").mkdir()
+    (site / "folder.html/page.html").write_text(GUIDE)
+    (site / "dangling.html").symlink_to("nowhere")
+    (site / "device.html").symlink_to("/dev/zero")
+    (site / "roaming").mkdir()
+    for name in ("pipe.html", "sitemap.xml", "toc.html", "llms.txt", "guide.md", "llms-full.txt", MANIFEST_PATH):
+        os.mkfifo(site / name)
+    warnings: list[str] = []
+    options = IndexOptions(publish=parse_options({"overwrite": True}))
+    report = index_site(site, options, warn=warnings.append)
+    assert report.pages == 4
+    named = [warning.partition(": is left out")[0] for warning in warnings if "is left out: a link to a " in warning]
+    assert sorted(named) == [f"{site}/{name}.html" for name in ("dangling", "device", "pipe", "toc")]
+    assert validate_site(open_library(site)).faults == ()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads every folder")
+def test_folder_that_cannot_be_read_is_an_error(site: Path) -> None:
+    (site / "deep").chmod(0)
+    with pytest.raises(PermissionError) as caught:
+        index_to_manifest(site)
+    (site / "deep").chmod(0o755)
+    assert caught.value.filename == str(site / "deep")
 
 
 def test_links_to_html_redirects_lead_to_markdown_of_target(site: Path) -> None:
@@ -466,8 +493,9 @@ def test_index_site_raises_errors_that_name_the_fix(site: Path, tmp_path_factory
         index_to_manifest(empty)
     with pytest.raises(PublishError, match="no page to publish"):
         index_to_manifest(site, exclude=("*",))
-    with pytest.raises(UsageError, match="not an http"):
-        index_to_manifest(site, url="docs.example")
+    for url in ("docs.example", "http://[/", "https://docs.example/\udce9/"):
+        with pytest.raises(UsageError, match="not an http"):
+            index_to_manifest(site, url=url)
     assert index_to_manifest(site, url="https://other.example/x").site.url == "https://other.example/x/"
 
 
