@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import ManifestError
-from mkdocs_roaming.manifest.models import MAX_OPENING, Manifest, NavEntry, PageEntry
+from mkdocs_roaming.manifest.models import MAX_OPENING, Manifest, NavEntry, PageEntry, is_valid_url
 from mkdocs_roaming.settings import prepare
 
 MANIFEST_VERSION = 1
@@ -77,7 +77,10 @@ def load_manifest(text: str | bytes, *, where: str = MANIFEST_PATH) -> Manifest:
         ManifestError: The text is no manifest, violates its schema, or has a higher version.
     """
     head, pages = _read(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text, where)
-    return replace(head, pages=tuple(pages))
+    manifest = replace(head, pages=tuple(pages))
+    if not manifest.pages:
+        raise _broken(where, "pages", "is empty")
+    return manifest
 
 
 def load_pages(file: Path) -> tuple[PageEntry, ...]:
@@ -182,6 +185,8 @@ def _decode(data: bytes | msgspec.Raw, kind: type[T], where: str, place: str = "
 def _check_urls(manifest: Manifest, where: str) -> None:
     """Check the URLs of site and nav, and the depth of the nav."""
     _check_url(manifest.site.url, where, "site")
+    if not is_valid_url(manifest.site.url):
+        raise _broken(where, "site", f"url {manifest.site.url[:40]!r} is not a URL")
     for index, alternate in enumerate(manifest.site.alternates):
         _check_url(alternate.manifest, where, f"site/alternates/{index}")
     entries: Iterable[NavEntry] = manifest.nav

@@ -102,7 +102,7 @@ def _read_file(code: str) -> Mapping[str, Any]:
 
     try:
         data = pkgutil.get_data(__package__, f"data/{code}.toml") if code.isalpha() else None
-    except FileNotFoundError:
+    except OSError:  # there is none, or the language of a site is no name of a file
         return {}
     return tomllib.loads(data.decode("utf-8")) if data else {}
 

@@ -253,8 +253,11 @@ def test_find_edition_takes_no_folder_of_a_changelog(site: Any, find: Find) -> N
 def _manifest(version: str, **alternates: str) -> str:
     site = {"name": "Kite", "url": "https://kite.example/", "language": "en", "version": version}
     others = [{"manifest": manifest, "language": "en", "version": name} for name, manifest in alternates.items()]
+    section = {"id": "00000001", "level": 1, "title": "Kite", "start": 0, "end": 7, "digest": "0" * 8}
+    page = {"id": "00000001", "title": "Kite", "path": "", "markdown": "index.md", "digest": "sha256:" + "0" * 64}
+    pages = [page | {"bytes": 7, "sections": [section]}]
     return json.dumps(
-        {"version": 1, "generator": "test", "site": site | {"alternates": others}, "nav": [], "pages": []}
+        {"version": 1, "generator": "test", "site": site | {"alternates": others}, "nav": [], "pages": pages}
     )
 
 

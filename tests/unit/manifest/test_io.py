@@ -67,6 +67,9 @@ def invalid_manifests() -> Iterator[tuple[str, object]]:
         ("no sections", ("pages", 0, "sections"), []),
         ("bytes true", ("pages", 0, "bytes"), True),
         ("page's url a script", ("pages", 0, "url"), "javascript:alert(1)"),
+        ("no pages at all", ("pages",), []),
+        ("site's url broken", ("site", "url"), "http://[/"),
+        ("site's port too high", ("site", "url"), "http://a:99999999/"),
         ("site's url data", ("site", "url"), "data:text/html,x/"),
     ):
         data = json.loads(json.dumps(base))
