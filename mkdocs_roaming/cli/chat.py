@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
@@ -15,7 +16,7 @@ from mkdocs_roaming.answer.budget import AnswerLimits
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Answer, summarize
 from mkdocs_roaming.answer.models.base import Model
-from mkdocs_roaming.cli.common import LIBRARY, TRUST_RULES, print_error
+from mkdocs_roaming.cli.common import LIBRARY, TRUST_RULES, handle_signals, print_error
 from mkdocs_roaming.cli.output import print_answer, print_line, run_answer
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
 from mkdocs_roaming.cli.sites import open_lib, scope_options
@@ -56,7 +57,12 @@ def chat(lib: str, page: str | None, scope: Scope, trust_rules: bool, **given: A
         with suppress(ImportError):  # line editing and history
             import readline  # noqa: F401  # it changes `input`
     search = options.search_factory()(library)
-    Chat(library, options.create_model, search, page).run()
+    with handle_signals(_exit):  # only Ctrl-C cancels an answer
+        Chat(library, options.create_model, search, page).run()
+
+
+def _exit(number: int, frame: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
 
 
 def _read_line(prompt: str) -> str:

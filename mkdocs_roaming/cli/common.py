@@ -99,8 +99,11 @@ class ErrorReportingGroup(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # lone surrogates cannot be encoded
+        if sys.stdout is None:
+            print_error("standard output is closed; redirect it to a file, or to /dev/null")
+            ctx.exit(1)
         try:
-            with _signals_as_interrupts():
+            with handle_signals(_interrupt):
                 return super().invoke(ctx)
         except RoamingError as error:
             print_error(str(error))
@@ -118,15 +121,15 @@ class ErrorReportingGroup(click.Group):
 
 
 @contextmanager
-def _signals_as_interrupts() -> Iterator[None]:
-    """Treat SIGTERM and SIGHUP like Ctrl-C, so that a command stops in order, and says how to resume it."""
+def handle_signals(handle: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle SIGTERM and SIGHUP, if they are not ignored."""
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.getsignal(number) for number in numbers}
     if threading.current_thread() is not threading.main_thread():
         before = {}
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:  # set by nohup
-            signal.signal(number, _interrupt)
+            signal.signal(number, handle)
     try:
         yield
     finally:
@@ -135,7 +138,10 @@ def _signals_as_interrupts() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Do what Ctrl-C does at the moment. A shell may ignore Ctrl-C itself for a command in the background."""
+    """Do what Ctrl-C does at the moment, so that a command stops in order, and says how to resume it.
+
+    A shell may ignore Ctrl-C itself for a command in the background.
+    """
     if number != signal.SIGTERM:
         signal.signal(number, signal.SIG_IGN)  # the shell and the system both report a closed terminal
     handler = signal.getsignal(signal.SIGINT)
@@ -172,7 +178,7 @@ def format_age(then: float, now: float | None = None) -> str:
 def print_json(data: Any) -> None:
     """Print indented JSON."""
     text = json.dumps(data, ensure_ascii=False, indent=2)
-    click.echo(CONTROL.sub(lambda control: json.dumps(control[0])[1:-1], text))
+    click.echo(CONTROL.sub(lambda control: control[1] or json.dumps(control[0])[1:-1], text))
 
 
 def setting_options(kind: type, *names: str, environment: bool = False) -> Callable[[F], F]:

@@ -313,6 +313,20 @@ def test_closed_pipe_is_not_an_error(site: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_closed_output_is_an_error_on_one_line(site: Path) -> None:
+    command = f"{sys.executable} -m mkdocs_roaming outline {site} >&-"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "standard output is closed" in done.stderr
+
+
+def test_interrupt_while_modules_are_imported_leaves_no_traceback() -> None:
+    code = "import sys\nclass Finder:\n    def find_spec(self, name, *_):\n        if name == 'click': raise KeyboardInterrupt\n"
+    code += "sys.meta_path.insert(0, Finder())\nfrom mkdocs_roaming.__main__ import main\nmain()\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "Aborted!\n")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGHUP")
 @pytest.mark.parametrize(
     ("ignored", "number", "output"),
