@@ -12,6 +12,7 @@ from urllib.parse import urljoin
 
 from lxml import etree
 
+from mkdocs_roaming.html.document import remove_element
 from mkdocs_roaming.html.inline import add_space_after, add_space_before
 from mkdocs_roaming.html.mathml import format_tag, local_name, write_tex
 from mkdocs_roaming.html.themes import Roles, load_themes, name_class
@@ -136,6 +137,9 @@ _FORMULA = r"""
 """
 _WITHOUT_DOLLARS = re.compile(_FORMULA, re.DOTALL | re.VERBOSE)
 WITH_DOLLARS = re.compile(rf"{_FORMULA} | \$(?<![\\$].)[^$]+(?<!\\)\$(?!\d)", re.DOTALL | re.VERBOSE)
+_BEGINNING = re.compile(r"[$\\]")
+_WITH_ASCIIMATH = re.compile(rf"{_FORMULA} | \\\$.+?\\\$", re.DOTALL | re.VERBOSE)
+"""Formulas of Asciidoctor, which delimits AsciiMath by escaped dollar signs."""
 _RENDERER = re.compile(
     r"""
       \bmathjax(?:@|[\w./-]*\.js)(?![^"'\s]*[/=](?:mml|am)[-_])  # not a bundle without TeX
@@ -147,6 +151,9 @@ _RENDERER = re.compile(
 """What loads or configures MathJax, or KaTeX for all of a page."""
 _MAX_SCRIPT = 20_000
 """Size of a script that configures a renderer, and is not the renderer itself."""
+_TEXT_BEFORE = etree.XPath("string(preceding-sibling::node()[1][self::text()])")
+_MAX_FORMULA = 2_000
+"""Characters that are searched for the beginning of a formula with line breaks."""
 _DOLLAR_DELIMITER = re.compile(r"""(["'])\$\1""")
 _ALL_IGNORED = re.compile(r"ignoreHtmlClass\W+\.\*")
 _OPAQUE_ROLES = frozenset({"code", "code-span", "display-math", "drawing", "math", "mermaid", "script", "skip"})
@@ -171,20 +178,27 @@ def mark_formulas(article: Element, page: Element, read_script: Callable[[str], 
         read_script: Returns the content of a script by its `src`, `""` if it is not known.
     """
     scripts = []
-    for script in page.iter("script") if WITH_DOLLARS.search(element_text(article)) else ():
+    for script in page.iter("script") if _BEGINNING.search(element_text(article)) else ():
         src = script.get("src") or ""
         text = "\n".join([*map(str, script.values()), script.text or "", read_script(src) if src else ""])
         if _RENDERER.search(text):
             scripts.append(text)
     if not scripts or any(map(_ALL_IGNORED.search, scripts)):
         return False
-    has_dollars = any(map(_DOLLAR_DELIMITER.search, scripts))
-    return _wrap_formulas(article, load_themes().roles, WITH_DOLLARS if has_dollars else _WITHOUT_DOLLARS)
+    pattern = WITH_DOLLARS if any(map(_DOLLAR_DELIMITER.search, scripts)) else _WITHOUT_DOLLARS
+    if any("asciimath2jax" in script for script in scripts):
+        pattern = _WITH_ASCIIMATH
+    return _wrap_formulas(article, load_themes().roles, pattern)
 
 
 def _wrap_formulas(article: Element, roles: Roles, pattern: re.Pattern[str]) -> bool:
     """Wrap formulas that are still text in elements with the role `math`. Return whether there are any."""
     is_changed = False
+    for line_break in list(article.iter("br")):
+        before = str(_TEXT_BEFORE(line_break))
+        if len(before) < _MAX_FORMULA and before.count("$$") % 2:
+            line_break.tail = f"\n{line_break.tail or ''}"
+            remove_element(line_break)
     texts: Any = article.xpath("descendant-or-self::*/text()")
     for text in texts:
         matches = list(pattern.finditer(text))
@@ -201,8 +215,9 @@ def _wrap_formulas(article: Element, roles: Roles, pattern: re.Pattern[str]) -> 
         setattr(element, place, None)
         end = len(text)
         for found in reversed(matches):
-            formula = etree.Element("span", {"class": name_class("math")})
-            formula.text = found[0]
+            asciimath = found[0].startswith("\\$")
+            formula = etree.Element("span", {"class": name_class("code-span" if asciimath else "math")})
+            formula.text = found[0][2:-2] if asciimath else found[0]
             formula.tail = text[found.end() : end]
             insert(formula)
             end = found.start()

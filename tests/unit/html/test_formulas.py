@@ -154,11 +154,18 @@ def test_mark_formulas_finds_those_that_scripts_of_the_page_look_for(head: str, 
         ("<span class='arithmatex'>\\(x\\)</span> $5 to $6", "$x$ $5 to $6"),
         ("<svg><text>$$a$$ label</text></svg> $$b$$", r"\$\$a\$\$ label $$b$$"),
         (r"\\(a\\) <u>$$b % c" + "\n" + r"d 5\%$$</u>", r"\\\\(a\\\\) <u>$$b d 5\%$$</u>"),
+        ("<p>Sum: $$<br>a_1<br/>* b $$<br>c $$d$$<br>e</p>", "Sum: $$a_1 * b$$\\\nc $$d$$\\\ne"),
         ("<h2>On $$x$$</h2><ul><li>$$y$$</li></ul>", "## On $$x$$\n\n- $$y$$"),
     ],
 )  # fmt: skip
 def test_mark_formulas_leaves_code_and_other_text_alone(article: str, markdown: str) -> None:
     assert convert_body(reconcile_formulas(article, f"<html>{MATHJAX}", lambda src: "")) == markdown
+
+
+def test_mark_formulas_writes_asciimath_of_asciidoctor_as_code() -> None:
+    script = r'<script>MathJax.Hub.Config({asciimath2jax: {delimiters: [["\\$", "\\$"]]}})</script>'
+    article = r"<p>Root \$root(3)(x)\$ of \(y\).</p>"
+    assert convert_body(reconcile_formulas(article, f"<html>{script}", lambda src: "")) == "Root `root(3)(x)` of $y$."
 
 
 def test_reconcile_formulas_returns_an_article_without_raw_formulas_unchanged() -> None:
