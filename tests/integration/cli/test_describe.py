@@ -86,6 +86,8 @@ def test_planned_texts_are_applied_published_and_found(project: Path) -> None:
 
 
 def test_llms_txt_marks_descriptions_of_a_model(project: Path) -> None:
+    write_page(project, "valves/", "Valves", "Kinds", "<code>valve --list</code>")  # no sentence describes this page
+    invoke("index", "site")
     invoke("describe", "site", "--plan", "plan")
     write_replies(project / "plan")
     invoke("describe", "site", "--apply", "plan")
