@@ -23,7 +23,8 @@ _TOO_MANY_ATTRIBUTES = re.compile(
 )
 """A tag with hundreds of attributes: parsing is slow, because the parser compares each attribute with all others."""
 _VOID = re.compile(
-    r"""<(bgsound|command|embed|keygen|source|track|wbr)\b(?>(?:[^>"']++|"[^"]*+"|'[^']*+')*)>""", re.ASCII | re.IGNORECASE
+    r"""<(bgsound|command|embed|keygen|source|track|wbr)\b(?>(?:[^>"']++|"[^"]*+"|'[^']*+')*)>""",
+    re.ASCII | re.IGNORECASE,
 )
 """A tag of an element that has no content, which lxml does not know."""
 _WORD = re.compile(r"\w+")
