@@ -37,7 +37,7 @@ class FolderBusyError(RoamingError):
 
 
 def share_locks() -> None:
-    """Let the processes that this one will start write into the folders that it locks.
+    """Allow processes that this one starts to write into the folders that it locks.
 
     It changes the environment, so it is called before threads start: `getenv` in the C library may crash otherwise.
     """

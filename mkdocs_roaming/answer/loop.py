@@ -185,7 +185,7 @@ def _make_request(run: Run) -> Request:
 
 
 def _list_opened(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield ids and titles of the sections opened last, so many as a note may name."""
+    """Yield ids and titles of the sections opened last, at most `_MAX_NAMED_SECTIONS`."""
     for id_ in run.navigator.opened[-_MAX_NAMED_SECTIONS:]:
         yield id_, run.conversation.make_reference(id_).title
 

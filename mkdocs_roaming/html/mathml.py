@@ -35,7 +35,7 @@ _TEMPLATES = {
     "munderover": r"\underset{#2}{\overset{#3}{#1}}",
     "none": "",
 }
-"""TeX by tag. `#1` is the first child, `#0` stands for all of them."""
+"""TeX by tag. `#1` is the first child, `#0` is all children."""
 _WITHOUT_LINE = r"{#1 \atop #2}"
 _WITH_LIMITS = {"mover": "#1^{#2}", "munder": "#1_{#2}", "munderover": "#1_{#2}^{#3}"}
 _ACCENTS = {
