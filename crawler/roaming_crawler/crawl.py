@@ -157,7 +157,7 @@ class _Crawl:
                 result = publish_crawl(session, discovered, visited, bodies, config, self.descriptions)
         if session.is_complete:
             limit = config.limits.pages if session.stopped else None
-            state.finish(structs.replace(self._record(), url=scope.url, max_pages=limit, furniture=state.furniture))
+            state.finish(structs.replace(self._record(), url=scope.url, max_pages=limit, boilerplate=state.boilerplate))
         return result
 
     def _can_resume(self, state: CrawlState) -> bool:

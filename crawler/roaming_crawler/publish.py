@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from mkdocs_roaming.errors import ManifestError, PublishError, RoamingError
-from mkdocs_roaming.html.furniture import SAMPLE_SIZE, learn_furniture, remove_furniture
+from mkdocs_roaming.html.boilerplate import SAMPLE_SIZE, learn_boilerplate, remove_boilerplate
 from mkdocs_roaming.html.titles import CommonPart, find_common_part
 from mkdocs_roaming.manifest.descriptions import Descriptions
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
@@ -122,11 +122,11 @@ def publish_crawl(
     site = replace(site, has_llms_txt=bool(own_llms_txt), redirects=visited.copies)
     old, rollback = read_published_pages(folder), Rollback(folder, state)
     previous = read_previous(str(folder), Path.cwd(), notes.append) if old else None
-    furniture = _find_furniture(session, map(bodies.__getitem__, outputs), refresh=config.refresh)
+    boilerplate = _find_boilerplate(session, map(bodies.__getitem__, outputs), refresh=config.refresh)
     with ExitStack() as stack:
         batch = convert_pages(
             site,
-            (_with_body(page, bodies.pop(key), furniture) for key, page in outputs.items()),
+            (_with_body(page, bodies.pop(key), boilerplate) for key, page in outputs.items()),
             cache=ConversionCache(state / "cache", write_through=True),
             warn=notes.append,
             map_fn=lambda convert, pages: map(partial(convert_safely, convert), pages),
@@ -159,12 +159,12 @@ def publish_crawl(
     return replace(_with_coverage(result, coverage), flagged=tuple(flagged), left_out=visited.left_out)
 
 
-def _find_furniture(session: Session, bodies: Iterable[PageBody], *, refresh: bool) -> tuple[str, ...] | None:
-    """Return the furniture of the last crawl, or learn it from the first pages."""
-    if session.state.furniture is None or refresh:
+def _find_boilerplate(session: Session, bodies: Iterable[PageBody], *, refresh: bool) -> tuple[str, ...] | None:
+    """Return the boilerplate of the last crawl, or learn it from the first pages."""
+    if session.state.boilerplate is None or refresh:
         articles = (body.article for body in bodies if body.markdown is None)
-        session.state.furniture = learn_furniture(islice(articles, SAMPLE_SIZE))
-    return session.state.furniture
+        session.state.boilerplate = learn_boilerplate(islice(articles, SAMPLE_SIZE))
+    return session.state.boilerplate
 
 
 def _drop_flagged(batch: Batch, unwanted: Mapping[str, SkippedPage], url: str) -> None:
@@ -322,8 +322,8 @@ def _make_titles(pages: Sequence[FetchedPage], common: CommonPart) -> dict[str, 
     return {page.key: replaced.get(page.key) or titles[page.key] or page.title for page in pages}
 
 
-def _with_body(page: Page, body: PageBody, furniture: Sequence[str] | None) -> Page:
-    article = remove_furniture(body.article, furniture)
+def _with_body(page: Page, body: PageBody, boilerplate: Sequence[str] | None) -> Page:
+    article = remove_boilerplate(body.article, boilerplate)
     return replace(page, article=article, markdown=body.markdown, headings=body.headings)
 
 

@@ -53,7 +53,7 @@ class CrawlRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     version: str = ""
     max_pages: int | None = None
     """The page limit, if it was reached."""
-    furniture: tuple[str, ...] | None = None
+    boilerplate: tuple[str, ...] | None = None
     """What most pages repeat; learned once, so that an update changes no page because another one changed."""
 
 
@@ -71,7 +71,7 @@ class CrawlState:
         new: Responses of the current crawl by key.
         site: The last finished crawl.
         unfinished: An interrupted crawl.
-        furniture: What most pages repeat; None if it is to be learned.
+        boilerplate: What most pages repeat; None if it is to be learned.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -83,7 +83,7 @@ class CrawlState:
         self.site: CrawlRecord | None = None
         self.unfinished: CrawlRecord | None = None
         self._load()
-        self.furniture: tuple[str, ...] | None = self.site.furniture if self.site else None
+        self.boilerplate: tuple[str, ...] | None = self.site.boilerplate if self.site else None
 
     def start(self, site: CrawlRecord, *, resume: bool, since: float = 0.0) -> None:
         """Start a crawl, or resume.

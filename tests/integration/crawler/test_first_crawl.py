@@ -79,7 +79,7 @@ def test_strict_crawl_exits_with_4_if_a_page_lost_words(site: Any, tmp_path: Pat
     assert (result.exit_code, "1 page lost more than a tenth: / (" in result.output) == (4, True)
 
 
-def test_furniture_is_learned_once_and_again_on_refresh(site: Any, run_crawl: Any, tmp_path: Path) -> None:
+def test_boilerplate_is_learned_once_and_again_on_refresh(site: Any, run_crawl: Any, tmp_path: Path) -> None:
     def put(banner: str) -> None:
         for at in range(9):
             site.put(f"/p{at}/", f"<title>Page {at}</title><p>{banner}</p><h1>Rope {at}</h1><p>Rope {at} is red.</p>")

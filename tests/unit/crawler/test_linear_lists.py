@@ -10,7 +10,7 @@ from datetime import date, timedelta
 import anyio
 import pytest
 
-from mkdocs_roaming.html.furniture import learn_furniture, remove_furniture
+from mkdocs_roaming.html.boilerplate import learn_boilerplate, remove_boilerplate
 from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import ScopeConfig
@@ -86,7 +86,7 @@ def _compare(paths: Sequence[str]) -> None:
 def _clean(paths: Sequence[str]) -> None:
     menu = "".join(f"<li><a href='{path}'>{path}</a></li>" for path in paths)
     pages = [f"<ul>{menu}</ul><h1>Rope {at}</h1><p>Rope {at} is red.</p>" for at in range(8)]
-    remove_furniture(pages[0], learn_furniture(pages))
+    remove_boilerplate(pages[0], learn_boilerplate(pages))
 
 
 STEPS: dict[str, Callable[[Sequence[str]], object]] = {
@@ -99,7 +99,7 @@ STEPS: dict[str, Callable[[Sequence[str]], object]] = {
     "folders": lambda paths: site_nav.from_folders({storage_path(path): "Title" for path in paths}),
     "sidebars": _merge,
     "duplicates": _compare,
-    "furniture": _clean,
+    "boilerplate": _clean,
     "llms.txt": lambda paths: parse_llms_txt("".join(f"- [Page]({BASE}{path})\n" for path in paths), BASE),
     "sitemap": lambda paths: parse_sitemap(
         ("<urlset>" + "".join(f"<url><loc>{BASE}{path}</loc></url>" for path in paths) + "</urlset>").encode()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from lxml import html
 
-from mkdocs_roaming.html.furniture import learn_furniture, remove_furniture
+from mkdocs_roaming.html.boilerplate import learn_boilerplate, remove_boilerplate
 
 MENU = "".join(f"<li><a href='p{at}.html'>Page {at}</a></li>" for at in range(12))
 
@@ -17,7 +17,9 @@ def make_pages(write: Callable[[int], str], count: int = 12) -> list[str]:
 
 
 def clean(pages: list[str], at: int = 3) -> str:
-    return " ".join(" ".join(html.fromstring(remove_furniture(pages[at], learn_furniture(pages))).itertext()).split())
+    return " ".join(
+        " ".join(html.fromstring(remove_boilerplate(pages[at], learn_boilerplate(pages))).itertext()).split()
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,19 +67,19 @@ def test_repeated_menu_within_an_article_is_removed() -> None:
 )
 def test_article_keeps_what_it_shares_with_others(article: str) -> None:
     pages = make_pages(lambda at: article.replace("{at}", str(at)))
-    assert remove_furniture(pages[3], learn_furniture(pages)) == pages[3]
+    assert remove_boilerplate(pages[3], learn_boilerplate(pages)) == pages[3]
 
 
 def test_page_of_links_is_kept() -> None:
     pages = make_pages(lambda at: f"<ul>{MENU}</ul><p>Rope {at} is red.</p>")
     contents = f"<body><ul>{MENU}</ul></body>"
-    assert remove_furniture(contents, learn_furniture(pages)) == contents
+    assert remove_boilerplate(contents, learn_boilerplate(pages)) == contents
 
 
-def test_few_pages_show_no_furniture() -> None:
-    assert learn_furniture(make_pages(lambda at: f"<p>Ropes</p><p>Rope {at}</p>", 7)) is None
+def test_few_pages_show_no_boilerplate() -> None:
+    assert learn_boilerplate(make_pages(lambda at: f"<p>Ropes</p><p>Rope {at}</p>", 7)) is None
 
 
 def test_image_of_an_article_is_kept() -> None:
     pages = make_pages(lambda at: f"<ul>{MENU}</ul><img src='rope{at}.png'><h1>Rope {at}</h1><p>Rope {at} is red.</p>")
-    assert "rope3.png" in remove_furniture(pages[3], learn_furniture(pages))
+    assert "rope3.png" in remove_boilerplate(pages[3], learn_boilerplate(pages))

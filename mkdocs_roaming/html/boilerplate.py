@@ -1,7 +1,7 @@
-"""Furniture: what most pages of a site repeat around their articles, whatever its tags and classes are.
+"""Boilerplate: what most pages of a site repeat around their articles, whatever its tags and classes are.
 
 A page is read as a sequence of units: the texts between the borders of blocks. Units that most pages of a sample have
-are furniture at the beginning and the end of an article, and anywhere if they are lists of links.
+are boilerplate at the beginning and the end of an article, and anywhere if they are lists of links.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mkdocs_roaming.html.themes import tag_roles
 from mkdocs_roaming.html.visitor import Element
 
 SAMPLE_SIZE = 40
-"""Number of pages that show what is furniture."""
+"""Number of pages that show what is boilerplate."""
 
 _MIN_SAMPLE = 8
 _MIN_SHARE = 0.6
@@ -71,8 +71,8 @@ class _Unit:
         return self.links > 0 and len(key) <= _MAX_PAGER_CHARS and _PAGER.match(key) is not None
 
 
-def learn_furniture(articles: Iterable[str]) -> tuple[str, ...] | None:
-    """Return the texts of furniture in a sample of a site's articles; None if it shows none.
+def learn_boilerplate(articles: Iterable[str]) -> tuple[str, ...] | None:
+    """Return the texts of boilerplate in a sample of a site's articles; None if it shows none.
 
     The result is empty if pages have only links to those before and after them.
 
@@ -85,15 +85,15 @@ def learn_furniture(articles: Iterable[str]) -> tuple[str, ...] | None:
     pages = [_read_units(parse_body(article)) for article in sample]
     counts = Counter(key for units in pages for key in {unit.key for unit in units})
     repeated = {key for key, count in counts.items() if count >= _MIN_SHARE * len(pages)}
-    return tuple(sorted(repeated)) if any(_find_furniture(units, repeated) for units in pages) else None
+    return tuple(sorted(repeated)) if any(_find_boilerplate(units, repeated) for units in pages) else None
 
 
-def remove_furniture(article: str, furniture: Sequence[str] | None) -> str:
-    """Return the HTML of an article without furniture, and without the elements that contain nothing else."""
-    if furniture is None:
+def remove_boilerplate(article: str, boilerplate: Sequence[str] | None) -> str:
+    """Return the HTML of an article without boilerplate, and without the elements that contain nothing else."""
+    if boilerplate is None:
         return article
     root = parse_body(article)
-    found = _find_furniture(_read_units(root), frozenset(furniture))
+    found = _find_boilerplate(_read_units(root), frozenset(boilerplate))
     if not found:
         return article
     nodes = [node for unit in found for node in unit.nodes]
@@ -147,8 +147,8 @@ def _read_units(root: Element) -> list[_Unit]:
     return [unit for unit in units if unit.words]
 
 
-def _find_furniture(units: Sequence[_Unit], repeated: Set[str]) -> list[_Unit]:
-    """Return the units of an article that are furniture."""
+def _find_boilerplate(units: Sequence[_Unit], repeated: Set[str]) -> list[_Unit]:
+    """Return the units of an article that are boilerplate."""
     is_repeated = [unit.key in repeated for unit in units]
     is_edge = [unit.is_pager or known for unit, known in zip(units, is_repeated, strict=True)]
     content = [at for at, unit in enumerate(units) if not (is_edge[at] or unit.is_link)]
