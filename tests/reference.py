@@ -24,6 +24,7 @@ PACKAGES = {
     "mkdocs_roaming": ROOT / "mkdocs_roaming",
     "roaming_crawler": ROOT / "crawler/roaming_crawler",
     "roaming_fleet": ROOT / "crawler/roaming_fleet",
+    "roaming_deps": ROOT / "crawler/roaming_deps",
 }
 
 

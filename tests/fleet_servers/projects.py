@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.text.tokenizer import extract_terms
+from roaming_deps.project import PackageDocs, Project, project_folder, save_project
 from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import update_catalog
-from roaming_fleet.deps.project import PackageDocs, Project, project_folder, save_project
 from roaming_fleet.records import SiteRecord, make_catalog_entry, write_record
 
 

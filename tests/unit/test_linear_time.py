@@ -32,8 +32,8 @@ from mkdocs_roaming.text.markdown import remove_invisible, shorten, to_single_li
 from mkdocs_roaming.text.openings import make_opening
 from mkdocs_roaming.text.tokenizer import extract_terms
 from roaming_crawler.editions import match_version
-from roaming_fleet.deps.project import PackageDocs
-from roaming_fleet.deps.view import find_packages
+from roaming_deps.project import PackageDocs
+from roaming_deps.view import find_packages
 
 pytestmark = pytest.mark.slow
 

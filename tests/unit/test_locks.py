@@ -14,7 +14,7 @@ import pytest
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.locks import FolderBusyError, hold_folder
-from roaming_fleet.deps.project import data_folder
+from roaming_deps.project import data_folder
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,10 @@ import pytest
 
 import mkdocs_roaming
 import roaming_crawler
+import roaming_deps
 import roaming_fleet
 
-PACKAGES = [Path(package.__path__[0]) for package in (mkdocs_roaming, roaming_crawler, roaming_fleet)]
+PACKAGES = [Path(package.__path__[0]) for package in (mkdocs_roaming, roaming_crawler, roaming_fleet, roaming_deps)]
 IGNORED = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 """Escaped characters, and sets of characters."""
 POSSESSIVE_GROUP = re.compile(r"[^(]\)(?:[*+?]|\{\d*,?\d*\})\+")

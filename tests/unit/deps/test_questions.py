@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mkdocs_roaming.library.targets import PackageInfo
-from roaming_fleet.deps.project import PackageDocs
-from roaming_fleet.deps.view import find_packages
+from roaming_deps.project import PackageDocs
+from roaming_deps.view import find_packages
 
 DATA: dict[str, Any] = tomllib.loads((Path(__file__).parents[2] / "golden/deps/questions.toml").read_text("utf-8"))
 PACKAGES = [

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.installed import normalize_name
-from roaming_fleet.deps.project import LOCK_FILES, Dependency, Project, load_deps_settings, locks_changed, read_file
+from roaming_deps.project import LOCK_FILES, Dependency, Project, load_deps_settings, locks_changed, read_file
 
 # Names and versions become arguments of pip and npm, which read some of them as options and paths.
 _NAMES = {

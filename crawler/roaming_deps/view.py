@@ -21,8 +21,8 @@ from mkdocs_roaming.library.targets import format_day, open_library
 from mkdocs_roaming.manifest.lookup import keep_pages
 from mkdocs_roaming.manifest.models import Manifest
 from mkdocs_roaming.text.markdown import plain_version, pluralize
+from roaming_deps.project import PackageDocs, Project, load_project, locks_changed, project_folder
 from roaming_fleet.collection import Collection, RankedSite
-from roaming_fleet.deps.project import PackageDocs, Project, load_project, locks_changed, project_folder
 
 
 class DepsCollection(Collection):
@@ -142,7 +142,7 @@ def build_indexes(root: Path, data: Path) -> None:
 def _describe_changes(project: Project) -> str:
     if not locks_changed(project):
         return ""
-    from roaming_fleet.deps.lockfiles import count_changes  # imports parsers of lock files
+    from roaming_deps.lockfiles import count_changes  # imports parsers of lock files
 
     try:
         count = count_changes(project)

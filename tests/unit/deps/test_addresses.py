@@ -13,7 +13,7 @@ import pytest
 from wheels import write_wheel
 
 from roaming_crawler.parser import ParsedPage
-from roaming_fleet.deps.addresses import (
+from roaming_deps.addresses import (
     Metadata,
     find_addresses,
     find_documentation_link,
@@ -21,7 +21,7 @@ from roaming_fleet.deps.addresses import (
     names_package,
     read_environment,
 )
-from roaming_fleet.deps.project import Dependency, DepsSettings
+from roaming_deps.project import Dependency, DepsSettings
 
 CASES = tomllib.loads((Path(__file__).parents[2] / "golden/deps-addresses.toml").read_text())["case"]
 FURO = ("https://github.com/pradyunsg/furo",)

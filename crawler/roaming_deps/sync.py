@@ -33,16 +33,16 @@ from roaming_crawler.config import CrawlConfig, CrawlLimits, EventHandler, Polit
 from roaming_crawler.editions import match_version
 from roaming_crawler.fetch import RefusedError, UnavailableError
 from roaming_crawler.versions import Edition
+from roaming_deps import addresses, project
+from roaming_deps.addresses import Address, Metadata
+from roaming_deps.lockfiles import read_dependencies
+from roaming_deps.probe import OtherSiteError, find_package_edition, is_moving
+from roaming_deps.project import Dependency, DepsSettings, PackageDocs, Project
+from roaming_deps.store import count_bytes, free_space, hold_lock, make_key
+from roaming_deps.view import build_indexes
 from roaming_fleet import records
 from roaming_fleet.catalog import update_catalog
 from roaming_fleet.cli import drop_sites
-from roaming_fleet.deps import addresses, project
-from roaming_fleet.deps.addresses import Address, Metadata
-from roaming_fleet.deps.lockfiles import read_dependencies
-from roaming_fleet.deps.probe import OtherSiteError, find_package_edition, is_moving
-from roaming_fleet.deps.project import Dependency, DepsSettings, PackageDocs, Project
-from roaming_fleet.deps.store import count_bytes, free_space, hold_lock, make_key
-from roaming_fleet.deps.view import build_indexes
 from roaming_fleet.engines import thread_engine
 from roaming_fleet.job import RunPlan, SiteSpec
 from roaming_fleet.objects import open_bucket

@@ -10,8 +10,8 @@ from typing import Any
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import Candidate, TargetHit
-from roaming_fleet.deps.project import data_folder, find_root
-from roaming_fleet.deps.view import DepsCollection
+from roaming_deps.project import data_folder, find_root
+from roaming_deps.view import DepsCollection
 from roaming_fleet.target import StoreTarget
 from roaming_fleet.tools import INSTRUCTIONS
 
@@ -66,7 +66,7 @@ class DepsTarget(StoreTarget):
 
     def render_index(self, max_bytes: int) -> tuple[str, str]:
         """Return the address and the text of an index of the direct dependencies for AGENTS.md."""
-        from roaming_fleet.deps.index import render_index  # imports the publishing side
+        from roaming_deps.index import render_index  # imports the publishing side
 
         return SCHEME, render_index(self.collection, SCHEME, max_bytes=max_bytes)
 

@@ -16,8 +16,8 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.locks import hold_folder
 from roaming_crawler.config import MEGABYTE
 from roaming_crawler.versions import locate_edition
+from roaming_deps.project import PROJECT_FILE, Project
 from roaming_fleet.cli import drop_sites
-from roaming_fleet.deps.project import PROJECT_FILE, Project
 from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import RECORDS_DIR, read_record
 

@@ -17,10 +17,10 @@ from wheels import write_wheel
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import PackageInfo
+from roaming_deps.project import project_folder
 from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import read_records
 from roaming_fleet.cli import drop_sites
-from roaming_fleet.deps.project import project_folder
 
 pytestmark = pytest.mark.slow
 

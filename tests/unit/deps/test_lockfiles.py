@@ -11,8 +11,8 @@ import pytest
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import PackageInfo
-from roaming_fleet.deps.lockfiles import count_changes, read_dependencies
-from roaming_fleet.deps.project import MAX_BYTES, PackageDocs, Project
+from roaming_deps.lockfiles import count_changes, read_dependencies
+from roaming_deps.project import MAX_BYTES, PackageDocs, Project
 
 LOCKS = Path(__file__).parents[2] / "golden/locks"
 

@@ -21,9 +21,9 @@ from roaming_crawler.fetch import Clock, FetchError, WebFetcher
 from roaming_crawler.session import Session
 from roaming_crawler.state import CrawlState
 from roaming_crawler.versions import Edition
-from roaming_fleet.deps.addresses import Metadata
-from roaming_fleet.deps.probe import is_same_site, verify_site
-from roaming_fleet.deps.project import load_project, project_folder
+from roaming_deps.addresses import Metadata
+from roaming_deps.probe import is_same_site, verify_site
+from roaming_deps.project import load_project, project_folder
 
 pytestmark = pytest.mark.slow
 

@@ -27,8 +27,8 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import format_day
 from mkdocs_roaming.text.markdown import pluralize, to_single_line
 from roaming_crawler.config import MEGABYTE, CrawlConfig, EventHandler, Politeness
-from roaming_fleet.deps.lockfiles import count_changes
-from roaming_fleet.deps.project import PackageDocs, data_folder, find_root, load_project
+from roaming_deps.lockfiles import count_changes
+from roaming_deps.project import PackageDocs, data_folder, find_root, load_project
 
 _PROJECT = click.argument("folder", type=FOLDER, default=".")
 
@@ -63,8 +63,8 @@ def sync_project(
     """
     if find_spec("packaging") is None or find_spec("protego") is None:
         raise UsageError("roaming deps needs the packages packaging and protego; pip install 'mkdocs-roaming[deps]'")
+    from roaming_deps.sync import sync
     from roaming_fleet.cli import parse_age, print_event  # `roaming deps list` does without
-    from roaming_fleet.deps.sync import sync
 
     with progress("Crawling") as start:
         report = sync(
@@ -175,8 +175,8 @@ def _describe(docs: PackageDocs) -> tuple[str, str, str]:
 @click.option("--dry-run", is_flag=True, help="Remove nothing.")
 def gc(megabytes: int, age: str | None, dry_run: bool) -> None:
     """Remove the sites that no project uses, oldest first."""
+    from roaming_deps.store import collect_garbage
     from roaming_fleet.cli import parse_age
-    from roaming_fleet.deps.store import collect_garbage
 
     data = data_folder(os.environ)
     removed = collect_garbage(data, max_bytes=megabytes * MEGABYTE, older_than=parse_age(age) or 0.0, dry_run=dry_run)

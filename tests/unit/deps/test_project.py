@@ -9,7 +9,7 @@ import pytest
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import PackageInfo
-from roaming_fleet.deps.project import (
+from roaming_deps.project import (
     Dependency,
     DepsSettings,
     PackageDocs,

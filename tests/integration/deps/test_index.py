@@ -17,8 +17,8 @@ from urllib.parse import unquote
 import pytest
 from wheels import write_wheel
 
-from roaming_fleet.deps.addresses import read_index
-from roaming_fleet.deps.project import Dependency
+from roaming_deps.addresses import read_index
+from roaming_deps.project import Dependency
 
 needs_pip = pytest.mark.skipif(not (find_spec("pip") or shutil.which("pip")), reason="pip is not installed")
 needs_npm = pytest.mark.skipif(not shutil.which("npm"), reason="npm is not installed")

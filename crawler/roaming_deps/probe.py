@@ -13,7 +13,7 @@ from roaming_crawler.parser import parse_page
 from roaming_crawler.session import ACCEPT_HTML, Session, product_token
 from roaming_crawler.state import CrawlRecord, CrawlState
 from roaming_crawler.versions import Edition, find_edition, locate_edition
-from roaming_fleet.deps.addresses import Address, Metadata, find_documentation_link, names_package
+from roaming_deps.addresses import Address, Metadata, find_documentation_link, names_package
 
 
 class OtherSiteError(FetchError):

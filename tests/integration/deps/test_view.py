@@ -23,8 +23,8 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import PackageInfo
 from mkdocs_roaming.library.tools import render
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from roaming_fleet.deps.project import PROJECT_FILE, PackageDocs, project_folder
-from roaming_fleet.deps.view import DepsCollection
+from roaming_deps.project import PROJECT_FILE, PackageDocs, project_folder
+from roaming_deps.view import DepsCollection
 from roaming_fleet.tools import StoreNavigator
 
 CRAWLED = 1_763_640_000.0

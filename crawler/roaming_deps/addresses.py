@@ -28,7 +28,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.library.installed import find_bundles, normalize_name
 from roaming_crawler.parser import ParsedPage
-from roaming_fleet.deps.project import Dependency, DepsSettings, read_file
+from roaming_deps.project import Dependency, DepsSettings, read_file
 
 Source = Literal["settings", "documentation", "homepage", "repository", "guess"]
 
