@@ -23,14 +23,6 @@ from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.writer import publish_mirror
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
 from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages, discover
-from roaming_crawler.editions import (
-    ALL,
-    EDITION_OPTIONS,
-    OtherEdition,
-    find_language_start,
-    find_version_folder,
-    match_language,
-)
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
 from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_folder_site
 from roaming_crawler.flags import flag_manifest, select_flagged
@@ -47,7 +39,15 @@ from roaming_crawler.publish import (
 from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
 from roaming_crawler.state import CrawlRecord, CrawlState, DiskDict, Rollback, lock_folder
-from roaming_crawler.versions import find_edition, follow_redirects
+from roaming_crawler.variants import (
+    ALL,
+    VARIANT_OPTIONS,
+    OtherVariant,
+    find_language_start,
+    find_version_folder,
+    match_language,
+)
+from roaming_crawler.versions import find_version, follow_redirects
 
 
 async def crawl(
@@ -134,8 +134,8 @@ class _Crawl:
 
     async def _crawl_and_publish(self, session: Session, resume: bool) -> CrawlResult:
         state, config = session.state, self.config
-        edition = await self._find_edition(session)
-        scope, notes = (edition, []) if edition else await self._find_scope(session)
+        variant = await self._find_variant(session)
+        scope, notes = (variant, []) if variant else await self._find_scope(session)
         self.on_event("start", {"url": self.start, "scope": scope.url, "resumed": resume, "known": len(state.old)})
         discovered = await discover(session, scope, self.start, config.discovery)
         discovered.notes += notes
@@ -181,7 +181,7 @@ class _Crawl:
         if last.given != self.given:
             raise UsageError(f"{self.folder}: contains a crawl of {last.given}; give another folder, or that URL")
         if (last.language, last.version) != (self.config.scope.language, self.config.scope.version):
-            names = {name: getattr(last, name) for name in EDITION_OPTIONS}
+            names = {name: getattr(last, name) for name in VARIANT_OPTIONS}
             options = " ".join(f"--{name} {value}" for name, value in names.items() if value)
             options = f"with {options}" if options else "without --language and --version"
             raise UsageError(f"{self.folder}: contains a crawl {options}; give another folder, or the same options")
@@ -189,14 +189,14 @@ class _Crawl:
     def _record(self) -> CrawlRecord:
         return CrawlRecord(self.given, language=self.config.scope.language, version=self.config.scope.version)
 
-    async def _find_edition(self, session: Session) -> Scope | None:
+    async def _find_variant(self, session: Session) -> Scope | None:
         """Make the language and the version that the user selected the start, and return their scope.
 
         Raises:
             UsageError: The start page leads to none.
         """
         base, scope = self.config.scope.make_scope(self.given), None
-        language, version = (getattr(self.config.scope, option) for option in EDITION_OPTIONS)
+        language, version = (getattr(self.config.scope, option) for option in VARIANT_OPTIONS)
         if language not in ("", ALL):
             response = await session.get(await follow_redirects(session, self.start), ACCEPT_HTML)
             page = parse_page(response.body, response.charset, response.url, base.url)
@@ -207,11 +207,11 @@ class _Crawl:
                     raise UsageError(f"--language {language}: {response.url}{problem}; give the URL of that language")
                 self.start, scope = start, replace(base, url=folder)
         if version not in ("", ALL):
-            edition = await find_edition(session, self.start, version)
-            if not edition.exact:
-                near = f"the nearest is {edition.url}" if edition.kind != "latest" else "it names no such version"
+            found = await find_version(session, self.start, version)
+            if not found.exact:
+                near = f"the nearest is {found.url}" if found.kind != "latest" else "it names no such version"
                 raise UsageError(f"--version {version}: {self.start}: {near}; give the URL of that version")
-            self.start, scope = edition.page, replace(base, url=edition.url)
+            self.start, scope = found.page, replace(base, url=found.url)
         return scope
 
     async def _find_scope(self, session: Session) -> tuple[Scope, list[str]]:
@@ -282,9 +282,9 @@ class _Crawl:
         return replace(result, markdown=result.pages, flagged=tuple(flagged), left_out=_other_languages(manifest.site))
 
 
-def _other_languages(site: SiteEntry) -> tuple[OtherEdition, ...]:
+def _other_languages(site: SiteEntry) -> tuple[OtherVariant, ...]:
     languages = (other.language for other in site.alternates if other.version == site.version)
-    return tuple(OtherEdition("language", name, 0) for name in languages if name)
+    return tuple(OtherVariant("language", name, 0) for name in languages if name)
 
 
 async def _fetch_pages(

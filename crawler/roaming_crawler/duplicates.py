@@ -12,9 +12,9 @@ from heapq import nsmallest
 from itertools import chain
 from urllib.parse import unquote
 
-from roaming_crawler.editions import find_editions
 from roaming_crawler.page import NOT_FOUND, FetchedPage, PageBody
 from roaming_crawler.parser import split_words
+from roaming_crawler.variants import find_variant_folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ def find_copies(pages: Iterable[FetchedPage], summaries: Mapping[str, TextSummar
     for page in sorted(pages, key=_rank):
         text = summaries[page.path]
         if text.size >= _MIN_CHARS:
-            editions = tuple(folder.name for folder in find_editions(page.url, base)) if base else ()
-            if (original := originals.setdefault((text.digest, page.title, editions), page)) is not page:
+            variants = tuple(folder.name for folder in find_variant_folders(page.url, base)) if base else ()
+            if (original := originals.setdefault((text.digest, page.title, variants), page)) is not page:
                 copies[page.path] = original.url
     return copies
 

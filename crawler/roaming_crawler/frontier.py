@@ -14,12 +14,12 @@ from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages, summarize_text
-from roaming_crawler.editions import ALL, EditionFilter
 from roaming_crawler.page import SOFT_404, FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
 from roaming_crawler.publish import VisitedPages, read_published_pages
 from roaming_crawler.sandbox import ProcessPoolReader
 from roaming_crawler.scope import Scope, is_page_url, loose_key, storage_path
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
+from roaming_crawler.variants import ALL, VariantFilter
 
 
 async def visit_pages(
@@ -50,14 +50,14 @@ async def visit_pages(
         published = read_published_pages(session.state.folder) if session.state.old else ()
         limit = _PageLimit(config.limits.pages, discovered.scope, {loose_key(page.path) for page in published})
         language = (await fetcher.read_html(PageRef(start))).language
-        editions = EditionFilter(discovered.scope, start, config.scope, language)
-        frontier = _Frontier(fetcher, discovered, config, on_event, _PageTable(bodies), limit, editions)
+        variants = VariantFilter(discovered.scope, start, config.scope, language)
+        frontier = _Frontier(fetcher, discovered, config, on_event, _PageTable(bodies), limit, variants)
         await frontier.run()
     finally:
         reader.close()
     base = discovered.scope.url if ALL in (config.scope.language, config.scope.version) else ""
     copies = await anyio.to_thread.run_sync(frontier.table.drop_duplicates, base)
-    return VisitedPages(list(frontier.table.pages.values()), frontier.table.skipped, editions.summary(), copies)
+    return VisitedPages(list(frontier.table.pages.values()), frontier.table.skipped, variants.summary(), copies)
 
 
 @dataclass(slots=True)
@@ -175,7 +175,7 @@ class _Frontier:
     on_event: EventHandler
     table: _PageTable
     limit: _PageLimit
-    editions: EditionFilter
+    variants: VariantFilter
     known: set[str] = field(default_factory=set)
     """URLs that were in a level."""
     deferred: list[PageRef] = field(default_factory=list)
@@ -197,7 +197,7 @@ class _Frontier:
 
     async def _visit_level(self, refs: list[PageRef]) -> list[PageRef]:
         """Visit pages, and return the pages of the next level."""
-        refs, later = await self.editions.select(refs, self.fetcher.read_html)
+        refs, later = await self.variants.select(refs, self.fetcher.read_html)
         self._next_level |= {ref.url: ref for ref in later}
         chosen = self.limit.choose(refs, self.fetcher.last_url, len(self.table.pages), known_only=bool(self.deferred))
         self.deferred += [ref for ref in refs if ref.url not in chosen]
@@ -226,7 +226,7 @@ class _Frontier:
 
     async def _fetch(self, ref: PageRef) -> FetchedPage | SkippedPage:
         result = self._store(ref, await self.fetcher.get(ref))
-        known = len(self.known) - self.editions.count
+        known = len(self.known) - self.variants.count
         if isinstance(result, SkippedPage):
             self.on_event("skipped", {"url": ref.url, "why": result.reason, "known": known})
         else:

@@ -30,7 +30,6 @@ from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.contents import Coverage, measure_coverage
 from roaming_crawler.discover import DiscoveredPages
-from roaming_crawler.editions import OtherEdition
 from roaming_crawler.flags import FlaggedText, flag_pages, select_flagged
 from roaming_crawler.llms import LlmsIndex
 from roaming_crawler.page import FetchedPage, PageBody, SkippedPage, make_page_ref
@@ -38,6 +37,7 @@ from roaming_crawler.parser import ParsedPage, describe_failure
 from roaming_crawler.scope import disambiguate_paths, loose_key, storage_path
 from roaming_crawler.session import Session
 from roaming_crawler.state import DiskDict, Rollback
+from roaming_crawler.variants import OtherVariant
 
 
 class NoPagesError(PublishError):
@@ -72,7 +72,7 @@ class CrawlResult:
     """The share of the words of each of these pages that was kept, by path."""
     incomplete: tuple[str, ...] = ()
     """Paths of the pages that lost more than a tenth of their words."""
-    left_out: tuple[OtherEdition, ...] = ()
+    left_out: tuple[OtherVariant, ...] = ()
     """Languages and versions that were not crawled."""
     requests: int = 0
     unchanged: int = 0
@@ -93,7 +93,7 @@ class VisitedPages:
 
     pages: list[FetchedPage]
     skipped: list[SkippedPage]
-    left_out: tuple[OtherEdition, ...]
+    left_out: tuple[OtherVariant, ...]
     copies: Mapping[str, str] = field(default_factory=dict)
     """URLs of the originals by the paths of copies."""
 

@@ -1,4 +1,4 @@
-"""Choice of the edition of a site that documents a version.
+"""Choice of the version of a site that documents a release.
 
 It reads what sites publish about their versions: a manifest, the inventory of Sphinx, `versions.json` of mike, the
 switcher of PyData's theme, sitemaps as on Read the Docs, and links as in the menu of Docusaurus.
@@ -25,38 +25,38 @@ from mkdocs_roaming.text.markdown import plain_version
 from mkdocs_roaming.text.meta_tags import find_redirect
 from roaming_crawler.contents import sniff_kind
 from roaming_crawler.discover import MAX_MANIFEST_BYTES, MAX_SITEMAP_BYTES, SitemapError, parse_sitemap
-from roaming_crawler.editions import find_editions, match_version
 from roaming_crawler.fetch import FetchError, Response, UnavailableError
 from roaming_crawler.parser import parse_page
 from roaming_crawler.scope import canonical_url, scope_from_url, url_origin
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
+from roaming_crawler.variants import find_variant_folders, match_version
 
 PLACEHOLDER = "{version}"
 """Part of a URL that is replaced by the names that a version may have."""
 
-Kind = Literal["manifest", "edition", "latest"]
+Kind = Literal["manifest", "version", "latest"]
 
 
-class Edition(NamedTuple):
-    """An edition of a site.
+class DocumentedVersion(NamedTuple):
+    """A version of a site.
 
     Attributes:
         url: Prefix of its pages.
-        documented: The version that it documents; empty if that is unknown.
+        name: The version of the software that it documents; empty if that is unknown.
         kind: `latest` if it is not known to document the wanted version or its series.
         exact: Whether it documents the wanted version itself.
         page: URL of one of its pages; there may be none at `url`.
     """
 
     url: str
-    documented: str
+    name: str
     kind: Kind
     exact: bool
     page: str
 
 
-class ListedEdition(NamedTuple):
-    """An edition in a list of a site, with its names and a page of it."""
+class ListedVersion(NamedTuple):
+    """A version in a list of a site, with its names and a page of it."""
 
     names: tuple[str, ...]
     url: str
@@ -64,7 +64,7 @@ class ListedEdition(NamedTuple):
 
 
 class _Entry(msgspec.Struct):
-    """An edition in the JSON of mike (version, title, aliases) or of PyData's theme (name, version, url)."""
+    """A version in the JSON of mike (version, title, aliases) or of PyData's theme (name, version, url)."""
 
     version: str | None = None
     title: str | None = None
@@ -73,15 +73,15 @@ class _Entry(msgspec.Struct):
     aliases: tuple[str, ...] = ()
 
 
-async def find_edition(session: Session, start: str, version: str) -> Edition:
-    """Return the edition of a site that documents a version, or else its latest release.
+async def find_version(session: Session, start: str, version: str) -> DocumentedVersion:
+    """Return the version of a site that documents a release, or else its latest one.
 
     At most 13 requests are sent, not counting redirects and robots.txt.
 
     Args:
         session: Network access.
         start: URL of the site, of a page of it, or one that contains `{version}`.
-        version: A version such as `3.1.4`, or the name of an edition such as `next`.
+        version: A version such as `3.1.4`, or a name such as `next`.
 
     Raises:
         FetchError: The site cannot be fetched, or a list that may name the version is unavailable.
@@ -103,14 +103,14 @@ async def follow_redirects(session: Session, start: str) -> str:
     return end
 
 
-def locate_edition(page: str) -> tuple[ListedEdition, str]:
-    """Return the edition of a page by its URL, and the URL of the folder that contains the editions of its site."""
+def locate_version(page: str) -> tuple[ListedVersion, str]:
+    """Return the version of a page by its URL, and the URL of the folder that contains the versions of its site."""
     top = url_origin(page) + "/" if page.startswith("http") else scope_from_url(page).url
-    for folder in reversed(find_editions(page, top)):
+    for folder in reversed(find_variant_folders(page, top)):
         if folder.option == "version":
-            return ListedEdition((folder.name,), folder.url, page), folder.parent
+            return ListedVersion((folder.name,), folder.url, page), folder.parent
     url = scope_from_url(page).url
-    return ListedEdition((), url, page), url
+    return ListedVersion((), url, page), url
 
 
 @dataclass(slots=True)
@@ -118,16 +118,16 @@ class _Search:
     session: Session
     version: str
     asked: set[str] = field(default_factory=set)
-    listed: list[ListedEdition] = field(default_factory=list)
+    listed: list[ListedVersion] = field(default_factory=list)
     source: Literal["", "manifest", "inventory", "page"] = ""
-    """Where the start page's edition names its version."""
+    """Where the pages around the start page name their version."""
     unavailable: str = ""
     """Why a request failed whose answer may name the version."""
 
-    async def run(self, start: str, placeholder: str, rest: str) -> Edition:
+    async def run(self, start: str, placeholder: str, rest: str) -> DocumentedVersion:
         target = await follow_redirects(self.session, start)
         response = await self.session.get(target, ACCEPT_HTML)
-        own, base = locate_edition(target)
+        own, base = locate_version(target)
         own = own if response.ok else own._replace(page=own.url)
         latest = await self._check(own)
         pattern = (start + placeholder + rest) * bool(placeholder)
@@ -146,27 +146,27 @@ class _Search:
             raise FetchError(f"{target}: {response.problem}")
         return latest
 
-    def _select(self, found: Edition | None) -> list[ListedEdition]:
-        """Return the listed editions that match better than one that was found, best first."""
-        least = self._rate(found.documented) if found else 0
+    def _select(self, found: DocumentedVersion | None) -> list[ListedVersion]:
+        """Return the listed versions that match better than one that was found, best first."""
+        least = self._rate(found.name) if found else 0
         ranks = {one: self._rank(one) for one in self.listed}
         return sorted((one for one in ranks if ranks[one][0] > least), key=lambda one: ranks[one], reverse=True)[:3]
 
-    async def _find_latest(self, latest: Edition | None, names: tuple[str, ...]) -> Edition | None:
-        """Return the edition `stable` if the site has one, or else that of the start page."""
+    async def _find_latest(self, latest: DocumentedVersion | None, names: tuple[str, ...]) -> DocumentedVersion | None:
+        """Return the version `stable` if the site has one, or else that of the start page."""
         if self.unavailable:
             raise UnavailableError(self.unavailable)
         for one in self.listed:
             if "stable" in one.names and "stable" not in names:
                 return await self._check(one) or latest
-            if latest and not latest.documented and {*names} & {*one.names}:
-                latest = latest._replace(documented=next(filter(None, map(_clean, one.names)), ""))
+            if latest and not latest.name and {*names} & {*one.names}:
+                latest = latest._replace(name=next(filter(None, map(_clean, one.names)), ""))
         return latest
 
     def _rate(self, name: str) -> int:
         return match_version(name, self.version)
 
-    def _rank(self, one: ListedEdition) -> tuple[int, int]:
+    def _rank(self, one: ListedVersion) -> tuple[int, int]:
         name = max(one.names, key=self._rate)
         return self._rate(name), len(re.findall(r"\d+", name))
 
@@ -186,11 +186,11 @@ class _Search:
             self.unavailable = f"{url}: {response.problem}"
         return response if response.ok else None
 
-    async def _check(self, one: ListedEdition, *, must_name: bool = False) -> Edition | None:
-        """Return an edition unless its pages are missing or document another version than it is named after.
+    async def _check(self, one: ListedVersion, *, must_name: bool = False) -> DocumentedVersion | None:
+        """Return a version unless its pages are missing or document another one than it is named after.
 
         Args:
-            one: The edition.
+            one: The version.
             must_name: Its pages must name the version.
         """
         response = await self._get(one.page, ACCEPT_HTML)
@@ -205,10 +205,10 @@ class _Search:
         # The series of a major version may contain another minor version than the wanted one.
         minors = [_split_numbers(version)[:2] for version in (documented, self.version)]
         is_wanted = any(rates) and (not documented or self._rate(documented) or minors[0] == minors[1])
-        return Edition(one.url, documented, kind if is_wanted else "latest", _SAME in rates, one.page)
+        return DocumentedVersion(one.url, documented, kind if is_wanted else "latest", _SAME in rates, one.page)
 
     def _choose_version(self, name: str, own: str | None) -> str | None:
-        """Return the version that an edition documents by its name and its own, None if they contradict."""
+        """Return the version that pages document by the name of their folder and their own, None if they contradict."""
         rate, own_rate = self._rate(name), self._rate(own or "")
         named = _clean(name)
         if rate and own is None:
@@ -219,9 +219,9 @@ class _Search:
         return named if not own or rate > own_rate > 0 else own
 
     async def _read_version(self, url: str, response: Response) -> tuple[str | None, Kind]:
-        """Return the version that an edition names as its own, in its manifest, its inventory or its page.
+        """Return the version that pages name as their own, in the manifest, the inventory or a page.
 
-        It is None if it has no inventory, but the edition of the start page has one.
+        It is None if they have no inventory, but the start page has one.
         """
         if self.source in ("", "manifest") and (site := await self._read_manifest(url)):
             return _clean(site.version or ""), "manifest"
@@ -229,16 +229,16 @@ class _Search:
             inventory = await self._get(url + "objects.inv")
             line = _INVENTORY.match(inventory.body) if inventory else None
             if line is None and self.source:
-                return None, "edition"
+                return None, "version"
             if line and (version := _clean(line[1].decode("utf-8", "replace"))) not in ("", "0.0.0"):
                 self.source = "inventory"
-                return version, "edition"
+                return version, "version"
         self.source = self.source or "page"
         match = _OWN_VERSION.search(_read_html(response)[:_MAX_HEAD_CHARS])
-        return _clean(match[match.lastindex or 0]) if match else "", "edition"
+        return _clean(match[match.lastindex or 0]) if match else "", "version"
 
     async def _read_manifest(self, url: str) -> SiteEntry | None:
-        """Return the site in a manifest, and add the editions that it names to the listed ones."""
+        """Return the site in a manifest, and add the versions that it names to the listed ones."""
         manifest = await self._get(url + MANIFEST_PATH, cap=MAX_MANIFEST_BYTES)
         try:
             site = load_manifest(manifest.body if manifest else b"", where=url).site
@@ -248,11 +248,11 @@ class _Search:
         for other in site.alternates:
             home = urljoin(url + MANIFEST_PATH, other.manifest).removesuffix(MANIFEST_PATH)
             if other.version and other.language in (None, site.language) and url_origin(home) == url_origin(url):
-                self.listed.append(ListedEdition((other.version,), home, home))
+                self.listed.append(ListedVersion((other.version,), home, home))
         return site
 
-    async def _read_lists(self, response: Response, base: str) -> list[ListedEdition]:
-        """Return the editions next to that of the start page."""
+    async def _read_lists(self, response: Response, base: str) -> list[ListedVersion]:
+        """Return the versions next to that of the start page."""
         page = parse_page(response.body, response.charset, response.url, base)
         switcher = _SWITCHER.search(_read_html(response))
         urls = [base + "versions.json", canonical_url(switcher[1], response.url) if switcher else None]
@@ -279,8 +279,8 @@ def _split_numbers(name: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d{1,18}", name)]
 
 
-def _parse_list(response: Response | None, base: str) -> Iterator[ListedEdition]:
-    """Yield the editions in a JSON file."""
+def _parse_list(response: Response | None, base: str) -> Iterator[ListedVersion]:
+    """Yield the versions in a JSON file."""
     try:
         entries = decode_json(response.body, list[_Entry]) if response else []
     except ValueError:
@@ -289,28 +289,28 @@ def _parse_list(response: Response | None, base: str) -> Iterator[ListedEdition]
         names = tuple(filter(None, (entry.version, entry.title, entry.name, *entry.aliases[:_MAX_ALIASES])))
         url = canonical_url(entry.url or f"{entry.version}/", base)
         if names and url and url_origin(url) == url_origin(base):
-            yield ListedEdition(names, scope_from_url(url).url, url)
+            yield ListedVersion(names, scope_from_url(url).url, url)
 
 
-def _find_siblings(links: Iterable[str], base: str, version: str) -> list[ListedEdition]:
+def _find_siblings(links: Iterable[str], base: str, version: str) -> list[ListedVersion]:
     """Return the folders in links that are named after a version, directly in `base` or in its usual subfolders."""
-    found: dict[str, ListedEdition] = {}
+    found: dict[str, ListedVersion] = {}
     for link in sorted(links, key=lambda link: (link.count("/"), link)):
         match = _SIBLING.match(link[len(base) :]) if link.startswith(base) else None
         if match and (_USUAL_NAME.match(match[1]) or match_version(match[1], version)):
-            found.setdefault(base + match[0], ListedEdition((match[1],), base + match[0], link))
+            found.setdefault(base + match[0], ListedVersion((match[1],), base + match[0], link))
     return list(found.values())
 
 
-def _guess(pattern: str, version: str) -> Iterator[ListedEdition]:
-    """Yield editions at the usual names of a version."""
+def _guess(pattern: str, version: str) -> Iterator[ListedVersion]:
+    """Yield versions at the usual names of a version."""
     release = _clean(version).partition("+")[0]
     major, *minor = release.split(".")
     series = ".".join([major, *minor[:1]])
     names = [release, f"v{release}", series, f"v{series}", f"{series}.x", f"{major}.x"] if release else [version]
     for name in dict.fromkeys(names):
         url = pattern.replace(PLACEHOLDER, name)
-        yield ListedEdition((name,), url, url)
+        yield ListedVersion((name,), url, url)
 
 
 _SAME = 3
@@ -319,7 +319,7 @@ _MAX_REQUESTS = 12
 """Number of requests after the first one."""
 _MAX_HEAD_CHARS = 100_000
 _MAX_ENTRIES, _MAX_ALIASES = 1_000, 20
-"""Number of editions in a list that are read, and of the aliases of each."""
+"""Number of versions in a list that are read, and of the aliases of each."""
 _MAX_NAME_CHARS = 100
 _NO_VERSION = "0.0.0-none"
 _INVENTORY = re.compile(rb"# Sphinx inventory version \d[^\n]*\n# Project:[^\n]*\n# Version:([^\n]{0,100})")

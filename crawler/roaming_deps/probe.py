@@ -1,4 +1,4 @@
-"""The edition of a package's documentation at one of its addresses, and the check that it is that of the package."""
+"""The version of a package's documentation at one of its addresses, and the check that it is that of the package."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 from roaming_crawler.config import CrawlConfig
-from roaming_crawler.editions import match_version
 from roaming_crawler.fetch import Clock, FetchError, UnavailableError, WebFetcher
 from roaming_crawler.parser import parse_page
 from roaming_crawler.session import ACCEPT_HTML, Session, product_token
 from roaming_crawler.state import CrawlRecord, CrawlState
-from roaming_crawler.versions import Edition, find_edition, locate_edition
+from roaming_crawler.variants import match_version
+from roaming_crawler.versions import DocumentedVersion, find_version, locate_version
 from roaming_deps.addresses import Address, Metadata, find_documentation_link, names_package
 
 
@@ -20,10 +20,10 @@ class OtherSiteError(FetchError):
     """An address leads to a site that does not name the package."""
 
 
-async def find_package_edition(
+async def find_package_version(
     address: Address, metadata: Metadata, version: str, folder: Path, config: CrawlConfig
-) -> Edition:
-    """Return the edition of a package's documentation at an address.
+) -> DocumentedVersion:
+    """Return the version of a package's documentation at an address.
 
     Args:
         address: The address.
@@ -43,14 +43,14 @@ async def find_package_edition(
         agent = product_token(politeness.user_agent_header)
         session = Session(state, web, config.limits, Clock(), web.set_crawl_delay, agent)
         start = await _find_start(session, address, metadata)
-        edition = await find_edition(session, start, version)
-        is_other = address.source != "settings" and not is_same_site(edition.url, address.url)
+        found = await find_version(session, start, version)
+        is_other = address.source != "settings" and not is_same_site(found.url, address.url)
         if address.source == "guess" or is_other:
-            await verify_site(session, edition, metadata)
+            await verify_site(session, found, metadata)
         if session.first_failure:  # an answer of the last sync, which may name another version by now
             raise UnavailableError(session.first_failure)
     state.finish(CrawlRecord(address.url))
-    return edition
+    return found
 
 
 async def _find_start(session: Session, address: Address, metadata: Metadata) -> str:
@@ -62,13 +62,13 @@ async def _find_start(session: Session, address: Address, metadata: Metadata) ->
     return find_documentation_link(page, response.url, metadata) or address.url
 
 
-async def verify_site(session: Session, edition: Edition, metadata: Metadata) -> None:
+async def verify_site(session: Session, version: DocumentedVersion, metadata: Metadata) -> None:
     """Raise OtherSiteError if a site does not name the package."""
-    response = await session.get(edition.page, ACCEPT_HTML)
-    page = parse_page(response.body, response.charset, response.url, edition.url)
-    inventory = await session.get(edition.url + "objects.inv", probe=True)
+    response = await session.get(version.page, ACCEPT_HTML)
+    page = parse_page(response.body, response.charset, response.url, version.url)
+    inventory = await session.get(version.url + "objects.inv", probe=True)
     if not names_package(page, inventory.body[:1_000].decode("utf-8", "replace") if inventory.ok else "", metadata):
-        name, url = metadata.name, edition.url
+        name, url = metadata.name, version.url
         hint = f'if it is right: sites = {{ {name} = "{url}" }}'
         raise OtherSiteError(f"leads to {url}, which does not name {name}; {hint}")
 
@@ -79,10 +79,10 @@ def is_same_site(url: str, other: str) -> bool:
     return one == two or one.endswith(f".{two}") or two.endswith(f".{one}")
 
 
-def is_moving(edition: Edition) -> bool:
+def is_moving(version: DocumentedVersion) -> bool:
     """Return whether pages may change with a later release: their URL does not name exactly the version in use."""
-    names = locate_edition(edition.url)[0].names
-    return not edition.exact or all(match_version(name, edition.documented) < _SAME for name in names)
+    names = locate_version(version.url)[0].names
+    return not version.exact or all(match_version(name, version.name) < _SAME for name in names)
 
 
 _SAME = 3

@@ -15,7 +15,7 @@ from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.locks import hold_folder
 from roaming_crawler.config import MEGABYTE
-from roaming_crawler.versions import locate_edition
+from roaming_crawler.versions import locate_version
 from roaming_deps.project import PROJECT_FILE, Project
 from roaming_fleet.cli import drop_sites
 from roaming_fleet.objects import open_bucket
@@ -23,8 +23,8 @@ from roaming_fleet.records import RECORDS_DIR, read_record
 
 
 def make_key(url: str, documented: str) -> str:
-    """Return the key of the copy of an edition while it documents a version."""
-    base = locate_edition(url)[1].partition("://")[2].lower()
+    """Return the key of the copy of a site while it documents a version."""
+    base = locate_version(url)[1].partition("://")[2].lower()
     slug, version = (re.sub(r"[^a-z0-9.]+", "-", text).strip("-.") for text in (base, documented.lower()))
     digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()
     return f"{slug[:50] or 'site'}-{digest[:6]}-{version[:30] or 'latest'}"

@@ -30,13 +30,13 @@ from mkdocs_roaming.publish.options import parse_options
 from mkdocs_roaming.text.markdown import pluralize
 from mkdocs_roaming.text.tokenizer import extract_terms
 from roaming_crawler.config import CrawlConfig, CrawlLimits, EventHandler, Politeness
-from roaming_crawler.editions import match_version
 from roaming_crawler.fetch import RefusedError, UnavailableError
-from roaming_crawler.versions import Edition
+from roaming_crawler.variants import match_version
+from roaming_crawler.versions import DocumentedVersion
 from roaming_deps import addresses, project
 from roaming_deps.addresses import Address, Metadata
 from roaming_deps.lockfiles import read_dependencies
-from roaming_deps.probe import OtherSiteError, find_package_edition, is_moving
+from roaming_deps.probe import OtherSiteError, find_package_version, is_moving
 from roaming_deps.project import Dependency, DepsSettings, PackageDocs, Project
 from roaming_deps.store import count_bytes, free_space, hold_lock, make_key
 from roaming_deps.view import build_indexes
@@ -68,8 +68,8 @@ class _Package:
 
     Attributes:
         reason: Why its metadata name no documentation.
-        source: Address at which its edition was found.
-        key: Key of its edition in the store.
+        source: Address at which its version was found.
+        key: Key of its version in the store.
         is_stored: The site documents another version by now, and the store has a copy of the wanted one.
     """
 
@@ -77,7 +77,7 @@ class _Package:
     metadata: Metadata
     addresses: Sequence[Address] = ()
     reason: str = ""
-    edition: Edition | None = None
+    version: DocumentedVersion | None = None
     source: str = ""
     key: str = ""
     is_stored: bool = False
@@ -140,10 +140,10 @@ class _Sync:
         known = {(docs.ecosystem, docs.info.name): docs for docs in last.packages} if last else {}
         olds = [known.get((one.dependency.ecosystem, one.dependency.name)) for one in packages]
         reused = [self._reuse(one, old) for one, old in zip(packages, olds, strict=True)]
-        self._find_editions([one for one, is_known in zip(packages, reused, strict=True) if not is_known])
+        self._find_versions([one for one, is_known in zip(packages, reused, strict=True) if not is_known])
         crawled = self._crawl(packages, report)
-        moving = [one for one in packages if one.key in crawled and one.edition and is_moving(one.edition)]
-        self._find_editions([] if report.stopped else moving, crawled)
+        moving = [one for one in packages if one.key in crawled and one.version and is_moving(one.version)]
+        self._find_versions([] if report.stopped else moving, crawled)
         if moved := crawled - {one.key for one in packages}:  # their pages may be of two releases
             drop_sites(str(self.store), moved)
             self._crawl(moving, report)
@@ -178,9 +178,9 @@ class _Sync:
             package.why = package.reason
 
     def _use_bundle(self, package: _Package) -> bool:
-        """Set the bundle in a package as its edition if it is that of the version in use and not damaged."""
-        metadata, version = package.metadata, package.dependency.version
-        if not metadata.bundle or metadata.version.partition("+")[0] != version:
+        """Set the bundle in a package as its version if it is that in use and not damaged."""
+        metadata, used = package.metadata, package.dependency.version
+        if not metadata.bundle or metadata.version.partition("+")[0] != used:
             return False
         folder = Path(metadata.bundle)
         try:
@@ -188,26 +188,26 @@ class _Sync:
         except (OSError, ManifestError):
             return False
         url = f"{folder.as_uri()}/"
-        package.edition, package.key = (
-            Edition(url, version, "manifest", True, url),
-            make_key(f"{url}#{digest}", version),
+        package.version, package.key = (
+            DocumentedVersion(url, used, "manifest", True, url),
+            make_key(f"{url}#{digest}", used),
         )
         package.is_stored = self._has_copy(package.key)
         return True
 
     def _reuse(self, package: _Package, old: PackageDocs | None) -> bool:
-        """Set the edition that the last sync found, unless a site may have another one for the version by now."""
+        """Set the version that the last sync found, unless a site may have a better one by now."""
         if old is None or old.why or self.config.refresh or old.info.used != package.dependency.version:
             return False
         if old.info.origin == "bundle" or not self._has_copy(old.place):
             return False  # a site is crawled again only after its URL was found to show the version still
         address = next((one for one in package.addresses if one.url == old.source), None)
         is_exact = match_version(old.info.documented, old.info.used) == _SAME
-        edition = Edition(old.url, old.info.documented, old.info.origin, is_exact, old.url)
-        is_fixed = edition.kind != "latest" and not is_moving(edition)
+        version = DocumentedVersion(old.url, old.info.documented, old.info.origin, is_exact, old.url)
+        is_fixed = version.kind != "latest" and not is_moving(version)
         if address is None or not (is_fixed or time.time() - old.crawled < self.older_than):
             return False
-        package.edition, package.key, package.source = edition, old.place, address.url
+        package.version, package.key, package.source = version, old.place, address.url
         package.why = package.reason = ""
         return True
 
@@ -215,8 +215,8 @@ class _Sync:
         record = read_record(open_bucket(self.store), key)
         return bool(record and record.entry and record.config == config_digest(self.config))
 
-    def _find_editions(self, packages: Sequence[_Package], crawled: Container[str] = ()) -> None:
-        """Set the edition of each package with an address, or why there is none; several hosts at once.
+    def _find_versions(self, packages: Sequence[_Package], crawled: Container[str] = ()) -> None:
+        """Set the version of each package with an address, or why there is none; several hosts at once.
 
         Args:
             packages: The packages.
@@ -228,7 +228,7 @@ class _Sync:
         def find(group: Sequence[SiteSpec]) -> None:
             for package in (by_key[spec.key] for spec in group):
                 self.on_event("probe", {"package": package.dependency.name})
-                anyio.run(self._find_edition, package, crawled)
+                anyio.run(self._find_version, package, crawled)
 
         pool = ThreadPoolExecutor(self.at_once, "probe")
         try:
@@ -236,12 +236,12 @@ class _Sync:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    async def _find_edition(self, package: _Package, crawled: Container[str]) -> None:
-        before, problems, misled = (package.edition, package.key), list[str](), list[str]()
-        package.edition, package.key = None, ""
+    async def _find_version(self, package: _Package, crawled: Container[str]) -> None:
+        before, problems, misled = (package.version, package.key), list[str](), list[str]()
+        package.version, package.key = None, ""
         for address in package.addresses:
             try:
-                edition = await find_package_edition(
+                version = await find_package_version(
                     address, package.metadata, package.dependency.version, self.data / "probe", self.config
                 )
             except RoamingError as error:
@@ -251,23 +251,23 @@ class _Sync:
                 if isinstance(error, UnavailableError) and _NO_HOST not in problem:
                     break  # other addresses are worse ones
             else:
-                self._set_edition(package, edition, crawled)
+                self._set_version(package, version, crawled)
                 package.source = address.url
                 break
-        if package.edition is None and before[1] in crawled:  # the host has gone down since
-            package.edition, package.key = before
-        package.why = "" if package.edition else (misled or [package.reason or problems[0]])[0]
+        if package.version is None and before[1] in crawled:  # the host has gone down since
+            package.version, package.key = before
+        package.why = "" if package.version else (misled or [package.reason or problems[0]])[0]
 
-    def _set_edition(self, package: _Package, edition: Edition, crawled: Container[str]) -> None:
-        """Set the edition of a package, or the copy in the store if it documents the version and the site does not."""
-        package.edition, package.key = edition, make_key(edition.url, edition.documented)
+    def _set_version(self, package: _Package, version: DocumentedVersion, crawled: Container[str]) -> None:
+        """Set the version of a package, or the copy in the store if that is in use and the site has another."""
+        package.version, package.key = version, make_key(version.url, version.name)
         used = package.dependency.version
-        if used and not edition.exact:
-            key = make_key(edition.url, used)
+        if used and not version.exact:
+            key = make_key(version.url, used)
             copy = read_record(open_bucket(self.store), key)
             if copy and copy.entry and key not in crawled:
-                package.edition, package.key, package.is_stored = (
-                    Edition(copy.url, used, "edition", True, ""),
+                package.version, package.key, package.is_stored = (
+                    DocumentedVersion(copy.url, used, "version", True, ""),
                     key,
                     True,
                 )
@@ -277,11 +277,11 @@ class _Sync:
         bucket, crawled = open_bucket(self.store), set[str]()
         plan = RunPlan(bucket.where, self.config, "", config_digest(self.config), "")
         due: dict[str, SiteSpec] = {}
-        for package, edition in ((one, one.edition) for one in packages if one.edition and not one.is_stored):
+        for package, version in ((one, one.version) for one in packages if one.version and not one.is_stored):
             record = read_record(bucket, package.key)
-            age = self.older_than if is_moving(edition) else None
+            age = self.older_than if is_moving(version) else None
             if site_status(record, plan, age) == "due":
-                due[package.key] = SiteSpec(edition.url, package.key)
+                due[package.key] = SiteSpec(version.url, package.key)
 
         def on_event(name: str, data: dict[str, Any]) -> None:
             if name == "site" and data["result"] != "failed":
@@ -299,17 +299,17 @@ class _Sync:
 
     def _describe(self, package: _Package, report: SyncReport, old: PackageDocs | None) -> PackageDocs:
         """Return the documentation of a package: its bundle, its copy in the store, or that of the last sync."""
-        one, metadata, edition, why = package.dependency, package.metadata, package.edition, package.why
+        one, metadata, version, why = package.dependency, package.metadata, package.version, package.why
         docs = PackageDocs(PackageInfo(one.name, one.version), "", one.ecosystem, one.direct, imports=metadata.imports)
-        if edition:
+        if version:
             record = read_record(open_bucket(self.store), package.key)
             why = _explain(record) if record else report.stopped or "not crawled yet; run roaming deps sync"
             if record and record.entry:
                 bundle = read_inside(Path(metadata.bundle), BUNDLE_PATH) if metadata.bundle else None
                 if bundle:  # names the pages that are left out
                     write_atomically(self.store / package.key / BUNDLE_PATH, bundle)
-                origin = "bundle" if metadata.bundle else edition.kind
-                info = structs.replace(docs.info, documented=edition.documented, origin=origin)
+                origin = "bundle" if metadata.bundle else version.kind
+                info = structs.replace(docs.info, documented=version.name, origin=origin)
                 docs = structs.replace(
                     docs, info=info, place=package.key, url=record.url, source=package.source, why=why
                 )

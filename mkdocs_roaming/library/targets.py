@@ -56,13 +56,13 @@ class PackageInfo(Struct, frozen=True):
         name: The package, as its registry spells it.
         used: Version in use.
         documented: Version that the documentation describes; empty if unknown.
-        origin: `bundle` in the package itself, `manifest` or `edition` of the version in use, `latest` of another one.
+        origin: `bundle` in the package itself, `manifest` or `version` of the version in use, `latest` of another one.
     """
 
     name: str
     used: str
     documented: str = ""
-    origin: Literal["bundle", "manifest", "edition", "latest"] = "edition"
+    origin: Literal["bundle", "manifest", "version", "latest"] = "version"
 
     def label(self, crawled: float) -> str:
         """Return package, version and origin, as they precede all results.

@@ -47,8 +47,8 @@ class DocsWeb(ThreadingHTTPServer):
         """Add a response."""
         self.responses[f"127.0.{host}{path}"] = body if isinstance(body, bytes) else body.encode()
 
-    def put_edition(self, host: str, name: str, folder: str = "/", *, version: str = "", pages: int = 3) -> None:
-        """Add the pages of an edition; with a version, an inventory of Sphinx names it."""
+    def put_version(self, host: str, name: str, folder: str = "/", *, version: str = "", pages: int = 3) -> None:
+        """Add the pages of a version; with its name, an inventory of Sphinx names it."""
         links = "".join(f'<a href="{folder}p{at}/">part {at}</a> ' for at in range(1, pages))
         for at in range(pages):
             title = f"{name.title()}, part {at}" if at else f"{name.title()} for readers"

@@ -31,7 +31,7 @@ from mkdocs_roaming.text.injection import explains_injection, find_instructions,
 from mkdocs_roaming.text.markdown import remove_invisible, shorten, to_single_line
 from mkdocs_roaming.text.openings import make_opening
 from mkdocs_roaming.text.tokenizer import extract_terms
-from roaming_crawler.editions import match_version
+from roaming_crawler.variants import match_version
 from roaming_deps.project import PackageDocs
 from roaming_deps.view import find_packages
 

@@ -21,7 +21,7 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.publish.options import PublishOptions
 from roaming_crawler.config import ScopeConfig
-from roaming_crawler.editions import find_version_folder
+from roaming_crawler.variants import find_version_folder
 
 
 def test_crawl_resolves_links_against_base_element(site: Any, run_crawl: Any) -> None:

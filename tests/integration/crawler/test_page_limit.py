@@ -20,7 +20,7 @@ def seven_pages(site: Any) -> Any:
     names = [f"/p{at}/" for at in range(6)]
     site.page("/", "Home", links=tuple(names))
     for name in names:
-        site.page(name, name, "First edition.")
+        site.page(name, name, "First revision.")
     return site
 
 
@@ -30,10 +30,10 @@ def test_update_at_page_limit_revalidates_known_pages(seven_pages: Any, run_craw
     second = run_crawl(seven_pages.url, limits=FOUR_PAGES)
     assert (second.result.same, {request.status for request in seven_pages.requests}) == (4, {304})
     for name in ("/p0/", "/p1/", "/p2/"):
-        seven_pages.page(name, name, "Second edition.")
+        seven_pages.page(name, name, "Second revision.")
     updated = run_crawl(seven_pages.url, limits=FOUR_PAGES)
     assert set(updated.result.changed) == {"p0/", "p1/", "p2/"}
-    assert "Second edition." in updated.text("p1/")
+    assert "Second revision." in updated.text("p1/")
     assert "stopped at 4 pages (--max-pages)" in updated.result.stopped
 
 
@@ -51,10 +51,10 @@ def test_new_pages_do_not_replace_published_ones(seven_pages: Any, run_crawl: An
     run_crawl(seven_pages.url, limits=FOUR_PAGES)
     seven_pages.page("/", "Home", links=("/a/", "/b/", *(f"/p{at}/" for at in range(6))))
     for name in ("/a/", "/b/", "/p0/", "/p1/", "/p2/"):
-        seven_pages.page(name, name, "Second edition.")
+        seven_pages.page(name, name, "Second revision.")
     second = run_crawl(seven_pages.url, limits=FOUR_PAGES)
     assert second.paths == ["", "p0/", "p1/", "p2/"]
-    assert all("Second edition." in second.text(path) for path in ("p0/", "p1/", "p2/"))
+    assert all("Second revision." in second.text(path) for path in ("p0/", "p1/", "p2/"))
 
 
 def test_new_pages_do_not_replace_published_ones_of_deeper_levels(site: Any, run_crawl: Any) -> None:
@@ -66,7 +66,7 @@ def test_new_pages_do_not_replace_published_ones_of_deeper_levels(site: Any, run
     assert run_crawl(site.url, limits=whole).result.stopped == ""
     site.page("/", "Home", links=("/a/", "/b/", "/c/"))
     for name in ("/a/", "/b/one/", "/b/two/", "/c/"):
-        site.page(name, name, "Second edition.")
+        site.page(name, name, "Second revision.")
     second = run_crawl(site.url, limits=whole)
     assert second.paths == ["", "b/", "b/one/", "b/two/"]
     assert set(second.result.changed) == {"", "b/one/", "b/two/"}
@@ -112,7 +112,7 @@ def test_higher_page_limit_continues_without_refetching(
 
 def test_higher_page_limit_revalidates_old_responses(seven_pages: Any, run_crawl: Any) -> None:
     run_crawl(seven_pages.url, limits=FOUR_PAGES)
-    seven_pages.page("/p1/", "/p1/", "Second edition.")
+    seven_pages.page("/p1/", "/p1/", "Second revision.")
     continued = run_crawl(seven_pages.url, clock=Clock(wall=lambda: time.time() + DAY + 1))
     assert len(continued.paths) == 7
     assert continued.result.changed == ("p1/",)

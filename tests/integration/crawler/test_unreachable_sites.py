@@ -28,7 +28,7 @@ def seven_pages(site: Any) -> Any:
     """A site of seven pages."""
     site.page("/", "Home", links=tuple(NAMES))
     for name in NAMES:
-        site.page(name, name, "First edition.")
+        site.page(name, name, "First revision.")
     return site
 
 
@@ -121,11 +121,11 @@ def test_site_with_markdown_but_no_html_is_current(
 ) -> None:
     listed = "".join(f"- [Page {name}]({name}index.md): about {name}\n" for name in ("/", *NAMES))
     seven_pages.put("/llms.txt", f"# Demo\n\n> A demo.\n\n## Pages\n\n{listed}", kind="text/plain")
-    for edition in ("First", "Second"):
+    for revision in ("First", "Second"):
         for name in ("/", *NAMES):
             seven_pages.put(name, "no", status=403)
             seven_pages.put(
-                f"{name}index.md", f"# Page {name}\n\n{edition} edition, as Markdown.\n", kind="text/markdown"
+                f"{name}index.md", f"# Page {name}\n\n{revision} revision, as Markdown.\n", kind="text/markdown"
             )
         started = time.time()
         result = crawl("--refresh")
@@ -190,7 +190,7 @@ def test_pause_grows_with_permanently_failing_page(
         assert not seven_pages.requests
         _expire(tmp_path / "store")
     assert pauses == [1, 4, 16]
-    seven_pages.page("/p4/", "/p4/", "First edition.")
+    seven_pages.page("/p4/", "/p4/", "First revision.")
     started = time.time()
     assert "1 of 1 sites to crawl" in crawl().stderr
     assert (record().kept, record().tries, record().next_try, record().error) == (0, 0, 0.0, "")
@@ -224,7 +224,7 @@ def test_site_stopped_by_limit_is_continued_without_pause(
     assert "; stopped after 0.5 seconds (--max-seconds); " in result.stderr
     assert record().kept
     assert record().entry.crawled == run_crawl
-    seven_pages.page("/p0/", "/p0/", "First edition.")
+    seven_pages.page("/p0/", "/p0/", "First revision.")
     assert "1 of 1 sites to crawl" in crawl().stderr
     assert record().kept == 0
 

@@ -20,7 +20,7 @@ from roaming_crawler.config import CrawlLimits, Politeness
 from roaming_crawler.fetch import Clock, FetchError, WebFetcher
 from roaming_crawler.session import Session
 from roaming_crawler.state import CrawlState
-from roaming_crawler.versions import Edition
+from roaming_crawler.versions import DocumentedVersion
 from roaming_deps.addresses import Metadata
 from roaming_deps.probe import is_same_site, verify_site
 from roaming_deps.project import load_project, project_folder
@@ -65,8 +65,8 @@ def _read_store(project: Any) -> dict[str, bytes]:
 @pytest.fixture
 def project(make_project: Any, web: Any) -> Any:
     """Provide a project with two packages, whose sites are on two hosts."""
-    web.put_edition("1.1", "kite", version="3.1", pages=30)
-    web.put_edition("1.2", "swirl", version="1.0")
+    web.put_version("1.1", "kite", version="3.1", pages=30)
+    web.put_version("1.2", "swirl", version="1.0")
     return make_project().use(kite="3.1", swirl="1.0").place(kite=web.url("1.1"), swirl=web.url("1.2"))
 
 
@@ -170,7 +170,7 @@ def test_host_that_is_down_before_the_first_crawl_is_reported(project: Any, web:
 @pytest.mark.parametrize("allowed", [True, False])
 def test_redirect_to_private_address_is_refused(allowed: bool, project: Any, web: Any) -> None:
     web.put("1.1", "/", f"->{web.url('9.9')}")
-    web.put_edition("9.9", "kite", version="3.1")
+    web.put_version("9.9", "kite", version="3.1")
     options = [] if allowed else ["--no-allow-private"]
     docs = project.sync(*options)
     assert docs["kite"]["place"] == ""
@@ -181,7 +181,7 @@ def test_redirect_to_private_address_is_refused(allowed: bool, project: Any, web
 
 @pytest.mark.parametrize(("package", "accepted"), [("kite", True), ("Kite_", True), ("kites", False), ("swirl", False)])
 def test_site_must_name_the_package(package: str, accepted: bool, web: Any, tmp_path: Path) -> None:
-    web.put_edition("1.1", "kite", version="3.1")
+    web.put_version("1.1", "kite", version="3.1")
     url = web.url("1.1")
 
     async def verify() -> None:
@@ -190,7 +190,7 @@ def test_site_must_name_the_package(package: str, accepted: bool, web: Any, tmp_
         async with WebFetcher(Politeness(delay=0), private_urls=[url]) as fetcher:
             session = Session(state, fetcher, CrawlLimits(), Clock())
             metadata = Metadata(package, "3.1", imports=(package.lower(),))
-            await verify_site(session, Edition(url, "3.1", "edition", True, url), metadata)
+            await verify_site(session, DocumentedVersion(url, "3.1", "version", True, url), metadata)
 
     if accepted:
         anyio.run(verify)
@@ -220,7 +220,7 @@ def test_is_same_site(url: str, other: str, same: bool) -> None:
 
 
 def test_installed_package_that_names_an_address(make_project: Any, web: Any) -> None:
-    web.put_edition("1.1", "kite", version="3.1")
+    web.put_version("1.1", "kite", version="3.1")
     project = make_project().use(kite="3.1", swirl="1.0")
     project.install("kite", "3.1", Documentation=web.url("1.1")).install(
         "swirl", "1.0", Source="https://github.com/o/swirl"
@@ -268,7 +268,7 @@ def test_data_folder_that_cannot_be_written_is_reported(project: Any, tmp_path: 
 
 def test_sync_that_cannot_write_the_view_keeps_the_last_one(project: Any, web: Any) -> None:
     before = project.sync()
-    web.put_edition("1.1", "kite", version="3.2", pages=30)
+    web.put_version("1.1", "kite", version="3.2", pages=30)
     project.use(kite="3.2", swirl="1.0")
     record = project_folder(project.data, project.root) / ".fleet/sites/swirl.json"
     record.unlink()

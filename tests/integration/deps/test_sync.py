@@ -33,7 +33,7 @@ def kite(web: Any) -> Any:
     """Provide the site of kite, as on Read the Docs: 3.2 is stable, 3.1.4 is old."""
     web.put("1.1", "/", "->/en/latest/")
     for name, version in (("latest", "3.3.0.dev0"), ("stable", "3.2"), ("3.2", "3.2"), ("3.1.4", "3.1.4")):
-        web.put_edition("1.1", "kite", f"/en/{name}/", version=version)
+        web.put_version("1.1", "kite", f"/en/{name}/", version=version)
     web.put_sitemap("1.1", *(f"/en/{name}/" for name in ("latest", "stable", "3.2", "3.1.4")))
     return web
 
@@ -47,13 +47,13 @@ def project(make_project: Any, kite: Any) -> Any:
 @pytest.mark.parametrize(
     ("version", "documented", "origin", "place"),
     [
-        ("3.1.4", "3.1.4", "edition", "en/3.1.4/"),
-        ("3.2", "3.2", "edition", "en/3.2/"),
-        ("3.2.1", "3.2", "edition", "en/3.2/"),
+        ("3.1.4", "3.1.4", "version", "en/3.1.4/"),
+        ("3.2", "3.2", "version", "en/3.2/"),
+        ("3.2.1", "3.2", "version", "en/3.2/"),
         ("2.0", "3.2", "latest", "en/stable/"),
     ],
 )
-def test_sync_takes_edition_of_the_lock_file(
+def test_sync_takes_version_of_the_lock_file(
     version: str, documented: str, origin: str, place: str, project: Any, kite: Any
 ) -> None:
     docs = project.use(kite=version).sync()["kite"]
@@ -65,13 +65,13 @@ def test_sync_takes_edition_of_the_lock_file(
 
 
 def test_list_shows_package_version_origin_age_and_size(project: Any, make_project: Any, web: Any) -> None:
-    web.put_edition("1.2", "swirl", version="3.2")
+    web.put_version("1.2", "swirl", version="3.2")
     project.use(kite="3.1.4", swirl="3.1", grain="0.9").place(kite=web.url("1.1"), swirl=web.url("1.2"))
     project.run("sync")
     lines = project.run("list", code=4).stdout.splitlines()
     assert [line.split() for line in lines] == [
         ["grain", "0.9", "-", *UNKNOWN.split()],
-        ["kite", "3.1.4", "edition,", "just", "now", "0.1", "MB"],
+        ["kite", "3.1.4", "version,", "just", "now", "0.1", "MB"],
         ["swirl", "3.1", "latest", "3.2,", "just", "now", "0.1", "MB"],
     ]
 
@@ -96,7 +96,7 @@ def test_view_has_a_record_for_each_package(project: Any, web: Any) -> None:
     assert (grain.key, grain.entry) == ("grain", None)
     assert grain.error == UNKNOWN
     assert kite.entry
-    assert kite.entry.package == PackageInfo("kite", "3.1.4", "3.1.4", "edition")
+    assert kite.entry.package == PackageInfo("kite", "3.1.4", "3.1.4", "version")
     assert Path(kite.home, "roaming/manifest.json").exists()
     project.use(kite="3.1.4").run("sync")
     assert [record.key for record in read_records(FolderBucket(folder))] == ["kite"]
@@ -123,9 +123,9 @@ def test_projects_share_the_crawl_of_a_version(project: Any, make_project: Any, 
     assert project.read(project.list()["kite"]) == project.read(first["kite"])
 
 
-def test_sync_refreshes_moving_edition_alone(project: Any, make_project: Any, kite: Any) -> None:
+def test_sync_refreshes_moving_version_alone(project: Any, make_project: Any, kite: Any) -> None:
     kite.put("1.2", "/", "->/stable/")
-    kite.put_edition("1.2", "swirl", "/stable/", version="1.0")
+    kite.put_version("1.2", "swirl", "/stable/", version="1.0")
     project.use(kite="3.1.4", swirl="1.0").place(kite=kite.url("1.1"), swirl=kite.url("1.2")).sync()
     kite.requests.clear()
     project.sync("--refresh-older-than", "0s")
@@ -137,10 +137,10 @@ def test_sync_refreshes_moving_edition_alone(project: Any, make_project: Any, ki
 
 def test_stable_that_moves_gets_a_new_copy_and_the_old_one_stays(make_project: Any, web: Any) -> None:
     web.put("1.2", "/", "->/stable/")
-    web.put_edition("1.2", "swirl", "/stable/", version="1.0")
+    web.put_version("1.2", "swirl", "/stable/", version="1.0")
     old = make_project("old").use(swirl="1.0").place(swirl=web.url("1.2"))
     before = old.sync()["swirl"]
-    web.put_edition("1.2", "swirl", "/stable/", version="2.0")
+    web.put_version("1.2", "swirl", "/stable/", version="2.0")
     new = make_project("new").use(swirl="2.0").place(swirl=web.url("1.2"))
     after = new.sync()["swirl"]
     assert (before["info"]["documented"], after["info"]["documented"]) == ("1.0", "2.0")
@@ -153,21 +153,21 @@ def test_stable_that_moves_gets_a_new_copy_and_the_old_one_stays(make_project: A
 
 def test_copy_that_was_removed_is_looked_up_again(make_project: Any, web: Any) -> None:
     web.put("1.2", "/", "->/stable/")
-    web.put_edition("1.2", "swirl", "/stable/", version="1.0")
+    web.put_version("1.2", "swirl", "/stable/", version="1.0")
     project = make_project().use(swirl="1.0").place(swirl=web.url("1.2"))
     drop_sites(str(project.data / "store"), [project.sync()["swirl"]["place"]])
-    web.put_edition("1.2", "swirl", "/stable/", version="2.0")
+    web.put_version("1.2", "swirl", "/stable/", version="2.0")
     web.requests.clear()
     docs = project.sync()["swirl"]
     assert (docs["info"]["documented"], docs["info"]["origin"]) == ("2.0", "latest")
     assert web.pages("1.2")["/stable/p1/"] == 2  # as HTML and as Markdown
 
 
-def test_edition_that_moves_during_its_crawl_is_crawled_again(make_project: Any, web: Any) -> None:
+def test_version_that_moves_during_its_crawl_is_crawled_again(make_project: Any, web: Any) -> None:
     web.put("1.2", "/", "->/stable/")
-    web.put_edition("1.2", "swirl", "/stable/", version="1.0")
+    web.put_version("1.2", "swirl", "/stable/", version="1.0")
     release = web.responses.copy()
-    web.put_edition("1.2", "swirl", "/stable/", version="2.0")
+    web.put_version("1.2", "swirl", "/stable/", version="2.0")
     release, web.responses = web.responses, release
     web.when["127.0.1.2/stable/p1/"] = lambda: web.responses.update(release)
     project = make_project().use(swirl="1.0").place(swirl=web.url("1.2"))
@@ -198,23 +198,23 @@ def test_packages_of_one_site_and_version_share_a_key(project: Any, kite: Any) -
 
 
 def test_packages_of_two_ecosystems_with_one_name_have_two_keys(project: Any, kite: Any) -> None:
-    kite.put_edition("1.2", "flute", version="1.0")
+    kite.put_version("1.2", "flute", version="1.0")
     lock = {"packages": {"": {"dependencies": {"flute": "1"}}, "node_modules/flute": {"version": "1.0"}}}
     (project.root / "package-lock.json").write_text(json.dumps({"lockfileVersion": 3, **lock}))
     project.use(flute="3.1.4").place(flute=kite.url("1.2")).run("sync")
     packages = json.loads(project.run("list", "--json", code=4).stdout)["packages"]
     assert [(one["key"], one["ecosystem"], one["info"]["origin"]) for one in packages] == [
-        ("npm-flute", "npm", "edition"),
+        ("npm-flute", "npm", "version"),
         ("flute", "python", "latest"),
     ]
 
 
 def test_site_with_placeholder_for_the_version(project: Any, kite: Any) -> None:
-    kite.put_edition("1.2", "swirl", "/swirl/v1.4/html/")
+    kite.put_version("1.2", "swirl", "/swirl/v1.4/html/")
     project.use(swirl="1.4.2").place(swirl=kite.url("1.2", "/swirl/{version}/html/"))
     docs = project.sync()["swirl"]
     assert (docs["url"], docs["pages"]) == (kite.url("1.2", "/swirl/v1.4/html/"), 3)
-    assert docs["info"] == {"name": "swirl", "used": "1.4.2", "documented": "1.4", "origin": "edition"}
+    assert docs["info"] == {"name": "swirl", "used": "1.4.2", "documented": "1.4", "origin": "version"}
 
 
 def test_settings_choose_packages(project: Any) -> None:
@@ -250,7 +250,7 @@ def test_sync_takes_bundle_of_the_version_in_use(project: Any, kite: Any, instal
 def test_sync_takes_no_bundle_of_another_version(project: Any, install_bundle: Any) -> None:
     install_bundle("3.2")
     docs = project.sync()["kite"]
-    assert docs["info"] == {"name": "kite", "used": "3.1.4", "documented": "3.1.4", "origin": "edition"}
+    assert docs["info"] == {"name": "kite", "used": "3.1.4", "documented": "3.1.4", "origin": "version"}
 
 
 def test_search_names_a_page_that_the_bundle_leaves_out(project: Any, install_bundle: Any) -> None:
@@ -265,7 +265,7 @@ def test_search_names_a_page_that_the_bundle_leaves_out(project: Any, install_bu
 
 def test_site_replaces_a_damaged_bundle(project: Any, install_bundle: Any) -> None:
     (install_bundle("3.1.4") / "roaming/manifest.json").write_text("{}")
-    assert project.sync()["kite"]["info"]["origin"] == "edition"
+    assert project.sync()["kite"]["info"]["origin"] == "version"
 
 
 def test_text_for_models_in_a_bundle_is_flagged(project: Any, install_bundle: Any) -> None:
@@ -275,7 +275,7 @@ def test_text_for_models_in_a_bundle_is_flagged(project: Any, install_bundle: An
 
 
 def test_damaged_documentation_is_reported(project: Any, kite: Any) -> None:
-    kite.put_edition("1.2", "swirl", version="1.0")
+    kite.put_version("1.2", "swirl", version="1.0")
     project.use(kite="3.1.4", swirl="1.0").place(swirl=kite.url("1.2"))
     before = project.sync()
     (project.data / "store" / before["swirl"]["place"] / "roaming/manifest.json").unlink()
@@ -324,20 +324,20 @@ def test_sync_is_fast_if_nothing_changed(project: Any) -> None:
 
 def test_home_page_of_a_package_leads_to_its_documentation(make_project: Any, web: Any) -> None:
     web.put("1.5", "/", '<!doctype html><title>Lark</title><p>Songs for all. <a href="/docs/">Documentation</a></p>')
-    web.put_edition("1.5", "lark", "/docs/")
+    web.put_version("1.5", "lark", "/docs/")
     docs = make_project().use(lark="2.0").install("lark", "2.0", Homepage=web.url("1.5")).sync()["lark"]
     assert (docs["url"], docs["pages"], docs["info"]["origin"]) == (web.url("1.5", "/docs/"), 3, "latest")
 
 
 def test_home_page_with_an_inventory_is_the_documentation(make_project: Any, web: Any) -> None:
-    web.put_edition("1.5", "lark", "/docs/")
-    web.put_edition("1.5", "lark", version="2.0")
+    web.put_version("1.5", "lark", "/docs/")
+    web.put_version("1.5", "lark", version="2.0")
     docs = make_project().use(lark="2.0").install("lark", "2.0", Homepage=web.url("1.5")).sync()["lark"]
-    assert (docs["url"], docs["info"]["origin"]) == (web.url("1.5"), "edition")
+    assert (docs["url"], docs["info"]["origin"]) == (web.url("1.5"), "version")
 
 
 def test_sync_stores_the_search_indexes(make_project: Any, web: Any, tmp_path: Path) -> None:
-    web.put_edition("1.5", "lark", version="2.0", pages=60)
+    web.put_version("1.5", "lark", version="2.0", pages=60)
     project = make_project().use(lark="2.0").place(lark=web.url("1.5"))
     project.environ["ROAMING_CACHE_DIR"] = str(tmp_path / "cache")
     project.sync()
@@ -348,7 +348,7 @@ def test_sync_stores_the_search_indexes(make_project: Any, web: Any, tmp_path: P
 
 
 def test_sync_without_changes_sends_no_request(project: Any, kite: Any, web: Any) -> None:
-    web.put_edition("1.2", "swirl", version="3.2")
+    web.put_version("1.2", "swirl", version="3.2")
     project.use(kite="3.1.4", swirl="3.1").place(kite=kite.url("1.1"), swirl=web.url("1.2"))
     first, requests = project.sync(), web.requests.total()
     assert project.sync() == first
@@ -359,32 +359,32 @@ def test_sync_without_changes_sends_no_request(project: Any, kite: Any, web: Any
     assert web.requests.total() > requests
 
 
-def test_site_is_asked_again_for_an_edition_of_the_version_in_use(project: Any, kite: Any) -> None:
+def test_site_is_asked_again_for_the_version_in_use(project: Any, kite: Any) -> None:
     project.use(kite="2.0").sync()
-    kite.put_edition("1.1", "kite", "/en/2.0/", version="2.0")
+    kite.put_version("1.1", "kite", "/en/2.0/", version="2.0")
     kite.put_sitemap("1.1", "/en/latest/", "/en/stable/", "/en/2.0/")
     assert project.sync()["kite"]["info"]["origin"] == "latest"
-    assert project.sync("--refresh-older-than", "0s")["kite"]["info"]["origin"] == "edition"
+    assert project.sync("--refresh-older-than", "0s")["kite"]["info"]["origin"] == "version"
 
 
-def test_copy_of_a_moving_edition_is_not_taken_for_the_release(make_project: Any, kite: Any) -> None:
+def test_copy_of_a_moving_version_is_not_taken_for_the_release(make_project: Any, kite: Any) -> None:
     kite.put_sitemap("1.1", "/en/latest/")
-    kite.put_edition("1.1", "kite", "/en/latest/", version="3.4.0")
+    kite.put_version("1.1", "kite", "/en/latest/", version="3.4.0")
     first = make_project().use(kite="2.0").place(kite=kite.url("1.1", "/en/latest/")).sync()["kite"]
-    kite.put_edition("1.1", "kite", "/en/latest/", version="3.5.0")
-    kite.put_edition("1.1", "kite", "/en/3.4.0/", version="3.4.0")
+    kite.put_version("1.1", "kite", "/en/latest/", version="3.5.0")
+    kite.put_version("1.1", "kite", "/en/3.4.0/", version="3.4.0")
     kite.put_sitemap("1.1", "/en/latest/", "/en/3.4.0/")
     other = make_project("other").use(kite="3.4.0").place(kite=kite.url("1.1")).sync()["kite"]
     assert (first["url"], other["url"]) == (kite.url("1.1", "/en/latest/"), kite.url("1.1", "/en/3.4.0/"))
 
 
-def test_edition_of_a_series_is_crawled_again(project: Any, web: Any) -> None:
-    web.put_edition("1.2", "swirl", "/en/4.2/", version="4.2")
+def test_docs_of_a_series_is_crawled_again(project: Any, web: Any) -> None:
+    web.put_version("1.2", "swirl", "/en/4.2/", version="4.2")
     web.put_sitemap("1.2", "/en/4.2/")
     web.put("1.2", "/", "->/en/4.2/")
     project.use(swirl="4.2.1").place(swirl=web.url("1.2"))
     first = project.sync()["swirl"]
-    web.put_edition("1.2", "swirl", "/en/4.2/", version="4.2", pages=5)
+    web.put_version("1.2", "swirl", "/en/4.2/", version="4.2", pages=5)
     assert (first["pages"], project.sync()["swirl"]["pages"]) == (3, 3)
     assert project.sync("--refresh-older-than", "0s")["swirl"]["pages"] == 5
 
@@ -404,8 +404,8 @@ def test_packages_whose_names_become_one_key_have_their_own(project: Any, kite: 
 def test_metadata_of_the_version_in_use_precede_those_of_an_installed_one(
     make_project: Any, web: Any, tmp_path: Path
 ) -> None:
-    web.put_edition("1.5", "lark", version="2.0")
-    web.put_edition("1.6", "lark", version="1.0")
+    web.put_version("1.5", "lark", version="2.0")
+    web.put_version("1.6", "lark", version="1.0")
     project = make_project().use(lark="2.0").install("lark", "1.0", Documentation=web.url("1.6"))
     write_wheel(tmp_path, "lark", "2.0", None, urls={"Documentation": web.url("1.5")})
     project.environ["PIP_FIND_LINKS"] = str(tmp_path)

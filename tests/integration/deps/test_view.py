@@ -46,7 +46,7 @@ class Project(NamedTuple):
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A project whose packages have a bundle, the latest edition, that of the version in use, and no documentation."""
+    """A project whose packages have a bundle, the latest documentation, that of the version in use, and no documentation."""
     root, data, bundles = tmp_path / "project", tmp_path / "data" / "deps", tmp_path / "site-packages"
     root.mkdir()
     (root / "requirements.txt").write_text("kite==3.1.4\nrequests==2.28.1\ngull==1.0\n")
@@ -88,7 +88,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
             aliases=("Kite_tail",),
         ),
         PackageDocs(
-            PackageInfo("@tea/swirl", "0.9.1", "0.9", "edition"), "tea-swirl", "npm", True, "swirl-0.9", crawled=CRAWLED
+            PackageInfo("@tea/swirl", "0.9.1", "0.9", "version"), "tea-swirl", "npm", True, "swirl-0.9", crawled=CRAWLED
         ),
         PackageDocs(
             PackageInfo("gull", "1.0"),
@@ -392,7 +392,7 @@ def test_interrupted_sync_never_mixes_label_and_text(project: Project) -> None:
     )
     file = project_folder(project.data, project.root) / PROJECT_FILE
     before = file.read_bytes()
-    kite = replace(project.packages[1], info=PackageInfo("kite", "3.1.4", "3.1", "edition"), place="kite-3.1")
+    kite = replace(project.packages[1], info=PackageInfo("kite", "3.1.4", "3.1", "version"), place="kite-3.1")
     write_project(project.root, project.data, (kite,))
     file.write_bytes(before)
     found = run("search", "--deps", "kite: line").stdout
@@ -429,7 +429,7 @@ def test_running_server_notices_sync(project: Project) -> None:
     file.write_bytes(without)  # as while a sync writes
     assert "wind" in render(tools.search_sections("steady wind"))
     file.write_bytes(complete)
-    newer = replace(project.packages[1], info=PackageInfo("kite", "3.2", "3.2", "edition"))
+    newer = replace(project.packages[1], info=PackageInfo("kite", "3.2", "3.2", "version"))
     write_project(project.root, project.data, (newer, *project.packages[2:]))
     assert "kite 3.2 (crawled 2025-11-20)" in render(tools.search_sections("kite: line"))
     assert tools.name == "kite 3.2, @tea/swirl 0.9.1"

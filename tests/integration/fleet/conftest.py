@@ -64,7 +64,7 @@ class Sites:
     delay: float = 0.0
     forbidden: set[str] = field(default_factory=set)
     redirects: dict[str, str] = field(default_factory=dict)
-    edition: dict[str, int] = field(default_factory=dict)
+    revision: dict[str, int] = field(default_factory=dict)
     requests: Counter[str] = field(default_factory=Counter)
     open: Counter[str] = field(default_factory=Counter)
     max_open: Counter[str] = field(default_factory=Counter)
@@ -87,12 +87,12 @@ class Sites:
         if name not in ("a", "b") or (rest and not rest.startswith("p")):
             return None
         topic = TOPICS[(sum(map(int, host.split("."))) * 2 + "ab".index(name)) % len(TOPICS)]
-        edition = self.edition.get(f"{host}/{name}", 0)
+        revision = self.revision.get(f"{host}/{name}", 0)
         title = f"{topic.title()} {host.rpartition('.')[2]}{name}" + (f", part {rest[1:]}" if rest else "")
         links = "".join(f'<a href="/{name}/p{at}/">part {at}</a> ' for at in range(self.pages - 1))
         return (
             f"<!doctype html><html lang=en><head><title>{title}</title></head><body><main><h1 id=top>{title}</h1>"
-            f"<p>How the {topic} of {host}{name} is kept in order, edition {edition}. {rest} {links}</p>"
+            f"<p>How the {topic} of {host}{name} is kept in order, revision {revision}. {rest} {links}</p>"
             f"<h2 id=care>Care of the {topic}</h2><p>Every {topic} is looked at twice a year, and {rest or 'first'} "
             "it is cleaned with warm water, then dried, then oiled, by two people who know it well.</p></main></body>"
         )

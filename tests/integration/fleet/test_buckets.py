@@ -94,7 +94,7 @@ def test_run_into_bucket_equals_run_into_folder(
     assert roaming("expand", s3.where, hits[0]["id"]).exit_code == 0
     assert "twice a year" in roaming("ask", s3.where, "site-002: how often is it looked at?").stdout
     shutil.rmtree(tmp_path / "scratch")
-    sites.edition["127.0.1.1/b"] = 1
+    sites.revision["127.0.1.1/b"] = 1
     for where in (tmp_path / "folder", s3.where):
         report = many(where, "--refresh-older-than", "0s")
         assert (report["changed"], report["same"], report["pages_changed"]) == (1, 3, 3)
@@ -156,7 +156,7 @@ def test_served_site_in_bucket_is_reloaded(many: Any, s3: Any, sites: Any) -> No
     assert anyio.run(deployments.check)
     assert not anyio.run(deployments.check)
     first = deployments.now().digest
-    sites.edition["127.0.1.1/b"] = 1
+    sites.revision["127.0.1.1/b"] = 1
     many(s3.where, "--refresh-older-than", "0s")
     assert anyio.run(deployments.check)
     assert deployments.now().digest != first

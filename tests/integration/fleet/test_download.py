@@ -72,7 +72,7 @@ def test_partial_download_loses_no_page(crawl: Any, s3: Any, sites: Any, tmp_pat
 @pytest.mark.parametrize("scratch", ["here", "elsewhere"])
 def test_partial_upload_loses_no_page(crawl: Any, s3: Any, sites: Any, tmp_path: Path, scratch: str) -> None:
     published = crawl("one", tmp_path / "here")
-    sites.edition["127.0.1.1/a"] = 1
+    sites.revision["127.0.1.1/a"] = 1
     s3.set_faults(lost_response="/known.tar.gz")
     assert crawl("two", tmp_path / "here") == published
     s3.set_faults()

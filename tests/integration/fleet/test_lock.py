@@ -44,11 +44,11 @@ def _check_consistency(bucket: Bucket) -> None:
     assert record.entry.digest == manifest.digest
 
 
-def _read_editions(bucket: Bucket) -> set[int]:
-    """Return the editions of the site's pages."""
+def _read_revisions(bucket: Bucket) -> set[int]:
+    """Return the revisions of the site's pages."""
     pages = load_manifest(bucket.get(f"{KEY}/{MANIFEST_PATH}")).pages
     texts = [bucket.get(f"{KEY}/{page.markdown}").decode() for page in pages]
-    return {int(text.partition("edition ")[2].partition(".")[0]) for text in texts}
+    return {int(text.partition("revision ")[2].partition(".")[0]) for text in texts}
 
 
 def _read_holder(bucket: Bucket) -> str:
@@ -94,14 +94,14 @@ def test_suspended_process_does_not_publish(
     bucket = open_bucket(s3.where)
     crawl("zero")
     before = {blob.path: blob.tag for blob in bucket.list(KEY)}
-    sites.edition["127.0.1.1/a"] = 1
+    sites.revision["127.0.1.1/a"] = 1
     s3.set_faults(held=f"/{KEY}/", before_held=files)
     with _start(s3.where, sites.url(0), tmp_path / "there", seconds=5) as other:
         while sum(1 for blob in bucket.list(KEY) if before.get(blob.path) != blob.tag) < files:
             assert other.poll() is None
         other.send_signal(signal.SIGSTOP)
         s3.set_faults(delay=0.02)
-        sites.edition["127.0.1.1/a"] = 2
+        sites.revision["127.0.1.1/a"] = 2
         records: list[SiteRecord] = []
         thread = threading.Thread(target=lambda: records.append(crawl("two")))
         thread.start()
@@ -117,7 +117,7 @@ def test_suspended_process_does_not_publish(
     s3.set_faults()
     assert crawl("three").result in ("same", "changed")
     _check_consistency(bucket)
-    assert _read_editions(bucket) == {2}
+    assert _read_revisions(bucket) == {2}
 
 
 def test_lock_of_killed_process_is_taken_over_at_once(s3: Any, sites: Any, crawl: Any, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_next_crawl_repairs_changed_files(s3: Any, sites: Any, crawl: Any) -> No
     crawl("zero")
     expected = {blob.path: bucket.get(blob.path) for blob in bucket.list(KEY)}
     page, removed = f"{KEY}/p1.md", f"{KEY}/p2.md"
-    bucket.put(page, expected[page].replace(b"edition 0", b"edition 7"))
+    bucket.put(page, expected[page].replace(b"revision 0", b"revision 7"))
     bucket.delete([removed])
     bucket.put(f"{KEY}/stray.md", b"of another time")
     assert crawl("one", "elsewhere").result == "same"

@@ -39,7 +39,7 @@ def test_all_commands_work_on_object_store(
     assert "twice a year" in roaming("expand", store.where, hits[0]["id"]).stdout
     assert "twice a year" in roaming("ask", store.where, "site-002: how often is it looked at?").stdout
     sites.pages = 2
-    sites.edition["127.0.1.1/b"] = 1
+    sites.revision["127.0.1.1/b"] = 1
     for where in (tmp_path / "folder", store.where):
         result = roaming(*crawl, "-o", where, "--refresh-older-than", "0s", "--json")
         assert json.loads(result.stdout.splitlines()[-1])["pages_gone"] == 4, result.stderr

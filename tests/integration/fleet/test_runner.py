@@ -116,7 +116,7 @@ def test_refresh_older_than_crawls_old_sites(crawl: Any, sites: Any, tmp_path: P
         assert record
         assert record.entry
         write_record(bucket, replace(record, entry=replace(record.entry, crawled=time.time() - 8 * 86_400)))
-    sites.edition["127.0.1.1/b"] = 1
+    sites.revision["127.0.1.1/b"] = 1
     report = crawl("--refresh-older-than", "7d")
     assert (report["changed"], report["same"], report["fresh"]) == (1, 2, 3)
     assert report["changes"] == [{"site": "site-001", "new": 0, "changed": 3, "gone": 0}]
@@ -195,7 +195,7 @@ def test_conflicting_names_are_refused(
 def test_report_of_killed_run_is_written_by_next_run(crawl: Any, sites: Any, tmp_path: Path) -> None:
     runs = tmp_path / "store" / ".fleet" / "runs"
     crawl()
-    sites.edition["127.0.1.1/b"] = 1
+    sites.revision["127.0.1.1/b"] = 1
     sites.forbidden = {"127.0.1.2/a"}
     last = crawl("--refresh")["run"]
     first = json.loads((runs / f"{last}.json").read_text())

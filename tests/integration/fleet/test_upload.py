@@ -40,7 +40,7 @@ def crawl(roaming: Any, sites: Any, s3: Any, fast_options: tuple[str, ...], tmp_
 
 def test_next_run_completes_failed_upload(crawl: Crawling, roaming: Any, sites: Any, s3: Any) -> None:
     crawl()
-    sites.edition["127.0.1.1/a"] = 1
+    sites.revision["127.0.1.1/a"] = 1
     s3.set_faults(lost_response="/roaming/manifest.json")
     failed = crawl("--refresh-older-than", "0s")
     assert failed.exit_code == 3
@@ -49,25 +49,25 @@ def test_next_run_completes_failed_upload(crawl: Crawling, roaming: Any, sites: 
     assert "stays" not in failed.stdout
     listed = roaming("sites", s3.where, "--failed").stdout
     assert "tried again by the next crawl; until then some of its pages may be missing" in listed
-    assert "edition 0" in _read_texts(roaming, s3.where)
+    assert "revision 0" in _read_texts(roaming, s3.where)
     s3.set_faults()
     assert crawl().exit_code == 0
     record = read_record(open_bucket(s3.where), "site-000")
     assert record
     assert (record.state, record.result, record.tries) == ("done", "changed", 0)
-    assert "edition 1" in _read_texts(roaming, s3.where)
+    assert "revision 1" in _read_texts(roaming, s3.where)
     assert "1 are done" in crawl().stderr
 
 
-@pytest.mark.parametrize(("late", "edition"), [(False, 0), (True, 1)])
-def test_failed_upload_restores_old_pages(roaming: Any, sites: Any, tmp_path: Path, late: bool, edition: int) -> None:
+@pytest.mark.parametrize(("late", "version"), [(False, 0), (True, 1)])
+def test_failed_upload_restores_old_pages(roaming: Any, sites: Any, tmp_path: Path, late: bool, revision: int) -> None:
     bucket = FolderBucket(tmp_path / "store")
     bucket.create(STORE_MARKER, b"{}")
     _crawl_into(_RemoteFolder(bucket), sites.url(0), tmp_path)
-    sites.edition["127.0.1.1/a"] = 1
+    sites.revision["127.0.1.1/a"] = 1
     assert _crawl_into(_ManifestFailsBucket(bucket, late), sites.url(0), tmp_path).state == "failed"
-    assert f"edition {edition}" in _read_texts(roaming, bucket.where)
-    del sites.edition["127.0.1.1/a"]
+    assert f"revision {revision}" in _read_texts(roaming, bucket.where)
+    del sites.revision["127.0.1.1/a"]
     sites.forbidden = {"127.0.1.1/a/p1/"}
     assert _crawl_into(_RemoteFolder(bucket), sites.url(0), tmp_path).state == "done"
     _read_texts(roaming, bucket.where)
@@ -79,7 +79,7 @@ def test_store_failure_does_not_extend_pause(crawl: Crawling, sites: Any, s3: An
     assert json.loads(crawl("--refresh", "--json").stdout.splitlines()[-1])["failures"][0]["tries"] == 1
     sites.forbidden.clear()
     s3.set_faults(lost_response="/known.tar.gz")
-    sites.edition["127.0.1.1/a"] = 1
+    sites.revision["127.0.1.1/a"] = 1
     report = json.loads(crawl("--refresh", "--json").stdout.splitlines()[-1])
     assert report["failures"][0]["tries"] == 1
     assert not report["failures"][0]["kept"]
@@ -122,5 +122,5 @@ def _read_texts(roaming: Any, store: str) -> str:
     """Return the texts of a site's pages, which must match its manifest."""
     checked, found = roaming("validate", f"{store}/site-000"), roaming("search", f"{store}/site-000", "kept in order")
     assert not [line for line in checked.output.splitlines() if "digest" in line or "not the same" in line]
-    assert len(re.findall(r"edition \d", found.stdout)) == 3
+    assert len(re.findall(r"revision \d", found.stdout)) == 3
     return str(found.stdout)

@@ -53,7 +53,7 @@ def test_print_view_is_copy_of_page_with_longer_path() -> None:
     }
 
 
-def test_same_text_in_two_editions_is_no_copy_if_all_are_crawled() -> None:
+def test_same_text_in_two_variants_is_no_copy_if_all_are_crawled() -> None:
     pages = Pages(dict.fromkeys(("en/a/", "de/a/", "de/old/a/"), make_article("kettle")))
     assert pages.copies(BASE) == {"de/old/a/": "de/a/"}
     assert set(pages.copies()) == {"en/a/", "de/old/a/"}

@@ -16,11 +16,11 @@ from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import ScopeConfig
 from roaming_crawler.discover import DiscoveredPages, parse_sitemap
 from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages, summarize_text
-from roaming_crawler.editions import EditionFilter, find_language_start
 from roaming_crawler.llms import parse_llms_txt
 from roaming_crawler.page import FetchedPage, PageBody, PageRef, make_page_ref
 from roaming_crawler.parser import ParsedPage
 from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path
+from roaming_crawler.variants import VariantFilter, find_language_start
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ LISTS: dict[str, Callable[[int], str]] = {
 
 
 def _select(paths: Sequence[str]) -> None:
-    editions = EditionFilter(Scope(BASE), BASE, ScopeConfig(), "en")
+    variants = VariantFilter(Scope(BASE), BASE, ScopeConfig(), "en")
 
     async def read(ref: PageRef) -> ParsedPage:
         return ParsedPage()
@@ -55,10 +55,10 @@ def _select(paths: Sequence[str]) -> None:
     async def run() -> None:
         later = [PageRef(BASE + path) for path in paths]
         while later:
-            _, later = await editions.select(later, read)
+            _, later = await variants.select(later, read)
 
     anyio.run(run)
-    editions.summary()
+    variants.summary()
 
 
 def _discover(paths: Sequence[str]) -> None:
@@ -90,7 +90,7 @@ def _clean(paths: Sequence[str]) -> None:
 
 
 STEPS: dict[str, Callable[[Sequence[str]], object]] = {
-    "editions": _select,
+    "variants": _select,
     "language of start": lambda paths: find_language_start(
         "xx", ParsedPage(links=tuple(BASE + path for path in paths)), BASE
     ),
@@ -125,6 +125,6 @@ def test_step_takes_linear_time(kind: str, step: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["numbers", "uuids", "languages", "few versions"])
-def test_editions_of_fifty_thousand_links_take_two_seconds(kind: str) -> None:
+def test_variants_of_fifty_thousand_links_take_two_seconds(kind: str) -> None:
     paths = [LISTS[kind](number) for number in range(50_000)]
     assert min(_measure(_select, paths) for _ in range(2)) < 2

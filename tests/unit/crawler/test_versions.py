@@ -1,4 +1,4 @@
-"""How well the names of editions match a version."""
+"""How well names match a version."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roaming_crawler.editions import match_version
+from roaming_crawler.variants import match_version
 
 LINES = (Path(__file__).parents[2] / "golden/versions/matches.tsv").read_text("utf-8").splitlines()
 CASES = list(csv.DictReader(LINES, delimiter="\t"))

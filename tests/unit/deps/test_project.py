@@ -23,7 +23,7 @@ from roaming_deps.project import (
     save_project,
 )
 
-KITE = PackageDocs(PackageInfo("kite", "3.1.4", "3.1", "edition"), "kite", "python", True, "docs.kite.example-3.1")
+KITE = PackageDocs(PackageInfo("kite", "3.1.4", "3.1", "version"), "kite", "python", True, "docs.kite.example-3.1")
 
 
 def test_root_is_the_nearest_folder_with_a_lock_file(tmp_path: Path) -> None:

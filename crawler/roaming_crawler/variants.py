@@ -19,13 +19,13 @@ from roaming_crawler.scope import Scope, loose_key, scope_from_url, url_origin
 _Rank = tuple[int, tuple[int, ...]]
 _NO_RANK: _Rank = (-1, ())
 
-EDITION_OPTIONS = ("language", "version")
+VARIANT_OPTIONS = ("language", "version")
 ALL = "all"
 """Value of `--language` and `--version` that leaves nothing out."""
 
 
 @dataclass(frozen=True, slots=True)
-class OtherEdition:
+class OtherVariant:
     """A language or version of the site that is not crawled."""
 
     option: str
@@ -33,7 +33,7 @@ class OtherEdition:
     name: str
     """Value of the option."""
     pages: int
-    """Number of known pages; 0 if only the manifest of the site names the edition."""
+    """Number of known pages; 0 if only the manifest of the site names it."""
 
 
 class _Folder(NamedTuple):
@@ -50,7 +50,7 @@ class _Folder(NamedTuple):
 
 
 @dataclass(slots=True)
-class EditionFilter:
+class VariantFilter:
     """Leaves out the pages of other languages and versions; all other pages stay.
 
     A folder named after a language is left out if one of its first pages declares that language. A folder named after
@@ -130,7 +130,7 @@ class EditionFilter:
         if (key := loose_key(url)) in self._known:
             return
         self._known.add(key)
-        for folder in find_editions(url, self.scope.url):
+        for folder in find_variant_folders(url, self.scope.url):
             if folder.option == "version":
                 twin = folder.parent, loose_key(folder.parent + url[len(folder.url) :])
                 self._best[twin] = max(_rank_version(folder.name), self._best.get(twin, _NO_RANK))
@@ -142,15 +142,15 @@ class EditionFilter:
         """The number of pages that were left out."""
         return len(self._left_out)
 
-    def summary(self) -> tuple[OtherEdition, ...]:
+    def summary(self) -> tuple[OtherVariant, ...]:
         """Return the languages and versions that were left out, largest first."""
         counts = Counter(self._left_out.values())
-        found = (OtherEdition(option, name, pages) for (option, name), pages in counts.items())
+        found = (OtherVariant(option, name, pages) for (option, name), pages in counts.items())
         return tuple(sorted(found, key=lambda other: (other.option, -other.pages, other.name)))
 
     def _find_folder(self, url: str) -> _Folder | None:
         """Return the first folder on the path that is named after another language or version."""
-        for folder in find_editions(url, self.scope.url):
+        for folder in find_variant_folders(url, self.scope.url):
             if f"{self.start}/".startswith(folder.url) or self._decided.get(folder) is False:
                 continue
             if folder.option == "version":
@@ -178,8 +178,8 @@ class EditionFilter:
         That is without a version, in the version of the start page, or else in one that users prefer.
         """
         parent, rank = folder.parent, _rank_version(folder.name)
-        editions = find_editions(self.start, self.scope.url)
-        own = next((one.url for one in editions if one.option == "version" and one.parent == parent), "")
+        folders = find_variant_folders(self.start, self.scope.url)
+        own = next((one.url for one in folders if one.option == "version" and one.parent == parent), "")
         paths = [ref.url[len(folder.url) :] for ref in refs if len(ref.url) > len(folder.url)]
 
         def has_twin(path: str) -> bool:
@@ -193,7 +193,7 @@ class EditionFilter:
 
 
 @lru_cache(maxsize=2**17)  # twice the pages in a sitemap
-def find_editions(url: str, base: str) -> tuple[_Folder, ...]:
+def find_variant_folders(url: str, base: str) -> tuple[_Folder, ...]:
     """Return the folders on the path of a URL below `base` that are named after a language or a version."""
     found: list[_Folder] = []
     segments = url[len(base) :].split("/") if url.startswith(base) else []
@@ -219,7 +219,7 @@ def find_language_start(language: str, page: ParsedPage, base: str) -> tuple[str
         if match_language(other, language) and url_origin(target) == url_origin(base):
             return target, scope_from_url(target).url
     for link in sorted((*page.links, *page.nav_links), key=lambda link: (link.count("/"), link)):
-        for folder in find_editions(link, base):
+        for folder in find_variant_folders(link, base):
             if folder.option == "language" and match_language(folder.name, language):
                 return link, folder.url
     return "", ""
@@ -228,7 +228,7 @@ def find_language_start(language: str, page: ParsedPage, base: str) -> tuple[str
 def find_version_folder(url: str, base: str) -> str:
     """Return the URL of the version at the start of a path, with a preceding language, such as `en/latest/`."""
     parent = base
-    for folder in find_editions(url, base):
+    for folder in find_variant_folders(url, base):
         if folder.parent != parent or not url.startswith(folder.url):
             break
         if folder.option == "version":
@@ -245,7 +245,7 @@ def match_language(one: str, other: str) -> bool:
 
 
 def match_version(name: str, used: str) -> int:
-    """Return how well the name of an edition matches a version.
+    """Return how well a name matches a version.
 
     Returns:
         3 for the same name or release, 2 for the series of the release, such as `3.1` of 3.1.4, 1 for the series of a

@@ -9,9 +9,9 @@ import pytest
 
 from mkdocs_roaming.errors import RoamingError
 from roaming_crawler.config import ScopeConfig
-from roaming_crawler.editions import EditionFilter, match_language
 from roaming_crawler.page import PageRef
 from roaming_crawler.scope import scope_from_url
+from roaming_crawler.variants import VariantFilter, match_language
 
 
 def _put(site: Any, html: Any, path: str, lang: str, links: tuple[str, ...] = (), head: str = "") -> None:
@@ -136,7 +136,7 @@ def test_numbered_folders_of_articles_are_visited_in_few_steps(prefix: str) -> N
     base = "https://docs.example/"
     scope = scope_from_url(base)
     pages = [PageRef(f"{base}notes/{prefix}{at}/{name}") for at in range(800) for name in ("", "notes/", f"only-{at}/")]
-    editions = EditionFilter(scope, base, ScopeConfig(), "en")
+    variants = VariantFilter(scope, base, ScopeConfig(), "en")
     visited: list[str] = []
     steps = 0
 
@@ -145,7 +145,7 @@ def test_numbered_folders_of_articles_are_visited_in_few_steps(prefix: str) -> N
 
     later = pages
     while later:
-        chosen, later = anyio.run(editions.select, later, read)
+        chosen, later = anyio.run(variants.select, later, read)
         visited += (ref.url for ref in chosen)
         steps += 1
     assert steps <= 12
@@ -167,23 +167,23 @@ def test_many_plain_numbers_in_a_folder_are_pages_and_not_versions(name: str, co
     base = "https://docs.example/"
     folders = [f"{base}{name.format(at)}/" for at in range(1, count + 1)]
     later = [PageRef(f"{folder}{page}") for folder in folders for page in ("", "comments/", "history/")]
-    editions = EditionFilter(scope_from_url(base), base, ScopeConfig(), "en")
+    variants = VariantFilter(scope_from_url(base), base, ScopeConfig(), "en")
 
     async def read(ref: PageRef) -> None:
         raise AssertionError(ref)
 
     while later:
-        _, later = anyio.run(editions.select, later, read)
-    assert editions.count == left_out
+        _, later = anyio.run(variants.select, later, read)
+    assert variants.count == left_out
 
 
 def test_select_of_two_spellings_of_a_version_selects_both() -> None:
     base = "https://docs.example/"
-    editions = EditionFilter(scope_from_url(base), base, ScopeConfig(), "en")
+    variants = VariantFilter(scope_from_url(base), base, ScopeConfig(), "en")
 
     async def read(ref: PageRef) -> None:
         raise AssertionError(ref)
 
     refs = [PageRef(f"{base}docs/{path}") for path in ("1.0", "1.0//")]
-    chosen, later = anyio.run(editions.select, refs, read)
+    chosen, later = anyio.run(variants.select, refs, read)
     assert [ref.url for ref in (*chosen, *later)] == [ref.url for ref in refs]
