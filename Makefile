@@ -1,7 +1,7 @@
 # make install  create .venv with all development dependencies
 # make demo     build this documentation as it is deployed, and serve it; with a key or a local model it answers
 # make test     run the tests except the slow ones
-# make lint     check style, types and import rules
+# make lint     check style, types, import rules and the size of the code
 # make check    lint, and all tests including the slow ones
 # make site     build the sample site
 # make bundle   build the documentation, and put it into the package
@@ -39,6 +39,7 @@ lint: $(INSTALLED)
 	@$(BIN)/ruff format --check -q .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python benchmarks/size.py
 
 check: lint widget-check parts debian
 	@$(BIN)/python -m pytest -q -n 2 -m "slow or not slow" --hypothesis-profile thorough $(OPTIONS)
