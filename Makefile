@@ -21,6 +21,9 @@ apt_install = command -v $(1) >/dev/null || test -x /usr/sbin/$(1) \
 
 DEBIAN := .cache/python3.11
 
+# Containers forbid Python to keep what it has compiled: then each process compiles all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: install bundle demo test lint check site clean browser parts azurite debian pictures widget widget-check
 
 install: $(INSTALLED)

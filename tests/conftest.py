@@ -24,6 +24,10 @@ from mkdocs_roaming.manifest.sections import split_sections
 ROOT = Path(__file__).parents[1]
 URL = "https://docs.example/p/"
 
+# Containers set this variable. Tests start hundreds of processes, and each would compile all that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # `nohup` ignores it, and processes that tests start would, too
 
