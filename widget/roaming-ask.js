@@ -155,14 +155,6 @@ export class RoamingAsk extends HTMLElement {
     this.#memory.remember({ finding });
     this.prefill();
   }
-  /** Show a turn that was not asked here. */
-  async _show(question, parts) {
-    await this._ready;
-    this.#memory.remember({ finding: false });
-    await this.open(false);
-    await this.#conversation?.show(question, parts);
-    if (this.isInline) this.scrollIntoView({ block: "nearest" });
-  }
   /** Return the request of a question. */
   _describe(question, turns) {
     const { page, language } = this.settings;
@@ -210,7 +202,6 @@ export class RoamingAsk extends HTMLElement {
     listen("scroll resize", this.#scrolled);
     listen("online", () => this.#conversation?.probe());
     listen("pagehide", () => this.#leave());
-    listen("hashchange", this.#openLink);
     listen("selectionchange", () => this.#watch(signal), document);
     listen("storage", () => this.#memory?.isShared && this.#conversation?.sync());
     listen("change", this.#refit, WIDE);
@@ -250,7 +241,6 @@ export class RoamingAsk extends HTMLElement {
     if (opens) this.open(false);
     this.#arrive();
     if (query) this.prefill(query);
-    this.#openLink();
     (globalThis.requestIdleCallback ?? setTimeout)(() => load("roaming-panel.js").catch(() => {}));
   }
   #buildButtons(root) {
@@ -324,10 +314,6 @@ export class RoamingAsk extends HTMLElement {
     this.#watched = signal;
     this._ready.then(() => load("roaming-selection.js")).then(({ watch }) => watch(this, signal), () => {});
   }
-  /** Show the answer to which the fragment of the address links. */
-  #openLink = () => {
-    if (location.hash.startsWith("#roaming=")) load("roaming-link.js").then(({ open }) => open(this), () => {});
-  };
   /** Offer the finder to the agent of the browser where there is WebMCP; earlier drafts have it in `navigator`. */
   #offerTools() {
     this.#tools?.abort();

@@ -72,11 +72,6 @@ export class Library {
     const text = new TextDecoder().decode((await this.#page(page)).slice(start, after?.start)).replace(/^#.*\n/, "");
     return this.finder.source.site.url ? text : withAbsoluteLinks(text, this.markdown(page));
   }
-  /** Return the digest of a section's own text, as the manifest has it. */
-  async digest({ page, start }) {
-    const after = page.sections.find((other) => other.start > start);
-    return (await sha256((await this.#page(page)).slice(start, after?.start))).slice(0, 8);
-  }
   /** Return a page's Markdown if its digest matches the manifest. */
   async #page(page) {
     for (const fresh of ["", `?v=${page.digest.slice(-8)}`]) {

@@ -139,7 +139,7 @@ textarea::placeholder { color: var(--_muted); opacity: 1 }
 form > .icon { display: none; color: var(--_muted) }
 .finder form > .icon { display: block }
 .finder .intro { margin-block-start: 0 }
-.finder article:not(.linked), .typed.finder article { display: none }
+.finder article { display: none }
 .finder .latest { min-height: 0 }
 
 .row { display: flex; flex-wrap: wrap; gap: .4em; font-size: .875em }
@@ -433,7 +433,6 @@ export class Panel {
     this.element.classList.toggle("finder", finds);
     title.textContent = this.element.ariaLabel = name;
     reset.hidden = (finds && !onlyFinds) || (isEmpty && !isDown);
-    this.element.classList.toggle("typed", !!this.input.value.trim());
     leave.hidden = onlyFinds || !finds;
     this.input.placeholder = this.input.ariaLabel = finds ? words.findPlaceholder : isEmpty ? words.placeholder : words.followUp;
     chip.hidden = !isHere;

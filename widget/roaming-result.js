@@ -9,7 +9,6 @@ const ENGLISH = {
   sources: "Sources",
   youAreHere: "you are here",
   continue: "Continue",
-  again: "Ask again",
   search: "Search the docs instead",
   looked: "Looked at",
   nearest: "Nearest sections",
@@ -37,7 +36,7 @@ const ENGLISH = {
   sendComment: "Send comment",
   followUps: "Ask next",
 };
-const ENDS = ["answered", "linked", "partial", "results", "not_found", "unusable", "refused", "budget"];
+const ENDS = ["answered", "partial", "results", "not_found", "unusable", "refused", "budget"];
 const SENTENCES = ["The docs do not seem to answer this.", "The model refused to answer."];
 const CITATION = /\[\^([0-9a-f]{8})\]/g;
 const CHAT = "M4 7a2 2 0 0 1 2-2h12a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2h-7l-5 3.5V17a2 2 0 0 1-2-2Z";
@@ -45,7 +44,6 @@ const THUMB =
   "M8 11v9H5a1 1 0 0 1-1-1v-7a1 1 0 0 1 1-1Zm0 0 3.6-7a2 2 0 0 1 2.4 2.3L13.5 9.5H18a2 2 0 0 1 2 2.4l-1.3 6.5" +
   "A2 2 0 0 1 16.7 20H8";
 const LONGEST_COMMENT = 1000; // bytes
-const loadLink = () => import(new URL("roaming-link.js", import.meta.url));
 
 const STYLE = `
 .turn > .label, .next { margin-block: 24px 0 }
@@ -128,15 +126,14 @@ export class Result {
     turn.trail.finish({ sections: status.sections, answered: !is("not_found") });
     turn.failed = !!failed;
     turn.heading.hidden = turn.empty; // the question is back in the input
-    turn.trail.element.hidden ||= is("results") || !!turn.linked;
+    turn.trail.element.hidden ||= is("results");
     if (!this.found || !sources.length) this.#list(sources, is("not_found"));
     if (is("results")) turn.answer.prepend(this.#label(message));
-    else if (!is("answered", "linked")) this.#notify(message, state, bad);
-    if (turn.linked) this.#drawLinked();
+    else if (!is("answered")) this.#notify(message, state, bad);
     if (failed) this.#button(words.retry, "redo", () => host.ask(turn.question));
     if (is("partial", "budget")) this.#button(words.continue, "go", () => host.ask(turn.question));
     if (is("results", "not_found", "unusable", "refused", "error", "rate", "money")) this.#button(words.search, "find", () => host.search(turn.question));
-    if (turn.linked || !is("answered")) (this.notice.isConnected || this.notice.parentNode ? this.notice : turn.article).append(this.buttons);
+    if (!is("answered")) (this.notice.isConnected || this.notice.parentNode ? this.notice : turn.article).append(this.buttons);
     if (is("results", "not_found", "unusable", "refused")) this.#waysOut();
     if (seconds) this.#countDown(message, seconds);
     else {
@@ -147,13 +144,6 @@ export class Result {
     const detail = { question: turn.question, answer: turn.text, sources, status, code: state, retryAfter: seconds };
     host._emit(seconds ? "ratelimit" : failed ? "error" : "answer", detail);
     return failed;
-  }
-  /** Show what has changed since the answer of a link was written. */
-  #drawLinked() {
-    const { turn, host, words } = this;
-    turn.article.classList.add("linked");
-    if (!host.settings.onlyFinds) this.#button(words.again, "redo", () => host.ask(turn.question));
-    loadLink().then(({ draw }) => draw(turn)).catch(() => {});
   }
   #button(label, name, onclick) {
     this.buttons.append(el("button", { class: "button", onclick }, namedIcon(name), label));
@@ -239,10 +229,7 @@ export class Result {
       if (section) title.replaceChildren(el("a", { href: turn.address(section), "data-section": section.id }, ...title.childNodes));
     });
     const say = (said) => host._say(said);
-    const short = () => new URL(`?ask=${encodeURIComponent(turn.question)}`, location.href).href;
-    let made;
-    const address = () => (made ??= loadLink().then(({ address }) => address(turn)).catch(short)); // without sections
-    actions.addEventListener("pointerenter", address, { once: true }); // Safari copies nothing that is still to come
+    const address = () => new URL(`?ask=${encodeURIComponent(turn.question)}`, location.href).href;
     actions.append(
       ...[
         copyTool(words.copy, () => asText(turn, sources), { words, say }),
@@ -250,7 +237,7 @@ export class Result {
       ].filter(Boolean),
     );
     this.#append(actions);
-    if (turn.signed && !turn.linked && (host.getAttribute("feedback") ?? "off") !== "off") this.#feedback();
+    if (turn.signed && (host.getAttribute("feedback") ?? "off") !== "off") this.#feedback();
     const marks = support?.marks ?? [];
     if (marks.length) {
       const source = text.replace(CITATION, (all) => " ".repeat(all.length));

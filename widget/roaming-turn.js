@@ -104,10 +104,7 @@ export class Turn {
     } else if (type === "data-support") this.support = data;
     else if (type === "data-followups") this.followUps = data?.questions;
     else if (type === "data-status") this.status = data;
-    else if (type === "data-link") {
-      this.linked = data;
-      this.cited = data.sections.map(([id]) => id);
-    } else if (type === "finish") ({ turn: this.signed, link: this.link } = part.messageMetadata ?? {});
+    else if (type === "finish") this.signed = part.messageMetadata?.turn;
     for (const opened of part.output?.opened ?? []) {
       const section = this.sections.get(opened); // not a section that was open before
       if (section?.state === "open") section.state = "read";

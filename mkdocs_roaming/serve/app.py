@@ -62,7 +62,6 @@ from mkdocs_roaming.serve.metrics import (
     serve_metrics,
 )
 from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.permalink import AnswerSigner
 from mkdocs_roaming.serve.quotas import (
     Amount,
     AnswerQuota,
@@ -91,8 +90,8 @@ class AppConfig:
         target: The library: a URL, a folder, or a Markdown file.
         address: The URL that the server listens on, for the log.
         answers: The model, the budget and the search.
-        key: Signs conversation tokens and answers for links, and hides clients in counters. Without a key a random one
-            is used: tokens are valid until the process ends, and answers for links are not signed.
+        key: Signs conversation tokens, and hides clients in counters. Without a key a random one is used, and tokens
+            are valid until the process ends.
         key_variable: The environment variable that the key is from.
         site: Folder of the built site, if it is served too.
         counters_url: URL of a Redis for quotas that several processes share.
@@ -280,7 +279,6 @@ def create_app(config: AppConfig) -> RequestGuard:
         site,
         config.answers,
         TokenSigner(config.key or os.urandom(32), seconds=config.turn_seconds),
-        link_signer=AnswerSigner(config.key),
         cache=AnswerCache(config.kept_answers),
         on_record=record,
         on_cost=metrics.count_cost,

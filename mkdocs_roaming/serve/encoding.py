@@ -48,7 +48,7 @@ class AnswerContext:
 
     `sign_turn` is called after the last event and returns the signed turn, or an empty string if follow-up questions
     cannot refer to this answer. `suggest` is called after the last event, too; it returns questions that the reader may
-    ask next. So is `make_link`, which returns None for an answer without sources.
+    ask next.
     """
 
     sections: SectionIndex
@@ -56,7 +56,6 @@ class AnswerContext:
     cached: bool = False
     dropped_turns: int = 0
     suggest: Callable[[], Sequence[str]] = tuple
-    make_link: Callable[[], schemas.Link | None] = lambda: None
 
     def find_section(self, address: str) -> Reference | None:
         """Return a section by its id, an alias or a URL."""
@@ -89,7 +88,6 @@ def encode_answer(answer: Answer, context: AnswerContext, *, digest: str) -> sch
         digest=digest,
         followups=list(context.suggest()) or UNSET,
         turn=context.sign_turn() or UNSET,
-        link=context.make_link() or UNSET,
     )
 
 
@@ -343,9 +341,8 @@ class PartEncoder:
             yield {"type": "error", "errorText": end.message or FAILED_MESSAGE}
         if questions := self._context.suggest():
             yield {"type": "data-followups", "data": {"questions": list(questions)}}
-        metadata = {"turn": self._context.sign_turn(), "link": self._context.make_link()}
-        metadata = {name: value for name, value in metadata.items() if value}
-        yield {"type": "finish", **({"messageMetadata": metadata} if metadata else {})}
+        turn = self._context.sign_turn()
+        yield {"type": "finish", **({"messageMetadata": {"turn": turn}} if turn else {})}
 
 
 def _encode_arguments(name: str, event: events.ToolCalled) -> StreamPart:

@@ -340,13 +340,6 @@ def parse_feedback(body: bytes) -> schemas.Feedback:
     return msgspec.structs.replace(feedback, comment=comment.decode("utf-8"))
 
 
-def parse_linked_answer(body: bytes) -> schemas.LinkedAnswer:
-    """Parse the body of a request to verify an answer. Raise ProblemError if it is invalid."""
-    answer = _convert(_decode(body), schemas.LinkedAnswer)
-    question, text = validate_question(answer.question), schemas.replace_invalid(answer.answer)
-    return msgspec.structs.replace(answer, question=question, answer=text)
-
-
 _T = TypeVar("_T", bound=msgspec.Struct)
 
 

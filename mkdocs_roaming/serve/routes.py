@@ -49,7 +49,6 @@ from mkdocs_roaming.serve.requests import (
     encode_problem,
     get_client,
     parse_feedback,
-    parse_linked_answer,
     parse_question,
     validate,
     validate_language,
@@ -153,7 +152,7 @@ class Routes:
         """Log a reader's opinion of an answer, and count it once. A comment or another opinion may follow."""
         if not self._journal.logs_feedback:
             raise ProblemError(404, "no_feedback", "Feedback is not collected here.")
-        feedback = parse_feedback(await _read_json(request, _MAX_SHORT_BODY))
+        feedback = parse_feedback(await _read_json(request, _MAX_FEEDBACK_BYTES))
         if (rated := self._service.read_turn(feedback.turn)) is None:
             raise ProblemError(422, "unknown_turn", "The turn is not from this server, or too old: ask again.")
         number = await self._count_rating(get_client(request.scope), feedback.turn)
@@ -173,11 +172,6 @@ class Routes:
         except CounterStorageError:
             detail = "Ratings cannot be counted now; try again soon."
             raise ProblemError(503, "counters", detail, retry_after=30) from None
-
-    async def verify(self, request: Request) -> Response:
-        """Return whether this server wrote the answer of a link."""
-        verification = self._service.verify(parse_linked_answer(await _read_json(request, _MAX_SHORT_BODY)))
-        return Response(encode_json(verification), media_type=JSON, headers={"cache-control": "no-store"})
 
     async def health(self, request: Request) -> Response:
         """Return whether questions can be answered."""
@@ -388,5 +382,5 @@ _WIDGET_FILE = re.compile(r"(?:roaming-[A-Za-z0-9]{1,40}\.js|ask\.[A-Za-z0-9-]{1
 _CLOSE_SECONDS = 2.0
 _FEEDBACK_WINDOW = Window("feedback_a_day_each", 100, DAY_SECONDS)
 _MAX_RATINGS = 3  # of one client about one answer: a rating, another one, a comment
-_MAX_SHORT_BODY = 300_000  # the longest answer of a link, with all its characters escaped
+_MAX_FEEDBACK_BYTES = 32_768
 _MAX_TAGS_CHARS = 1_000

@@ -33,8 +33,6 @@ MAX_TURNS = 6
 """Number of earlier answers that an answer refers to; the last ones that a client sends count."""
 MAX_TURN_CHARS = 2_048
 MAX_COMMENT_BYTES = 1_000
-MAX_LINKED_CHARS = 20_000
-MAX_LINKED_SECTIONS = 20
 MAX_PARTS = 10**6
 DEFAULT_HITS = 5
 NOT_BLANK_PATTERN = "[^\\s\\u0000-\\u001f\\u0085]"
@@ -107,45 +105,7 @@ class Feedback(Struct, frozen=True):
     ] = ""
 
 
-LinkedSection = Annotated[
-    str, Meta(pattern="^[0-9a-f]{14}$", description="The id of a section, and the first 6 digits of its digest.")
-]
-
-
-class LinkedAnswer(Struct, frozen=True):
-    """An answer that a link holds."""
-
-    question: QuestionText
-    answer: Annotated[str, Meta(max_length=MAX_LINKED_CHARS)]
-    sections: Annotated[tuple[LinkedSection, ...], Meta(max_length=MAX_LINKED_SECTIONS)]
-    signature: Annotated[str, Meta(max_length=200)] = ""
-
-
 # Answers. Fields that are UNSET are left out.
-
-
-LinkProblem = Literal["", "signature", "key", "expired"]
-
-
-class Verification(Struct, frozen=True):
-    """Whether this server wrote the answer of a link."""
-
-    valid: bool
-    problem: Annotated[
-        LinkProblem,
-        Meta(description="`key`: signed with another key; `signature`: of another answer or site, or forged."),
-    ]
-    time: Annotated[int, Meta(description="Seconds since 1970 when it was signed; 0 if that is not known.")]
-    turn: Annotated[str, Meta(description="Send it with a follow-up question, as one of its `turns`.")] | UnsetType = (
-        UNSET
-    )
-
-
-class Link(Struct, frozen=True):
-    """What a link to an answer holds besides question and answer. Not every answer is signed."""
-
-    sections: tuple[LinkedSection, ...]
-    signature: str | UnsetType = UNSET
 
 
 class Source(Struct, frozen=True):
@@ -229,7 +189,6 @@ class Answer(Struct, frozen=True):
     digest: str
     followups: Annotated[list[str], Meta(description="Questions that the site suggests next.")] | UnsetType = UNSET
     turn: Annotated[str, Meta(description="Send it with the next question, as one of its `turns`.")] | UnsetType = UNSET
-    link: Link | UnsetType = UNSET
 
 
 # Reading
@@ -474,15 +433,6 @@ OPERATIONS = (
         body=(Feedback,),
         status=204,
         description="404 if feedback is not collected, 422 for a turn of another server or an expired one.",
-    ),
-    Operation(
-        "verify",
-        "POST",
-        "/v1/verify",
-        "Check whether this server wrote the answer that a link holds.",
-        {JSON: Verification},
-        (*_REQUEST_ERRORS, 404, 408, 413, 415, 422, 503),
-        body=(LinkedAnswer,),
     ),
     Operation("health", "GET", "/healthz", "Check whether questions can be answered.", {JSON: Health}, (503,)),
     Operation("openapi", "GET", "/openapi.json", "This description.", {JSON: Any}, (400, 421)),

@@ -21,7 +21,6 @@ from time import monotonic
 from typing import Any
 
 import anyio
-from msgspec import UNSET
 
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate, Prices
 from mkdocs_roaming.answer.estimate import estimate_cost, estimate_request
@@ -36,12 +35,11 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
-from mkdocs_roaming.serve.cache import AnswerCache, SharedAnswer, is_shareable, without_cost
+from mkdocs_roaming.serve.cache import AnswerCache, SharedAnswer, without_cost
 from mkdocs_roaming.serve.conversation_token import TokenSigner, Turn, identify_site, make_turn, restore_memory
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
 from mkdocs_roaming.serve.log import SeldomLog, public_message, strip_passwords
-from mkdocs_roaming.serve.permalink import AnswerSigner
 from mkdocs_roaming.serve.requests import ProblemError, find_page
 from mkdocs_roaming.serve.schemas import Question
 from mkdocs_roaming.text.tokenizer import is_stop_word, stem
@@ -102,14 +100,12 @@ class AnswerCost:
 class AnswerService:
     """Opens requests for answers from the current deployment of a site.
 
-    `on_record` is called for every question, `on_cost` for every answer that was produced. `link_signer` signs answers
-    for links, by default none.
+    `on_record` is called for every question, `on_cost` for every answer that was produced.
     """
 
     site: LocalizedSite
     config: AnswerConfig
     signer: TokenSigner
-    link_signer: AnswerSigner = field(default_factory=lambda: AnswerSigner(b""), kw_only=True)
     cache: AnswerCache = field(default_factory=AnswerCache, kw_only=True)
     on_record: Callable[[AnswerRecord], None] = field(default=lambda record: None, kw_only=True)
     on_cost: Callable[[AnswerCost], None] = field(default=lambda cost: None, kw_only=True)
@@ -135,15 +131,6 @@ class AnswerService:
     def read_turn(self, turn: str) -> Turn | None:
         """Return the turn of a token, None if it is from no answer of this site, or has expired."""
         return self.signer.verify(turn, self.site_name)
-
-    def verify(self, answer: schemas.LinkedAnswer) -> schemas.Verification:
-        """Return whether the answer of a link is from this site, with a turn for follow-up questions."""
-        problem, time = self.link_signer.verify(answer, self.site_name)
-        if problem:
-            return schemas.Verification(False, problem, time)
-        cited = [section[:_ID_CHARS] for section in answer.sections]
-        turn = make_turn(answer.question, answer.answer, (), cited, self.site.main.now().digest)
-        return schemas.Verification(True, problem, time, self.signer.sign(turn, self.site_name))
 
     @property
     def site_name(self) -> str:
@@ -338,7 +325,7 @@ class AnswerRequest:
 
     def _context(self) -> AnswerContext:
         sections, dropped = self.deployment.library.sections, self._memory.dropped
-        return AnswerContext(sections, self._sign_turn, self.cached, dropped, self._suggest, self._make_link)
+        return AnswerContext(sections, self._sign_turn, self.cached, dropped, self._suggest)
 
     def _suggest(self) -> list[str]:
         result, library = summarize(self._events), self.deployment.library
@@ -358,23 +345,6 @@ class AnswerRequest:
             self._turn = self._service.signer.sign(turn, self._site) if text else ""
         return self._turn
 
-    def _make_link(self) -> schemas.Link | None:
-        """Return what a link to this answer holds."""
-        result, sections = summarize(self._events), self.deployment.library.sections
-        cited = [found for reference in result.citations if (found := sections.get(reference.id))]
-        if not cited or result.state in ("unusable", "error"):
-            return None
-        ids = tuple(found.id + found.section.digest[:_DIGEST_CHARS] for found in cited)
-        # A follow-up question means something else alone, and what no section supports may be what a link should say.
-        is_supported = result.support is not None and not result.support.marks and is_shareable(self._events)
-        if result.state != "answered" or not is_supported or self.question.turns:
-            return schemas.Link(ids)
-        linked = schemas.LinkedAnswer(self.question.text, schemas.replace_invalid(result.text), ids)
-        return schemas.Link(ids, self._service.link_signer.sign(linked, self._site) or UNSET)
-
-
-_ID_CHARS = 8
-_DIGEST_CHARS = 6
 
 # Follow-ups
 

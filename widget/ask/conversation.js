@@ -109,16 +109,6 @@ export class Conversation {
     const find = (entry) => this.turns.find(({ at }) => at === entry.at) ?? this.#rebuild(Turn, entry);
     this.#replace(merged.map(find), this.#memory.cleared);
   }
-  /** Show a turn that was not asked here. */
-  async show(question, parts) {
-    await this.#restored;
-    await this.#ended;
-    const turn = this.#rebuild((this.#Turn ??= await loadTurn()), { question, parts });
-    this.#add(turn);
-    this.keep();
-    this.#host._draw();
-    this.#panel.showTurn(turn.article);
-  }
   /** End an outage if the endpoint answers again. */
   async probe() {
     if (!this.#outage) return;

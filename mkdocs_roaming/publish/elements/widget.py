@@ -237,7 +237,6 @@ MODULES = (
     "roaming-excerpt.js",
     "roaming-finder.js",
     "roaming-library.js",
-    "roaming-link.js",
     "roaming-selection.js",
     "roaming-search.js",
     "roaming-webmcp.js",

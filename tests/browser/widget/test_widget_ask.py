@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
@@ -473,21 +474,16 @@ def test_copy_writes_markdown_with_numbered_sources(page: Page, stage: Stage, wi
     assert widget.status.inner_text() == "Copied"
 
 
-@pytest.mark.parametrize(("body", "is_answer"), [(recorded("answered"), True), (answer("It is 8642."), False)])
-def test_copied_link_contains_question(page: Page, stage: Stage, widget: Widget, body: bytes, is_answer: bool) -> None:
-    """With sources it leads to them, otherwise the question is in the input."""
+def test_copied_link_puts_question_into_input(page: Page, stage: Stage, widget: Widget) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    stage.plays(body)
-    page.goto(stage.page())
+    stage.plays(recorded("answered"))
+    page.goto(f"{stage.page()}#top")
     widget.open().ask(QUESTION).get_by_role("button", name="Copy link").click()
     widget.panel.get_by_role("button", name="Copied").wait_for()
-    page.goto(page.evaluate("navigator.clipboard.readText()"))
-    widget.panel.wait_for()
-    if is_answer:
-        widget.turns.nth(1).wait_for()
-        assert QUESTION in widget.ended().inner_text()
-    else:
-        expect(widget.input).to_have_value(QUESTION)
+    address = page.evaluate("navigator.clipboard.readText()")
+    assert address == f"{stage.url}index.html?ask={quote(QUESTION)}"
+    page.goto(address)
+    expect(widget.input).to_have_value(QUESTION)
     assert len(stage.asked) == 1
 
 
