@@ -37,7 +37,6 @@ def test_widget_modules_stay_below_size_limits() -> None:
     limits = {
         "early": 1.1,
         "ask": 10,
-        "link": 4,
         "selection": 4,
         "panel": 9,
         "turn": 4,
