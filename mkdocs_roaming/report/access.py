@@ -10,46 +10,33 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib import resources
 from math import log10
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.report.log import iter_lines
 
-MAX_COUNTED = 20_000
-"""Number of different addresses that are counted; beyond it rare ones are dropped."""
+KINDS = ("llms.txt", "Markdown", "HTML", "failed")
+"""What requests are counted as: the kind of the file, or a status that is an error."""
 
-_MAX_GUESSES = 500
-_MAX_PATH_CHARS = 300
-_MIN_SIMILARITY = 0.8
 _COMBINED = re.compile(
     r'\[(?P<time>[^\]]+)\] "(?P<method>[A-Z]+) (?P<path>\S+)[^"]*" (?P<status>\d{3}) \S+ '
     r'"(?:[^"\\]|\\.)*" "(?P<agent>(?:[^"\\]|\\.)*)"'
 )
 
 
-class Guess(Struct, frozen=True):
-    """An address that agents guessed in vain, how often, the agents, and the nearest section."""
-
+class _Request(Struct, frozen=True):
+    time: datetime
     path: str
-    count: int
-    agents: tuple[str, ...]
-    title: str = ""
-    url: str = ""
-
-
-_Request = tuple[datetime, str, str, int, str]
-"""Time, method, path, status and user agent."""
+    status: int
+    agent: str
 
 
 class AccessReport(Struct, frozen=True):
@@ -57,17 +44,13 @@ class AccessReport(Struct, frozen=True):
 
     Attributes:
         requests: Number of requests, those of browsers included.
-        agents: Number of requests of each agent by kind of file, `does not exist` or `refused`; many first.
-        guesses: The addresses that agents guessed in vain.
-        pages: How often agents read each page of the site: its HTML, its Markdown, or one of its sections.
+        agents: Number of requests of each agent, by one of `KINDS`; those with most requests first.
         skipped: Number of lines that could not be read.
     """
 
     requests: int
     agents: Mapping[str, Mapping[str, int]]
-    guesses: tuple[Guess, ...]
-    pages: dict[str, int]
-    skipped: int
+    skipped: int = 0
 
 
 @cache
@@ -77,95 +60,40 @@ def load_tables() -> Mapping[str, Any]:
     return tables
 
 
-def read_access(
-    paths: Iterable[Path], library: Library | None = None, *, since: datetime | None = None
-) -> AccessReport:
+def count_requests(paths: Iterable[Path], *, since: datetime | None = None) -> AccessReport:
     """Count the requests of agents.
 
     Args:
         paths: Access logs, compressed or not.
-        library: The site, for its pages, and for what is nearest to an address that does not exist.
         since: Older requests are left out.
 
     Raises:
         UsageError: A file cannot be read, or no line of it is a request.
     """
-    counts = _Counts(library)
+    counts = defaultdict[str, Counter[str]](Counter)
+    total = skipped = 0
     for path in dict.fromkeys(paths):
-        found, skipped = 0, counts.skipped
+        found = unread = 0
         for line in iter_lines(path):
             requests = list(_iter_requests(line))
             found += len(requests)
-            counts.skipped += not requests and bool(line.strip())
+            unread += not requests and bool(line.strip())
             for request in requests:
-                if since is None or request[0] >= since:
-                    counts.add(*request[1:])
-        if counts.skipped > skipped and not found:
+                if since is None or request.time >= since:
+                    total += 1
+                    _count(counts, request)
+        if unread and not found:
             raise UsageError(f"{path}: no line is a request, in the combined format or as JSON of a known server")
-    return counts.report()
+        skipped += unread
+    agents = sorted(counts.items(), key=lambda pair: (-pair[1].total(), pair[0]))
+    return AccessReport(total, dict(agents), skipped)
 
 
-class _Counts:
-    """The counts of requests. Their number is limited, because clients choose the addresses."""
-
-    def __init__(self, library: Library | None) -> None:
-        self._library = library
-        self._base = urlsplit(library.manifest.site.url).path.rstrip("/") + "/" if library else "/"
-        self._agents = defaultdict[str, Counter[str]](Counter)
-        self._guesses: Counter[tuple[str, str]] = Counter()  # by address and agent
-        self._pages = Counter({page.path: 0 for page in library.manifest.pages} if library else {})
-        self.skipped = self.total = 0
-
-    def add(self, method: str, url: str, status: int, user_agent: str) -> None:
-        """Count a request."""
-        self.total += 1
-        name = _find_agent(user_agent)
-        path = unquote(urlsplit(url).path)[:_MAX_PATH_CHARS]
-        kind = _find_kind(path) if name and method in ("GET", "POST") else ""
-        if not kind:
-            return
-        outcome = kind if status < 400 else "does not exist" if status in (404, 410) else "refused"
-        self._agents[name][outcome] += 1
-        if outcome == "does not exist":
-            self._guesses[path, name] += 1
-            if len(self._guesses) > MAX_COUNTED:
-                self._guesses = Counter(dict(self._guesses.most_common(MAX_COUNTED // 2)))
-        elif outcome == kind and (page := self._find_page(path)) is not None:
-            self._pages[page] += 1
-
-    def _find_page(self, path: str) -> str | None:
-        if self._library is None or not path.startswith(self._base):
-            return None
-        address = re.sub(r"(^|/)index\.html?$|^roaming/sections/(\w+)\.md$", r"\1\2", path.removeprefix(self._base))
-        resolve = self._library.sections.resolve
-        section = resolve(address) or resolve(address.removesuffix(".md"))
-        return section.page.path if section else None
-
-    def report(self) -> AccessReport:
-        """Return what was counted."""
-        agents = sorted(self._agents.items(), key=lambda pair: (-pair[1].total(), pair[0]))
-        guesses, pages = tuple(self._list_guesses()), dict(self._pages.most_common())
-        return AccessReport(self.total, dict(agents), guesses, pages, self.skipped)
-
-    def _list_guesses(self) -> Iterator[Guess]:
-        by_path = defaultdict[str, Counter[str]](Counter)
-        for (path, name), count in self._guesses.items():
-            by_path[path][name] = count
-        for path in sorted(by_path, key=lambda path: (-by_path[path].total(), path))[:_MAX_GUESSES]:
-            yield Guess(path, by_path[path].total(), tuple(sorted(by_path[path])), *self._find_nearest(path))
-
-    def _find_nearest(self, path: str) -> tuple[str, ...]:
-        """Return the title and the address of the page with a similar name, or of the section with its words."""
-        if self._library is None:
-            return ()
-        sections, pages = self._library.sections, self._library.manifest.pages
-        names, address = {PurePath(page.path).stem: page for page in pages}, re.sub(r"/index\.\w+$", "", path)
-        if similar := get_close_matches(PurePath(address).stem, names, 1, _MIN_SIMILARITY):
-            return names[similar[0]].title, sections.url(SectionRef(names[similar[0]], 0))
-        words = re.findall(r"[^\W_]{3,}", re.sub(r"\.\w+$", "", address).lower())
-        hits = self._library.search(" ".join(words), limit=1)
-        title = " › ".join(hits[0].breadcrumb) if hits else ""
-        return (title, hits[0].url) if any(word[:5] in title.lower() for word in words) else ()
+def _count(counts: Mapping[str, Counter[str]], request: _Request) -> None:
+    name = _find_agent(request.agent)
+    kind = _find_kind(urlsplit(request.path).path)
+    if name and kind:
+        counts[name][kind if request.status < 400 else "failed"] += 1
 
 
 @lru_cache(4_096)
@@ -183,15 +111,14 @@ def _find_kind(path: str) -> str:
 
 
 def _iter_requests(line: bytes) -> Iterator[_Request]:
-    """Yield the requests of a line: several if it is a JSON array, none if its form is not known."""
-    fields = load_tables()["fields"].values()
+    """Yield the requests of a line: several of a JSON array, none if its form is not known."""
     try:
         match = _COMBINED.search(line.decode("utf-8", "replace"))
         data = match.groupdict() if match else msgspec.json.decode(line)
         for record in data if isinstance(data, list) else [data]:
-            time, method, path, status, agent = (_find_field(record, names) for names in fields)
+            time, path, status, agent = (_find_field(record, names) for names in load_tables()["fields"].values())
             path = re.sub(r"^[A-Z]+ | HTTP/[\d.]+$", "", str(path))
-            yield _parse_time(time), str(method) or "GET", path, int(status), str(agent)
+            yield _Request(_parse_time(time), path, int(status), str(agent))
     except (msgspec.DecodeError, ValueError, OverflowError, OSError, RecursionError):
         return
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,19 +11,12 @@ import pytest
 from report_logs import write_lines
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.report import access
-from mkdocs_roaming.report.access import AccessReport, Guess, read_access
+from mkdocs_roaming.report.access import AccessReport, count_requests
 
 GPTBOT = "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)"
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0 Safari/537.36"
 TIME = datetime(2026, 3, 14, 12, tzinfo=UTC)
 SECONDS = int(TIME.timestamp())
-
-PAGES = (
-    ("pumps/", "# Pumps\n\nAll of them.\n\n## Oil\n\nChange the oil.\n"),
-    ("lamps/", "# Lamps\n\nRed and green.\n"),
-)
 
 
 def combined(path: str, agent: str = GPTBOT, status: int = 200, method: str = "GET", day: int = 14) -> str:
@@ -32,15 +24,8 @@ def combined(path: str, agent: str = GPTBOT, status: int = 200, method: str = "G
     return f'203.0.113.7 - - [{time}] "{method} {path} HTTP/1.1" {status} 512 "-" "{agent}"'
 
 
-def read(
-    folder: Path, *lines: str | dict, library: Library | None = None, since: datetime | None = None
-) -> AccessReport:
-    return read_access([write_lines(folder / "access.log", lines)], library, since=since)
-
-
-@pytest.fixture
-def library(make_site: Callable) -> Library:
-    return make_site(PAGES).library()
+def read(folder: Path, *lines: str | dict, since: datetime | None = None) -> AccessReport:
+    return count_requests([write_lines(folder / "access.log", lines)], since=since)
 
 
 FORMS = {
@@ -93,12 +78,13 @@ def test_form_of_a_line_is_recognized(tmp_path: Path, form: str) -> None:
     assert read(tmp_path, FORMS[form], since=TIME.replace(hour=13)).requests == 0
 
 
-def test_forms_can_be_mixed_in_lines_arrays_and_compressed_files(tmp_path: Path) -> None:
+def test_forms_can_be_mixed_and_files_compressed_empty_or_named_twice(tmp_path: Path) -> None:
     lines = [form if isinstance(form, str) else json.dumps(form) for form in FORMS.values()]
     batch = json.dumps([FORMS["Vercel"], FORMS["Vercel"]])
     path = tmp_path / "access.log.1.gz"
     path.write_bytes(gzip.compress("\n".join([*lines, batch, "unknown", "{}", "[]", "null", '{"cut":']).encode()))
-    report = read_access([path, write_lines(tmp_path / "access.log", lines)])
+    log = write_lines(tmp_path / "access.log", lines)
+    report = count_requests([path, log, log, write_lines(tmp_path / "empty.log", [])])
     assert report.agents == {"GPTBot": {"llms.txt": 2 * len(FORMS) + 2}}
     assert report.skipped == 5
 
@@ -107,7 +93,7 @@ def test_file_without_requests_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no line is a request"):
         read(tmp_path, "2026-03-14 12:00:00 listening", {"level": "info"})
     with pytest.raises(UsageError, match="cannot be read"):
-        read_access([tmp_path / "missing.log"])
+        count_requests([tmp_path / "missing.log"])
 
 
 @pytest.mark.parametrize(
@@ -134,52 +120,14 @@ def test_agent_is_named_by_its_user_agent(tmp_path: Path, agent: str, name: str)
 )
 def test_browsers_and_unknown_programs_are_counted_as_requests_only(tmp_path: Path, agent: str) -> None:
     report = read(tmp_path, combined("/missing", agent, 404))
-    assert (report.requests, report.agents, report.guesses, report.skipped) == (1, {}, (), 0)
+    assert (report.requests, report.agents, report.skipped) == (1, {}, 0)
 
 
-def test_file_that_is_empty_or_named_twice_is_no_error(tmp_path: Path) -> None:
-    empty, log = write_lines(tmp_path / "empty.log", []), write_lines(tmp_path / "access.log", [combined("/llms.txt")])
-    assert read_access([empty, log, log]).requests == 1
-
-
-def test_reads_are_counted_by_kind_of_file_and_page(tmp_path: Path, library: Library) -> None:
-    base = library.manifest.site.url.removesuffix("/").partition("://")[2].partition("/")[2]
-    prefix = f"/{base}" if base else ""
-    oil = next(section.id for section in library.sections if section.section.title == "Oil")
-    paths = ["/llms.txt", "/llms-full.txt", "/pumps/", "/pumps/index.html", "/pumps.md", f"/roaming/sections/{oil}.md"]
-    paths += ["/roaming/manifest.json", "/roaming/outline.md", "/robots.txt", "/assets/a.css", "/logo.png"]
-    lines = [combined(prefix + path) for path in paths]
-    lines += [combined("/mcp", method="POST"), combined("/llms.txt", status=403), combined("/llms.txt", method="HEAD")]
-    report = read(tmp_path, *lines, library=library)
-    assert report.agents["GPTBot"] == {
-        "llms.txt": 1,
-        "llms-full.txt": 1,
-        "pages": 2,
-        "Markdown": 1,
-        "sections": 1,
-        "manifest": 1,
-        "outline": 1,
-        "robots": 1,
-        "MCP": 1,
-        "refused": 1,
-    }
-    assert report.pages["lamps/"] == 0
-    assert report.pages["pumps/"] == 4
-
-
-def test_guesses_have_the_nearest_section(tmp_path: Path, library: Library) -> None:
-    lines = [combined("/docs/changing-oil.md", status=404), combined("/docs/changing-oil.md", "axios/1.7", 404)]
-    lines += [combined("/wp-login.php", status=404), combined("/.env", status=404)]
-    report = read(tmp_path, *lines, library=library)
-    url = next(library.sections.url(section) for section in library.sections if section.section.title == "Oil")
-    assert report.guesses == (Guess("/docs/changing-oil.md", 2, ("GPTBot", "axios"), "Pumps › Oil", url),)
-    assert report.agents == {"GPTBot": {"does not exist": 1}, "axios": {"does not exist": 1}}
-
-
-def test_number_of_guesses_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access, "MAX_COUNTED", 10)
-    often = [combined("/often/", status=404)] * 3
-    report = read(tmp_path, *often, *(combined(f"/rare-{at}/", status=404) for at in range(100)))
-    assert len(report.guesses) <= 10
-    assert (report.guesses[0].path, report.guesses[0].count) == ("/often/", 3)
-    assert report.agents == {"GPTBot": {"does not exist": 103}}
+def test_requests_are_counted_by_kind_of_file(tmp_path: Path) -> None:
+    paths = ["/llms.txt", "/llms-full.txt", "/pumps/", "/en/index.html", "/v1.2", "/pumps.md", "/roaming/outline.md"]
+    paths += ["/robots.txt", "/a.css", "/logo.png", "/wp-login.php", "/.env", "/mcp", "/v1/ask"]  # not counted
+    lines = [combined(path) for path in paths] + [combined("/llms.txt", "axios/1.7", status) for status in (403, 404)]
+    report = read(tmp_path, *lines)
+    assert (report.requests, list(report.agents)) == (16, ["GPTBot", "axios"])
+    assert report.agents["GPTBot"] == {"llms.txt": 2, "HTML": 3, "Markdown": 2}
+    assert report.agents["axios"] == {"failed": 2}

@@ -16,33 +16,25 @@ from mkdocs_roaming.report.log import MAX_LINE_BYTES, parse_since, read_log
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
 
 
-def test_log_is_read_with_its_rotated_files_oldest_first(tmp_path: Path) -> None:
+def test_rotated_compressed_and_dated_files_are_read_oldest_first(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "q.jsonl", [line("new", day=9)])
-    write_lines(tmp_path / "q.jsonl.1", [line("middle", day=5)])
-    write_lines(tmp_path / "q.jsonl.2", [line("old", day=1)])
-    assert [entry.question for entry in read_log(path).entries] == ["old", "middle", "new"]
+    write_lines(tmp_path / "q.jsonl.1", [line("last", day=7)])
+    (tmp_path / "q.jsonl.2.gz").write_bytes(gzip.compress(json.dumps(line("old")).encode()))
+    write_lines(tmp_path / "q.jsonl-20260305", [line("middle", day=5)])
+    write_lines(tmp_path / "q.jsonl.bak", [line("other", day=2)])
+    assert [entry.question for entry in read_log(path).entries] == ["old", "middle", "last", "new"]
 
 
-def test_rating_counts_for_one_of_equal_turns(tmp_path: Path) -> None:
-    lines = [line("oil?", turn="t"), line("oil?", turn="t"), line("lamp?", turn="u")]
-    log = read(tmp_path, lines, [rate("t"), rate("u", helpful=True)])
-    assert [entry.helpful for entry in log.entries] == [False, None, True]
-
-
-def test_ratings_before_the_period_are_left_out(tmp_path: Path) -> None:
-    log = read(tmp_path, [line("new", day=13)], [rate("t", question="old")], since=parse_since("7d", NOW))
-    assert log.rated == ()
+def test_period_leaves_out_older_questions_and_ratings(tmp_path: Path) -> None:
+    lines = [line("old", day=1, turn="t"), line("new", day=13)]
+    log = read(tmp_path, lines, [rate("t")], since=parse_since("7d", NOW))
+    assert ([entry.question for entry in log.entries], log.ratings) == (["new"], {})
 
 
 def test_unreadable_lines_are_counted(tmp_path: Path) -> None:
     log = read(tmp_path, ["{cut", line("kept", unknown_field=1), '{"time": 7}', "", "[]"])
     assert [entry.question for entry in log.entries] == ["kept"]
     assert log.skipped == 3
-
-
-def test_period_leaves_out_older_questions(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "q.jsonl", [line("old", day=1), line("new", day=13)])
-    assert [one.question for one in read_log(path, since=parse_since("7d", NOW)).entries] == ["new"]
 
 
 @pytest.mark.parametrize(
@@ -71,14 +63,6 @@ def test_missing_and_foreign_files_are_rejected(tmp_path: Path) -> None:
         read_log(write_lines(tmp_path / "other.jsonl", ["a", "b"]))
 
 
-def test_compressed_and_dated_rotated_files_are_read(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "q.jsonl", [line("new", day=9)])
-    (tmp_path / "q.jsonl.2.gz").write_bytes(gzip.compress(json.dumps(line("old")).encode()))
-    write_lines(tmp_path / "q.jsonl-20260305", [line("middle", day=5)])
-    write_lines(tmp_path / "q.jsonl.bak", [line("other", day=2)])
-    assert [entry.question for entry in read_log(path).entries] == ["old", "middle", "new"]
-
-
 def test_truncated_compressed_file_counts_as_one_unreadable_line(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "q.jsonl", [line("new")])
     packed = gzip.compress("".join(f"{json.dumps(line(f'question {at}'))}\n" for at in range(2_000)).encode())
@@ -97,21 +81,7 @@ def test_lines_without_time_zone_of_other_encodings_and_endless_lines_are_counte
     assert log.skipped == 4
 
 
-def test_period_before_has_the_same_length(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "q.jsonl", [line(str(day), day=day) for day in range(1, 15)])
-    log = read_log(path, since=parse_since("3d", NOW), now=NOW)
-    assert [entry.question for entry in log.entries] == ["12", "13", "14"]
-    assert [entry.question for entry in log.before] == ["9", "10", "11"]
-    assert read_log(path).before == ()
-    assert len(read_log(path, since=datetime(1, 1, 1, tzinfo=UTC), now=NOW).entries) == 14
-
-
-def test_questions_have_the_last_rating_of_their_answer(tmp_path: Path) -> None:
-    ratings = [
-        {**rate("t", "Thanks", helpful=True), "time": "2026-03-02T10:00:00Z"},
-        rate("t", "Wrong"),
-        rate("x"),
-        rate(""),
-    ]
-    log = read(tmp_path, [line("a", turn="t"), line("b", turn="u"), line("c")], ratings)
-    assert [(entry.helpful, entry.comment) for entry in log.entries] == [(True, "Thanks"), (None, ""), (None, "")]
+def test_last_rating_of_each_turn_counts(tmp_path: Path) -> None:
+    ratings = [rate("t", "Thanks", time="2026-03-02T10:00:00Z"), rate("t", "Wrong"), rate("x"), rate("")]
+    log = read(tmp_path, [line("a", turn="t"), line("b")], ratings)
+    assert {turn: rating.comment for turn, rating in log.ratings.items()} == {"x": "", "t": "Thanks"}
