@@ -11,8 +11,7 @@ questions:
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +19,7 @@ from typing import Annotated, Any
 import msgspec
 import yaml
 
+from mkdocs_roaming.answer.events import Reference
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.settings import decode_table
@@ -51,7 +51,6 @@ class Question:
         contains: Literals of a correct answer.
         answerable: Whether the documentation answers the question.
         page: Address of the page that the reader is on.
-        note: A comment of the author.
         number: Position in the question file, counted from 1.
         gold: Ids of `sections` on a site; empty until `resolve_sections`.
     """
@@ -61,9 +60,12 @@ class Question:
     contains: tuple[str, ...] = ()
     answerable: bool = True
     page: str | None = None
-    note: str = ""
     number: int = 0
     gold: tuple[str, ...] = ()
+
+    def has_gold(self, sections: Iterable[Reference]) -> bool:
+        """Return whether one of the sections answers the question."""
+        return any(section.id in self.gold for section in sections)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +103,9 @@ def parse_questions(text: str, where: str) -> QuestionSet:
     if not isinstance(entries, list) or not entries:
         raise UsageError(f"{where}: expected a mapping with the key `questions`, a list that is not empty")
     questions = tuple(_to_question(entry, number, where) for number, entry in enumerate(entries, 1))
-    numbers: dict[str, int] = {}
+    asked: dict[str, int] = {}
     for question in questions:
-        first = numbers.setdefault(question.ask.casefold(), question.number)
+        first = asked.setdefault(question.ask.casefold(), question.number)
         if first != question.number:
             place = f"{where}, question {question.number}"
             raise UsageError(f"{place}: duplicate of question {first}: {question.ask!r}. Delete one of them.")
@@ -118,19 +120,6 @@ def resolve_sections(questions: QuestionSet, sections: SectionIndex) -> Question
     """
     resolved = (_resolve_question(question, sections, questions.where) for question in questions.questions)
     return replace(questions, questions=tuple(resolved))
-
-
-def select_questions(questions: QuestionSet, *, only: Sequence[str] = (), limit: int | None = None) -> QuestionSet:
-    """Return the questions that contain one of the words `only`, at most `limit`.
-
-    Raises:
-        UsageError: If no question contains any of the words.
-    """
-    words = [word.casefold() for word in only]
-    selected = [one for one in questions.questions if not words or any(word in one.ask.casefold() for word in words)]
-    if not selected:
-        raise UsageError(f"{questions.where}: no question contains {' or '.join(map(repr, only))}")
-    return replace(questions, questions=tuple(selected[:limit]))
 
 
 class _Loader(yaml.BaseLoader):
@@ -167,10 +156,7 @@ def _to_question(value: object, number: int, where: str) -> Question:
             f"{place}: {ask!r} is not answerable, but has `sections` or `contains`. "
             "Delete them, or set `answerable: true`."
         )
-    for name, values in (("sections", sections), ("contains", contains)):
-        if twice := next((value for value, count in Counter(values).items() if count > 1), None):
-            raise UsageError(f"{place}: `{name}` lists {twice!r} twice")
-    return Question(ask, sections, contains, entry.answerable, entry.page, entry.note, number)
+    return Question(ask, sections, contains, entry.answerable, entry.page, number)
 
 
 def _as_tuple(texts: str | list[str]) -> tuple[str, ...]:

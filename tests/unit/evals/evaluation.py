@@ -7,10 +7,16 @@ from typing import Any
 import anyio
 from kettle import QUESTIONS
 
-from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.budget import AnswerLimits, Prices
 from mkdocs_roaming.answer.models.base import Model, Stop, Text, ToolCall, Usage
 from mkdocs_roaming.evals.questions import parse_questions, resolve_sections
-from mkdocs_roaming.evals.runner import EvalReport, Evaluation, ModelSystem, Ranking, SearchSystem, System
+from mkdocs_roaming.evals.runner import (
+    EvalReport,
+    Evaluation,
+    Ranking,
+    make_model_system,
+    make_search_system,
+)
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 
@@ -19,13 +25,13 @@ PRICES = Prices(input=1.0, output=5.0)
 
 def make_evaluation(library: Library, *systems: str | Model, text: str = QUESTIONS, **options: Any) -> Evaluation:
     ranking = Ranking(library, Search(library))
-    budget = options.pop("budget", Budget(prices=PRICES))
-    built: list[System] = []
-    for system in systems:
-        if system == "search":
-            built.append(SearchSystem(ranking))
-        elif not isinstance(system, str):
-            built.append(ModelSystem(system.name, system, budget, ranking, whole_site_tokens=0))
+    budget = options.pop("budget", AnswerLimits(prices=PRICES, whole_site_tokens=0))
+    built = [
+        make_search_system(ranking)
+        if isinstance(system, str)
+        else make_model_system(system.name, system, budget, ranking)
+        for system in systems
+    ]
     questions = resolve_sections(parse_questions(text, "q.yml"), library.sections)
     return Evaluation(questions, built, ranking, **options)
 

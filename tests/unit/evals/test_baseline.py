@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from kettle import QUESTIONS
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.evals.metrics import EvalResult, compute_totals
-from mkdocs_roaming.evals.output import (
-    Baseline,
-    Regression,
-    check_comparable,
-    find_regressions,
-    read_baseline,
-    report_to_dict,
-)
+from mkdocs_roaming.evals.metrics import EvalResult, describe_problem
+from mkdocs_roaming.evals.output import Baseline, Regression, find_regressions, read_baseline
 from mkdocs_roaming.evals.questions import QuestionSet, parse_questions
 from mkdocs_roaming.evals.runner import EvalReport, ReportRow
 
-PORT = EvalResult("Which port is the default?", rank=2, reached=True, state="answered", text="8642", missing=())
+PORT = EvalResult("Which port is the default?", rank=2, reached=True, state="answered", text="8642")
 
 
-def make_report(*results: EvalResult, mode: str = "offline", questions: QuestionSet | None = None) -> EvalReport:
+def make_report(*results: EvalResult, questions: QuestionSet | None = None) -> EvalReport:
     questions = questions or parse_questions(QUESTIONS, "q.yml")
     asked = replace(questions, questions=questions.questions[: len(results)])
-    row = ReportRow(mode, "", results, compute_totals(asked.questions, results))
-    return EvalReport("Kettle", "", "sha256:0", asked, (), (row,))
+    problems = tuple(map(describe_problem, asked.questions, results))
+    return EvalReport(
+        "Kettle", "", "sha256:0", asked, (), (ReportRow("offline", results, problems, (), None, "", 0.0),)
+    )
 
 
-def save(report: EvalReport, folder: Path) -> Baseline:
-    (folder / "b.json").write_text(json.dumps(report_to_dict(report)), "utf-8")
-    return read_baseline(folder / "b.json")
+def save(report: EvalReport, folder: Path, questions: QuestionSet | None = None, *systems: str) -> Baseline:
+    """Write a report, and read it as the baseline of questions and systems."""
+    (folder / "b.json").write_bytes(msgspec.json.encode(report))
+    return read_baseline(folder / "b.json", questions or report.questions, systems or ["offline"])
 
 
 @pytest.mark.parametrize(
@@ -62,21 +58,18 @@ def test_find_regressions_of_unanswerable_question(tmp_path: Path) -> None:
     assert find_regressions(save(answered, tmp_path), declined) == []
 
 
-def test_check_comparable_other_questions_or_systems_raises(tmp_path: Path) -> None:
+def test_read_baseline_of_other_questions_or_systems_raises(tmp_path: Path) -> None:
     report = make_report(PORT)
-    baseline = save(report, tmp_path)
-    check_comparable(baseline, report.questions, ["offline"], "b.json")
     with pytest.raises(UsageError, match=r"b\.json: the baseline has no result of claude for 'Which port"):
-        check_comparable(baseline, report.questions, ["offline", "claude"], "b.json")
+        save(report, tmp_path, None, "offline", "claude")
     with pytest.raises(UsageError, match="no result of offline"):
-        check_comparable(baseline, parse_questions(QUESTIONS, "q.yml"), ["offline"], "b.json")
-    failed = save(make_report(replace(PORT, error="no network")), tmp_path)
+        save(report, tmp_path, parse_questions(QUESTIONS, "q.yml"))
     with pytest.raises(UsageError, match="no result of offline"):
-        check_comparable(failed, report.questions, ["offline"], "b.json")
+        save(make_report(replace(PORT, error="no network")), tmp_path)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "", "{}", "\xff", "[" * 100_000, '{"rows": [{}]}'])
 def test_read_baseline_other_file_raises(text: str, tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text(text, "latin-1")
     with pytest.raises(UsageError, match=r"b\.json: not the output of `roaming eval --json`"):
-        read_baseline(tmp_path / "b.json")
+        read_baseline(tmp_path / "b.json", parse_questions(QUESTIONS, "q.yml"), [])

@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kettle import QUESTIONS
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.questions import (
     parse_questions,
     read_questions,
     resolve_sections,
-    select_questions,
 )
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.targets import open_library
@@ -84,11 +82,3 @@ def test_resolve_sections_accepts_id_source_path_and_url(sample: Path) -> None:
 def test_resolve_sections_sample_questions_have_gold_sections(sample: Path) -> None:
     resolved = resolve_sections(read_questions(SAMPLE), open_library(sample).sections)
     assert all(bool(question.gold) is question.answerable for question in resolved.questions)
-
-
-def test_select_questions_filters_by_words_and_limit() -> None:
-    questions = parse_questions(QUESTIONS, "q.yml")
-    assert [one.ask[:5] for one in select_questions(questions, only=["PORT", "logs"]).questions] == ["Which", "how l"]
-    assert len(select_questions(questions, limit=2).questions) == 2
-    with pytest.raises(UsageError, match="no question contains 'tide'"):
-        select_questions(questions, only=["tide"])
