@@ -197,4 +197,4 @@ def is_elliptic(question: str, language: str) -> bool:
         return True
     if not load_words(language, "answer.follow_up_words").isdisjoint(words):
         return True
-    return all(word.stop or is_common_word(word) for word in parse_query(question, language))
+    return all(is_common_word(word) for word in parse_query(question, language))

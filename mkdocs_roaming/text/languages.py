@@ -7,7 +7,7 @@ an empty list. Files are read once, when a list is first used.
 To add a table:
 
 1. Add it to `data/en.toml` and to the other languages, under a key of its own or in a `[section]` named after the
-   package that uses it (`[lint]`). Start it with a comment that says what the words are for. A word list is a literal
+   package that uses it (`[lint]`). In `en.toml` a comment says what the words are for. A word list is a literal
    multi-line string of words separated by white space, a phrase list an array of strings:
 
        [lint]

@@ -325,14 +325,12 @@ def synonym_stems(language: str) -> Iterator[tuple[str, ...]]:
 
 def is_common_word(word: Word) -> bool:
     """Return whether an English word is so common that its absence from a site says little."""
-    return word.text.lower() in load_words("en", "common_words")
+    return word.stop or word.text.lower() in load_words("en", "common_words")
 
 
 @cache
 def _synonym_words() -> tuple[tuple[str, ...], ...]:
-    """Return the groups of synonyms without phrases and stop words."""
-    groups = (group.split(", ") for group in load_phrases("en", "synonyms"))
-    return tuple(tuple(word for word in group if word.isalpha() and not is_stop_word(word)) for group in groups)
+    return tuple(tuple(group.split(", ")) for group in load_phrases("en", "synonyms"))
 
 
 def parse_phrase(text: str, language: str = "en") -> Word:
