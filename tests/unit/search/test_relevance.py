@@ -118,7 +118,7 @@ def test_search_sections_returns_confidence(search: Search) -> None:
     ("query", "doubtful"),
     [
         ("tide alarm threshold", False),
-        ("deploy a websocket proxy on another disk of a Kubernetes cluster", True),
+        ("deploy a websocket proxy to another node of a Kubernetes cluster", True),
         ("zyxomma", False),
     ],
 )
