@@ -154,30 +154,14 @@ def mkdocs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Project:
 
 
 @pytest.fixture
-def built() -> type[Built]:
-    """Reads the output folder of a build."""
-    return Built
-
-
-@pytest.fixture
-def free_port() -> Callable[[], int]:
-    """Returns unused ports."""
-
-    def port() -> int:
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            return int(listener.getsockname()[1])
-
-    return port
-
-
-@pytest.fixture
-def serving(free_port: Callable[[], int]) -> Serving:
+def serving() -> Serving:
     """Serves a project with `mkdocs serve`, or with another `command`."""
 
     @contextmanager
     def start(project: Path, *options: str, command: str = "mkdocs", **environment: str) -> Iterator[Server]:
-        port, log = free_port(), project / "serve.log"
+        log = project / "serve.log"
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
         line = [sys.executable, "-m", command, "serve", "-a", f"127.0.0.1:{port}", *options]
         quiet = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
         with log.open("w") as stream:
