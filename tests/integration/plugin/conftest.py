@@ -81,7 +81,7 @@ class Project:
         (self.folder / "mkdocs.yml").write_text(yaml.safe_dump(settings, sort_keys=False))
         return self.folder / "mkdocs.yml"
 
-    def build(self, site: str = "site", *, dirty: bool = False) -> Built:
+    def build(self, site: str = "site", *, dirty: bool = False, level: int = logging.INFO) -> Built:
         """Build the project."""
         file = self.folder / "mkdocs.yml"
         loaded = MkDocsConfig(str(file))
@@ -91,7 +91,7 @@ class Project:
         errors, _ = loaded.validate()
         assert not errors, errors
         self._caplog.clear()
-        with self._caplog.at_level(logging.INFO):
+        with self._caplog.at_level(level):
             build(loaded, dirty=dirty)
         return Built(self.folder / site, [(record.levelno, record.getMessage()) for record in self._caplog.records])
 

@@ -16,24 +16,21 @@ from mkdocs_roaming.library.texts import SectionTexts
 from mkdocs_roaming.manifest.lookup import SectionRef
 
 if TYPE_CHECKING:
-    from .conftest import Project
+    from .conftest import Built, Project
 
 URL = "https://docs.example/sub/"
 
 HOME = "# Welcome\n\nSee [quiet mode](guide/install.md#quiet-mode).\n"
 INSTALL = "# Install\n\nRun it.\n\n## Quiet mode\n\nUse `--hush`.\n"
+PAGES: dict[str, str] = {"index.md": HOME, "guide/install.md": INSTALL}
 
 
-def test_build_with_defaults_publishes_valid_site(mkdocs: Project) -> None:
-    built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL})
+def test_build_publishes_valid_site_and_links_pages_to_it(mkdocs: Project) -> None:
+    built = mkdocs(PAGES, plugins=["search", {"roaming": {}}])
     assert built.paths() == ["", "guide/install/"]
     assert built.faults == ()
     assert f"[quiet mode]({URL}guide/install/index.md#quiet-mode)" in built.text("index.md")
     assert built.messages()[-1].startswith("roaming: 2 pages, 3 sections, ~")
-
-
-def test_pages_link_to_markdown_and_search_index_ignores_links(mkdocs: Project) -> None:
-    built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL}, plugins=["search", {"roaming": {}}])
     html = built.text("guide/install/index.html")
     assert '<link rel="alternate" type="text/markdown" href="index.md" data-roaming>' in html
     assert 'href="../../llms.txt"' in html
@@ -56,13 +53,6 @@ def test_manifest_has_nav_with_groups_links_and_orphans(mkdocs: Project) -> None
     assert (home.page, more.title, more.children[0].page) == ("", "More", "lost/")
 
 
-def test_flat_urls_publish_markdown_next_to_html(mkdocs: Project) -> None:
-    built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL}, use_directory_urls=False)
-    assert built.paths() == ["", "guide/install.html"]
-    assert f"({URL}guide/install.md#quiet-mode)" in built.text("index.md")
-    assert built.faults == ()
-
-
 def test_front_matter_excludes_page_and_sets_description_and_tags(mkdocs: Project) -> None:
     built = mkdocs(
         {
@@ -79,8 +69,7 @@ def test_front_matter_excludes_page_and_sets_description_and_tags(mkdocs: Projec
 
 
 def test_include_and_exclude_match_source_paths(mkdocs: Project) -> None:
-    sources: dict[str, str] = {"index.md": HOME, "guide/install.md": INSTALL, "guide/old.md": "# Old\n"}
-    built = mkdocs(sources, plugin={"include": ["guide/*"], "exclude": ["*/old.md"]})
+    built = mkdocs({**PAGES, "guide/old.md": "# Old\n"}, plugin={"include": ["guide/*"], "exclude": ["*/old.md"]})
     assert built.paths() == ["guide/install/"]
 
 
@@ -92,7 +81,7 @@ def test_disabled_plugin_changes_nothing(mkdocs: Project) -> None:
 
 def test_options_omit_llms_full_and_section_files(mkdocs: Project) -> None:
     options = {"llms_full": False, "section_files": False, "outline_tokens": 200, "description": "In one line."}
-    built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL}, plugin=options)
+    built = mkdocs(PAGES, plugin=options)
     assert not (built.folder / "llms-full.txt").exists()
     assert not (built.folder / "roaming/sections").exists()
     assert "> In one line." in built.text("llms.txt")
@@ -150,32 +139,26 @@ def test_hook_script_can_disable_plugin(mkdocs: Project) -> None:
     assert not (built.folder / "llms.txt").exists()
 
 
-def test_second_build_reuses_pages_and_publishes_same_bytes(mkdocs: Project) -> None:
-    sources: dict[str, str] = {"index.md": HOME, "guide/install.md": INSTALL}
-    first, second = mkdocs(sources, site="a"), mkdocs(sources, site="b")
+def test_later_builds_reuse_pages_and_equal_clean_ones(mkdocs: Project) -> None:
+    first, second = mkdocs(PAGES, site="a"), mkdocs(PAGES, site="b")
     assert "2 pages reused" in second.messages()[-1]
-    for file in first.folder.rglob("*"):
-        if file.suffix in (".md", ".txt", ".json"):
-            assert file.read_bytes() == (second.folder / file.relative_to(first.folder)).read_bytes()
-
-
-def test_build_after_edit_equals_clean_build(mkdocs: Project) -> None:
-    sources: dict[str, str] = {"index.md": HOME, "guide/install.md": INSTALL}
-    mkdocs(sources)
-    edited = {**sources, "guide/install.md": INSTALL.replace("--hush", "--silent")}
-    after = mkdocs(edited, site="a")
-    clean = mkdocs(edited, plugin={"cache": False}, site="b")
+    assert_same_files(first, second)
+    edited = {**PAGES, "guide/install.md": INSTALL.replace("--hush", "--silent")}
+    after, clean = mkdocs(edited, site="a"), mkdocs(edited, plugin={"cache": False}, site="b")
     assert "1 page reused" in after.messages()[-1]
-    for file in clean.folder.rglob("*.md"):
-        assert file.read_bytes() == (after.folder / file.relative_to(clean.folder)).read_bytes()
-    assert clean.text("roaming/manifest.json") == after.text("roaming/manifest.json")
+    assert_same_files(after, clean)
+
+
+def assert_same_files(built: Built, other: Built) -> None:
+    for file in built.folder.rglob("*"):
+        if file.suffix in (".md", ".txt", ".json"):
+            assert file.read_bytes() == (other.folder / file.relative_to(built.folder)).read_bytes()
 
 
 def test_previous_keeps_old_id_of_renamed_heading(mkdocs: Project) -> None:
-    sources: dict[str, str] = {"index.md": HOME, "guide/install.md": INSTALL}
-    old = mkdocs(sources, site="a").manifest.pages[1].sections[1].id
-    sources["guide/install.md"] = INSTALL.replace("Quiet mode", "Silence")
-    built = mkdocs(sources, plugin={"previous": "a"}, site="b")
+    old = mkdocs(PAGES, site="a").manifest.pages[1].sections[1].id
+    renamed = {**PAGES, "guide/install.md": INSTALL.replace("Quiet mode", "Silence")}
+    built = mkdocs(renamed, plugin={"previous": "a"}, site="b")
     assert "## Silence" in built.text(f"roaming/sections/{old}.md")
 
 
@@ -199,48 +182,34 @@ def test_missing_previous_manifest_is_a_warning(mkdocs: Project) -> None:
 
 HOOK = """
 def on_post_page(output, page, config):
+    if page.meta.get("part"):
+        return output.replace("The word is plugh.", "")
     return output.replace(page.content, "<form>Password?</form>") if page.meta.get("lock") else output
 """
 
 
-def test_page_hidden_by_later_hook_is_not_published(mkdocs: Project, tmp_path: Path) -> None:
-    (tmp_path / "lock.py").write_text(HOOK)
-    secret = "---\nlock: true\n---\n# Vault\n\nThe combination of the vault is plugh twelve.\n"
-    built = mkdocs(
-        {"index.md": "# Home\n\n[vault](vault.md)\n", "vault.md": secret},
-        hooks=[str(tmp_path / "lock.py")],
-        plugin={"cache": False},
-    )
-    assert built.paths() == [""]
-    assert built.messages(logging.WARNING)[0].startswith(
-        "roaming: vault.md: not published, because the built page does not show the words"
-    )
-    published = [file for file in built.folder.rglob("*") if file.suffix in (".md", ".txt", ".json")]
-    assert not [file for file in published if "plugh" in file.read_text("utf-8")]
-    assert f"[vault]({URL}vault/)" in built.text("index.md")
-
-
-def test_cache_contains_no_text_of_hidden_page(mkdocs: Project, tmp_path: Path) -> None:
-    (tmp_path / "lock.py").write_text(HOOK)
-    mkdocs(
-        {"index.md": HOME, "vault.md": "---\nlock: true\n---\n# Vault\n\nThe word is plugh, plugh and plugh.\n"},
-        hooks=[str(tmp_path / "lock.py")],
-    )
-    kept = list((tmp_path / ".cache/roaming").iterdir())
-    assert kept
-    assert not [file for file in kept if b"plugh" in file.read_bytes()]
-
-
-def test_cache_contains_no_text_of_hidden_part(mkdocs: Project, tmp_path: Path) -> None:
+def test_page_or_part_hidden_by_later_hook_is_neither_published_nor_cached(mkdocs: Project, tmp_path: Path) -> None:
     """Neither after the first build nor after the second."""
-    (tmp_path / "lock.py").write_text(HOOK.replace("page.content", "'The word is plugh.'"))
+    (tmp_path / "lock.py").write_text(HOOK)
     text = "---\nlock: true\n---\n# Vault\n\nThe word is plugh.\n\n" + "All may read this sentence of the page. " * 20
-    mkdocs({"index.md": HOME, "vault.md": text}, hooks=[str(tmp_path / "lock.py")])
-    again = mkdocs.build()
-    assert "2 pages reused" in again.messages()[-1]
-    assert again.files_with("plugh") == []
-    for file in (tmp_path / ".cache/roaming").iterdir():
-        assert b"plugh" not in file.read_bytes()
+    sources = {
+        "index.md": "# Home\n\n[vault](vault.md)\n",
+        "vault.md": "---\nlock: true\n---\n# Vault\n\nThe combination of the vault is plugh twelve.\n",
+        "part.md": text.replace("lock", "part"),
+    }
+    mkdocs.write(sources, hooks=[str(tmp_path / "lock.py")])
+    for _ in range(2):
+        built = mkdocs.build()
+        assert built.paths() == ["", "part/"]
+        assert built.messages(logging.WARNING)[0].startswith(
+            "roaming: vault.md: not published, because the built page does not show the words"
+        )
+        assert built.files_with("plugh") == []
+        assert f"[vault]({URL}vault/)" in built.text("index.md")
+        cached = list((tmp_path / ".cache/roaming").iterdir())
+        assert cached
+        assert not [file for file in cached if b"plugh" in file.read_bytes()]
+    assert "2 pages reused" in built.messages()[-1]
 
 
 def test_page_with_empty_output_is_not_published(mkdocs: Project, tmp_path: Path) -> None:
@@ -255,16 +224,18 @@ def test_page_with_empty_output_is_not_published(mkdocs: Project, tmp_path: Path
     assert built.messages(logging.WARNING) == []
 
 
-def test_redirects_and_noindex_pages_are_not_published(mkdocs: Project) -> None:
-    built = mkdocs(
-        {"index.md": '# Home\n\n`<meta http-equiv="refresh">` and `<meta name="robots" content="noindex">`\n'}
-    )
-    assert built.paths() == [""]
-
-
-def test_page_with_unclosed_tags_is_published(mkdocs: Project) -> None:
-    built = mkdocs({"index.md": "# Home\n\n<div><p>open <b>bold\n\n## After\n\ntext\n"})
-    assert [section.title for section in built.manifest.sections()] == ["Home"]
+def test_unusual_pages_are_published(mkdocs: Project) -> None:
+    """Pages that show a redirect as code, with unclosed tags, without text and without a title."""
+    sources = {
+        "index.md": '# Home\n\n`<meta http-equiv="refresh">` and `<meta name="robots" content="noindex">`\n',
+        "open.md": "# Open\n\n<div><p>open <b>bold\n\n## After\n\ntext\n",
+        "empty.md": "",
+        "other.md": "Text alone.\n",
+    }
+    built = mkdocs(sources)
+    assert [page.title for page in built.manifest.pages] == ["Home", "Empty", "Open", "Other"]
+    assert [section.title for section in built.manifest.sections()] == ["Home", "Empty", "Open", "Other"]
+    assert built.faults == ()
 
 
 def test_formulas_that_scripts_typeset_are_published_as_tex(mkdocs: Project) -> None:
@@ -274,14 +245,8 @@ def test_formulas_that_scripts_typeset_are_published_as_tex(mkdocs: Project) -> 
     assert built.text("index.md").endswith("\n\n$$a_{1} * b$$\n\nOf $c_{2}$ *and* $d$.\n")
 
 
-def test_empty_page_is_published_with_title(mkdocs: Project) -> None:
-    built = mkdocs({"index.md": "", "other.md": "Text alone.\n"})
-    assert [page.title for page in built.manifest.pages] == ["Home", "Other"]
-    assert built.faults == ()
-
-
 def test_dirty_build_publishes_nothing(mkdocs: Project, tmp_path: Path) -> None:
-    built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL})
+    built = mkdocs(PAGES)
     before = built.text("roaming/manifest.json")
     (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("hush", "silent"))
     mkdocs.build(dirty=True)
@@ -289,11 +254,11 @@ def test_dirty_build_publishes_nothing(mkdocs: Project, tmp_path: Path) -> None:
     assert "silent" in built.text("guide/install/index.html")
 
 
-@pytest.mark.parametrize("command", ["mkdocs", "properdocs"])
+@pytest.mark.parametrize("command", ["mkdocs", pytest.param("properdocs", marks=pytest.mark.slow)])
 def test_build_imports_no_http_client_second_parser_or_reading_side(
     mkdocs: Project, tmp_path: Path, command: str
 ) -> None:
-    mkdocs({"index.md": HOME, "guide/install.md": INSTALL})
+    mkdocs(PAGES)
     code = (
         f"import sys; from {command}.__main__ import cli\n"
         "try: cli(['build', '-q', '-d', 'other'])\n"
@@ -312,7 +277,7 @@ def test_build_imports_no_http_client_second_parser_or_reading_side(
 def test_page_menu_is_on_published_pages_only(mkdocs: Project) -> None:
     hidden = "---\nllms: false\n---\n# Hidden\n"
     options = {"page_menu": True, "widget": {"endpoint": "https://ask.example/"}}
-    built = mkdocs({"index.md": HOME, "guide/install.md": INSTALL, "hidden.md": hidden}, plugins=[{"roaming": options}])
+    built = mkdocs({**PAGES, "hidden.md": hidden}, plugins=[{"roaming": options}])
     html = built.text("guide/install/index.html")
     assert html.count("<roaming-menu ") == 1
     assert "https://ask.example/mcp" in html

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,15 @@ def find_languages(markdown: str) -> list[str]:
     return [token.info.partition(" ")[0] for token in tokens if token.type == "fence"]
 
 
+def build_with_equal_html(
+    mkdocs: Project, sources: dict[str, str], plugins: Sequence[Any] = (), **config: Any
+) -> Built:
+    """Build a site with and without the plugin, whose links alone may differ; return the one with it."""
+    built = mkdocs(sources, plugins=[*plugins, "roaming"], site="a", **config)
+    assert_html_is_unchanged(built, mkdocs(sources, plugins=[*plugins], site="b", **config))
+    return built
+
+
 def assert_html_is_unchanged(with_plugin: Built, without: Built) -> None:
     """Compare all HTML of a site built with and without the plugin, except for the plugin's links."""
     files = sorted(file.relative_to(without.folder) for file in without.folder.rglob("*.html"))
@@ -102,14 +112,15 @@ def assert_html_is_unchanged(with_plugin: Built, without: Built) -> None:
         assert built_at.sub("", html) == built_at.sub("", without.text(file.as_posix())), file
 
 
-@pytest.mark.parametrize("highlighter", HIGHLIGHTERS)
+@pytest.mark.parametrize(
+    "highlighter",
+    [pytest.param(name, marks=() if name in ("pymdownx", "guessed") else pytest.mark.slow) for name in HIGHLIGHTERS],
+)
 def test_every_language_is_published_and_html_is_unchanged(mkdocs: Project, highlighter: str) -> None:
     config = {"markdown_extensions": [*EXTENSIONS, TABS, *HIGHLIGHTERS[highlighter]]}
     page = PAGE.replace(OPTIONS, "") if highlighter == "without Pygments" else PAGE
-    with_plugin = mkdocs({"index.md": page}, plugins=["search", "roaming"], site="a", **config)
-    without = mkdocs({"index.md": page}, plugins=["search"], site="b", **config)
-    assert find_languages(with_plugin.text("index.md")) == LANGUAGES
-    assert_html_is_unchanged(with_plugin, without)
+    built = build_with_equal_html(mkdocs, {"index.md": page}, ["search"], **config)
+    assert find_languages(built.text("index.md")) == LANGUAGES
 
 
 @pytest.mark.parametrize("guess", [True, False])
@@ -117,10 +128,8 @@ def test_codehilite_publishes_named_but_no_guessed_languages(mkdocs: Project, gu
     page = "```pumpql\nrate(x)\n```\n\n```\n#include <valve.h>\nint main() {}\n```\n\n"
     page += "    :::toml\n    depth = 3\n\nText.\n\n    #!/bin/bash\n    drain\n\nText.\n\n    import valve\n"
     extensions = ["fenced_code", {"codehilite": {"guess_lang": guess}}]
-    with_plugin = mkdocs({"index.md": page}, site="a", markdown_extensions=extensions)
-    without = mkdocs({"index.md": page}, plugins=[], site="b", markdown_extensions=extensions)
-    assert find_languages(with_plugin.text("index.md")) == ["pumpql", "", "toml", "bash", ""]
-    assert_html_is_unchanged(with_plugin, without)
+    built = build_with_equal_html(mkdocs, {"index.md": page}, markdown_extensions=extensions)
+    assert find_languages(built.text("index.md")) == ["pumpql", "", "toml", "bash", ""]
 
 
 def test_custom_fences_publish_their_names(mkdocs: Project) -> None:
@@ -131,6 +140,7 @@ def test_custom_fences_publish_their_names(mkdocs: Project) -> None:
     assert find_languages(built.text("index.md")) == ["mermaid", "chart", "sh"]
 
 
+@pytest.mark.slow
 def test_code_of_docstrings_has_languages(mkdocs: Project, tmp_path: Path) -> None:
     (tmp_path / "harbour.py").write_text(
         "def drain():\n"
@@ -140,10 +150,8 @@ def test_code_of_docstrings_has_languages(mkdocs: Project, tmp_path: Path) -> No
     docstrings = {"mkdocstrings": {"handlers": {"python": {"paths": [str(tmp_path)]}}}}
     config = {"markdown_extensions": ["pymdownx.superfences"], "theme": {"name": "material", "font": False}}
     page = {"index.md": "# API\n\n::: harbour.drain\n\n```yaml\na: 1\n```\n"}
-    with_plugin = mkdocs(page, plugins=[docstrings, "roaming"], site="a", **config)
-    without = mkdocs(page, plugins=[docstrings], site="b", **config)
-    assert find_languages(with_plugin.text("index.md")) == ["pumpql", "pycon", "python", "yaml"]
-    assert_html_is_unchanged(with_plugin, without)
+    built = build_with_equal_html(mkdocs, page, [docstrings], **config)
+    assert find_languages(built.text("index.md")) == ["pumpql", "pycon", "python", "yaml"]
 
 
 def test_blog_lists_have_languages_of_their_posts(mkdocs: Project) -> None:
@@ -153,11 +161,9 @@ def test_blog_lists_have_languages_of_their_posts(mkdocs: Project) -> None:
     sources = {"index.md": "# Home\n", **posts, "blog/index.md": "# Blog\n"}
     config = {"theme": {"name": "material", "font": False}, "markdown_extensions": ["pymdownx.superfences"]}
     blog = {"blog": {"pagination_per_page": 2, "archive": False}}
-    with_plugin = mkdocs(sources, plugins=[blog, "roaming"], site="a", **config)
-    without = mkdocs(sources, plugins=[blog], site="b", **config)
-    assert find_languages(with_plugin.text("blog/index.md")) == ["console", "pumpql"]
-    assert find_languages(with_plugin.text("blog/page/2/index.md")) == ["bash"]
-    assert_html_is_unchanged(with_plugin, without)
+    built = build_with_equal_html(mkdocs, sources, [blog], **config)
+    assert find_languages(built.text("blog/index.md")) == ["console", "pumpql"]
+    assert find_languages(built.text("blog/page/2/index.md")) == ["bash"]
 
 
 def test_translations_have_their_own_languages(mkdocs: Project) -> None:
@@ -166,11 +172,9 @@ def test_translations_have_their_own_languages(mkdocs: Project) -> None:
     }
     locales = [{"locale": "en", "default": True, "name": "English"}, {"locale": "fr", "name": "Français"}]
     i18n = {"i18n": {"docs_structure": "suffix", "languages": locales}}
-    with_plugin = mkdocs(sources, plugins=[i18n, "roaming"], site="a", markdown_extensions=["pymdownx.superfences"])
-    without = mkdocs(sources, plugins=[i18n], site="b", markdown_extensions=["pymdownx.superfences"])
-    assert find_languages(with_plugin.text("index.md")) == ["sh"]
-    assert find_languages(with_plugin.text("fr/index.md")) == ["pumpql"]
-    assert_html_is_unchanged(with_plugin, without)
+    built = build_with_equal_html(mkdocs, sources, [i18n], markdown_extensions=["pymdownx.superfences"])
+    assert find_languages(built.text("index.md")) == ["sh"]
+    assert find_languages(built.text("fr/index.md")) == ["pumpql"]
 
 
 def test_changed_language_with_equal_html_is_published(mkdocs: Project) -> None:
@@ -192,10 +196,3 @@ def test_html_of_dirty_build_is_unchanged(mkdocs: Project) -> None:
     with_plugin, without = type(built)(mkdocs.folder / "a", []), built
     assert "a = 1" not in with_plugin.text("index.md")
     assert_html_is_unchanged(with_plugin, without)
-
-
-def test_properdocs_publishes_same_languages(mkdocs: Project) -> None:
-    mkdocs.write(
-        {"index.md": PAGE}, theme={"name": "mkdocs"}, markdown_extensions=[*EXTENSIONS, TABS, "pymdownx.superfences"]
-    )
-    assert find_languages(mkdocs.build_in_subprocess("properdocs").text("index.md")) == LANGUAGES

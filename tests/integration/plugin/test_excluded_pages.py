@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from mkdocs.exceptions import Abort
 
 from mkdocs_roaming.cli import main
 
@@ -57,6 +55,8 @@ CASES = {
     "drafts/*.md": "drafts/costs.md",
 }
 """The patterns of the guide, each with a page that it excludes."""
+QUICK = ("internal/", "guide/**/*.md")
+PATTERNS = [pytest.param(*case, marks=() if case[0] in QUICK else pytest.mark.slow) for case in CASES.items()]
 
 
 def sources(secret: str) -> dict[str, str]:
@@ -95,7 +95,7 @@ def test_guide_shows_tested_patterns_only() -> None:
     assert {pattern for pattern in shown if not pattern.startswith("!")} <= CASES.keys()
 
 
-@pytest.mark.parametrize(("pattern", "secret"), CASES.items())
+@pytest.mark.parametrize(("pattern", "secret"), PATTERNS)
 def test_build_publishes_no_word_of_excluded_page(mkdocs: Project, pattern: str, secret: str) -> None:
     plugins: list[Any] = ["search", {"redirects": {"redirect_maps": {"old.md": secret}}}]
     extensions = ["attr_list", "footnotes", "tables", "fenced_code"]
@@ -117,7 +117,7 @@ def test_build_publishes_no_word_of_excluded_page(mkdocs: Project, pattern: str,
     assert "text/markdown" not in html
 
 
-@pytest.mark.parametrize(("pattern", "secret"), CASES.items())
+@pytest.mark.parametrize(("pattern", "secret"), PATTERNS)
 def test_index_publishes_no_word_of_excluded_page(mkdocs: Project, pattern: str, secret: str) -> None:
     site = mkdocs(sources(secret), plugins=[], markdown_extensions=["attr_list", "footnotes", "tables"]).folder
     for exclude in ((), ("--exclude", pattern, "--exclude", "!drafts/roadmap.md")):
@@ -129,7 +129,7 @@ def test_index_publishes_no_word_of_excluded_page(mkdocs: Project, pattern: str,
     assert "data-roaming" not in (site / address / "index.html").read_text("utf-8")
 
 
-@pytest.mark.parametrize(("pattern", "secret"), [case for case in CASES.items() if case[0] != "docs/internal/*"])
+@pytest.mark.parametrize(("pattern", "secret"), [case for case in PATTERNS if case.values[0] != "docs/internal/*"])
 def test_crawl_publishes_no_word_of_excluded_page(mkdocs: Project, pattern: str, secret: str) -> None:
     site = mkdocs(sources(secret), plugins=[], markdown_extensions=["attr_list", "footnotes", "tables"]).folder
     out = mkdocs.folder / "out"
@@ -189,42 +189,27 @@ def test_list_of_posts_has_no_excerpt_of_excluded_post(mkdocs: Project, is_front
 SMALL = {"index.md": "# Home\n", "guide/pumps.md": "# Pumps\n", "guide/internal/seals.md": "# Seals\n"}
 
 
-def run_mkdocs(mkdocs: Project, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", *arguments],
-        cwd=mkdocs.folder,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_unmatched_pattern_is_a_warning_that_fails_a_strict_build(mkdocs: Project) -> None:
-    mkdocs.write(SMALL, plugins=[{"roaming": {"exclude": "intrenal/"}}])
-    done = run_mkdocs(mkdocs)
-    assert (done.returncode, done.stderr.count("WARNING")) == (0, 1)
-    assert "roaming: exclude `intrenal/` matches no page; nearest: guide/internal/" in done.stderr
-    assert run_mkdocs(mkdocs, "--strict").returncode == 1
+def test_unmatched_pattern_is_a_warning(mkdocs: Project) -> None:
+    (warning,) = mkdocs(SMALL, plugin={"exclude": "intrenal/"}).messages(logging.WARNING)
+    assert warning == "roaming: exclude `intrenal/` matches no page; nearest: guide/internal/"
 
 
 def test_verbose_build_lists_each_page_that_is_left_out(mkdocs: Project) -> None:
     sources = {**SMALL, "draft.md": "---\nllms: false\n---\n# Draft\n"}
     mkdocs.write(sources, plugins=[{"roaming": {"exclude": "# not yet\ninternal/\n"}}])
-    done = run_mkdocs(mkdocs)
-    assert "left out:" not in done.stderr
-    assert "roaming: 2 pages, 2 left out, 2 sections" in done.stderr
-    done = run_mkdocs(mkdocs, "-v", "--strict")
-    assert "roaming: left out: draft.md: `llms: false` in its front matter\n" in done.stderr
-    assert "roaming: left out: guide/internal/seals.md: excluded by `internal/`\n" in done.stderr
-    assert done.returncode == 0
+    built = mkdocs.build(level=logging.DEBUG)
+    assert built.messages()[-1].startswith("roaming: 2 pages, 2 left out, 2 sections")
+    assert set(built.messages(logging.DEBUG)) - set(built.messages()) == {
+        "roaming: left out: guide/internal/seals.md: excluded by `internal/`",
+        "roaming: left out: draft.md: `llms: false` in its front matter",
+    }
+    assert built.messages(logging.WARNING) == []
 
 
-def test_invalid_pattern_is_an_error(mkdocs: Project) -> None:
-    mkdocs.write(SMALL, plugins=[{"roaming": {"exclude": ["[draft"]}}])
-    done = run_mkdocs(mkdocs)
-    assert done.returncode == 1
-    assert "roaming: exclude: `[draft` is not a pattern; a bracket is not closed" in done.stderr
+def test_invalid_pattern_is_an_error(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(Abort):
+        mkdocs(SMALL, plugin={"exclude": ["[draft"]})
+    assert "roaming: exclude: `[draft` is not a pattern; a bracket is not closed" in caplog.text
 
 
 def test_prefix_of_docs_folder_is_no_prefix_if_pages_are_in_such_a_folder(mkdocs: Project) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +21,7 @@ def on_post_build(config):
     for path in {paths}:
         Path(config.site_dir, path).write_text("Another plugin wrote this.\\n")
 """
-BEFORE = (100, 0, -999)
+BEFORE = -999
 AFTER = -2000
 
 
@@ -38,11 +36,6 @@ def add_llms_txt(mkdocs: Project, text: str = AUTHOR) -> None:
     (mkdocs.folder / "docs/llms.txt").write_text(text)
 
 
-def run_mkdocs(mkdocs: Project) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mkdocs", "build"]
-    return subprocess.run(command, cwd=mkdocs.folder, capture_output=True, text=True, check=False)
-
-
 def test_llms_txt_of_author_stops_build_before_rendering(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
     add_llms_txt(mkdocs)
     mkdocs.write({**SOURCES, "index.md": "# Home\n\n[broken](nowhere.md)\n"})
@@ -53,21 +46,20 @@ def test_llms_txt_of_author_stops_build_before_rendering(mkdocs: Project, caplog
     assert not (mkdocs.folder / "site/index.html").exists()
 
 
-def test_preamble_keeps_llms_txt_of_author_above_list(mkdocs: Project) -> None:
+def test_llms_txt_of_author_is_kept_above_the_list_or_alone_or_replaced(mkdocs: Project) -> None:
     add_llms_txt(mkdocs)
     for _ in range(2):
         built = mkdocs(SOURCES, plugin={"llms_txt": "preamble"})
         assert built.text("llms.txt").startswith(f"{AUTHOR}\n## All pages\n\nLinks to pages")
         assert built.text("llms.txt").count("Links to pages") == 1
         assert built.faults == ()
-
-
-def test_llms_txt_false_points_to_llms_txt_of_author(mkdocs: Project) -> None:
-    add_llms_txt(mkdocs)
     built = mkdocs(SOURCES, plugin={"llms_txt": False})
     assert built.text("llms.txt") == AUTHOR
     assert "[llms.txt](https://docs.example/sub/llms.txt)" in built.text("guide/index.md").split("\n")[0]
     assert built.text("guide/index.html").count("../llms.txt") == 2
+    assert built.faults == ()
+    built = mkdocs(SOURCES, plugin={"overwrite": True})
+    assert "By hand" not in built.text("llms.txt")
     assert built.faults == ()
 
 
@@ -82,15 +74,10 @@ def test_llms_txt_false_without_another_one_points_nowhere(mkdocs: Project) -> N
     assert built.faults == ()
 
 
-def test_overwrite_replaces_llms_txt_of_author(mkdocs: Project) -> None:
-    add_llms_txt(mkdocs)
-    built = mkdocs(SOURCES, plugin={"overwrite": True})
-    assert "By hand" not in built.text("llms.txt")
-    assert built.faults == ()
-
-
-@pytest.mark.parametrize("priority", BEFORE)
-@pytest.mark.parametrize("paths", [("llms.txt",), ("guide/index.md", "guide.md"), ("llms-full.txt", "index.md")])
+@pytest.mark.parametrize(
+    ("priority", "paths"),
+    [(100, ("llms.txt",)), (0, ("guide/index.md", "guide.md")), (BEFORE, ("llms-full.txt", "index.md"))],
+)
 def test_files_of_plugin_that_runs_earlier_stop_build(
     mkdocs: Project, caplog: pytest.LogCaptureFixture, priority: int, paths: tuple[str, ...]
 ) -> None:
@@ -102,9 +89,8 @@ def test_files_of_plugin_that_runs_earlier_stop_build(
     assert not (mkdocs.folder / "site/roaming").exists()
 
 
-@pytest.mark.parametrize("priority", BEFORE)
-def test_llms_txt_of_plugin_that_runs_earlier_is_kept_or_replaced(mkdocs: Project, priority: int) -> None:
-    hook = add_hook(mkdocs, "llms.txt", priority=priority)
+def test_llms_txt_of_plugin_that_runs_earlier_is_kept_or_replaced(mkdocs: Project) -> None:
+    hook = add_hook(mkdocs, "llms.txt", priority=BEFORE)
     assert mkdocs(SOURCES, plugin={"overwrite": True}, **hook).text("llms.txt").startswith("# Docs\n")
     built = mkdocs(SOURCES, plugin={"llms_txt": "preamble"}, **hook)
     assert built.text("llms.txt").startswith("Another plugin wrote this.\n\nLinks to pages")
@@ -114,9 +100,7 @@ def test_llms_txt_of_plugin_that_runs_earlier_is_kept_or_replaced(mkdocs: Projec
 
 def test_plugin_may_write_llms_txt_later_if_none_is_published(mkdocs: Project) -> None:
     hook = add_hook(mkdocs, "llms.txt", priority=AFTER)
-    mkdocs.write(SOURCES, plugins=[{"roaming": {"llms_txt": False}}], **hook)
-    assert run_mkdocs(mkdocs).returncode == 0
-    assert (mkdocs.folder / "site/llms.txt").read_text() == "Another plugin wrote this.\n"
+    assert mkdocs(SOURCES, plugin={"llms_txt": False}, **hook).text("llms.txt") == "Another plugin wrote this.\n"
 
 
 def test_widget_file_of_author_stops_build(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:

@@ -47,52 +47,39 @@ def plugins(structure: str, *, first: bool = False, **more: Any) -> dict[str, An
 
 
 @STRUCTURES
-@pytest.mark.parametrize("first", [True, False], ids=["ours first", "ours last"])
-def test_each_language_has_own_manifest_in_its_folder(
-    mkdocs: Project, structure: str, sources: dict[str, str], first: bool
+@pytest.mark.parametrize(
+    ("first", "directories"), [(True, True), (False, False)], ids=["ours first", "ours last, flat"]
+)
+def test_each_language_is_a_site_in_its_folder(
+    mkdocs: Project, structure: str, sources: dict[str, str], first: bool, directories: bool
 ) -> None:
-    """For both orders of the plugins."""
-    built = mkdocs(sources, **plugins(structure, first=first))
+    built = mkdocs(sources, use_directory_urls=directories, **plugins(structure, first=first))
     french = built.below("fr")
     assert built.faults == french.faults == ()
-    assert sorted(built.paths()) == sorted(french.paths()) == ["", "legal/", "setup/"]
+    paths = [f"{name}{'/' if directories else '.html'}" for name in ("legal", "setup")]
+    assert sorted(built.paths()) == sorted(french.paths()) == ["", *paths]
     assert (built.manifest.site.url, built.manifest.site.language, built.manifest.site.name) == (URL, "en", "Docs")
     site = french.manifest.site
     assert (site.url, site.language, site.name) == (URL + "fr/", "fr", "La doc")
     titles = {page.path: page.title for page in french.manifest.pages}
-    assert titles == {"": "Bienvenue", "setup/": "Installation", "legal/": "Legal"}
+    assert titles == dict(zip(["", *paths], ("Bienvenue", "Legal", "Installation"), strict=True))
     assert "Bienvenue" not in built.text("llms-full.txt")
     assert "Welcome" not in french.text("llms-full.txt")
     assert not (built.folder / "en/roaming").exists()
     assert not (built.folder / "pt_BR").exists()
 
-
-@STRUCTURES
-def test_manifests_list_alternates(mkdocs: Project, structure: str, sources: dict[str, str]) -> None:
-    built = mkdocs(sources, **plugins(structure))
-    for own, other, language in ((built, "fr/", "fr"), (built.below("fr"), "", "en")):
-        (alternate,) = own.manifest.site.alternates
-        assert alternate.manifest == f"{URL}{other}roaming/manifest.json"
-        assert alternate.language == language
-        assert (built.folder / other / "roaming/manifest.json").exists()
-        line = f"The site in other languages: [{language}]({URL}{other}llms.txt).\n"
-        assert line in own.text("llms.txt")
-
-
-@STRUCTURES
-@pytest.mark.parametrize("directories", [True, False], ids=["directories", "flat"])
-def test_links_lead_to_markdown_of_same_language(
-    mkdocs: Project, structure: str, sources: dict[str, str], directories: bool
-) -> None:
-    built = mkdocs(sources, use_directory_urls=directories, **plugins(structure))
-    french = built.below("fr")
     setup = "setup/index" if directories else "setup"
     assert f"[installation]({URL}fr/{setup}.md#cles)" in french.text("index.md")
     assert f"[setup]({URL}{setup}.md#keys)" in built.text("index.md")
     assert f"listed in [llms.txt]({URL}fr/llms.txt)" in french.text("index.md")
-    html = french.text(f"{setup}.html")
-    assert f'href="{"../" if directories else ""}llms.txt" data-roaming' in html
-    assert built.faults == french.faults == ()
+    assert f'href="{"../" if directories else ""}llms.txt" data-roaming' in french.text(f"{setup}.html")
+
+    for own, other, language in ((built, "fr/", "fr"), (french, "", "en")):
+        (alternate,) = own.manifest.site.alternates
+        assert (alternate.manifest, alternate.language) == (f"{URL}{other}roaming/manifest.json", language)
+        assert (built.folder / other / "roaming/manifest.json").exists()
+        line = f"The site in other languages: [{language}]({URL}{other}llms.txt).\n"
+        assert line in own.text("llms.txt")
 
 
 def test_untranslated_page_is_published_in_both_languages(mkdocs: Project) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from mkdocs.exceptions import Abort
 
 if TYPE_CHECKING:
-    from .conftest import Project, Serving
+    from .conftest import Project
 
 HOME = "# Tide pump\n\nA pump for tidal basins.\n"
 VALVES = "---\ntags: [a]\n---\n# Valves\n\nTwo valves.\n\n## Inlet\n\nLeft.\n\n## Inlet\n\nRight.\n\n## Notes\n\nDry.\n"
@@ -71,18 +70,6 @@ def test_lint_pages_glob_ignores_rules(mkdocs: Project) -> None:
     spare = {"pages": {"valves*": ["repeated-sibling"]}}
     lines = lint_lines(mkdocs(SOURCES, plugins=[], plugin={"lint": spare}, **DESCRIBED))
     assert [line.split(": ")[3] for line in lines[:-1]] == ["empty-title"]
-
-
-def test_lint_strict_only_warns_in_mkdocs_serve(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    mkdocs.write(SOURCES, plugins=[{"roaming": {"lint": "strict"}}], **DESCRIBED)
-    with serving(tmp_path) as server:
-        assert "Two valves." in server.get("valves/")[0]
-        (warned,) = [line for line in server.messages() if line.startswith("WARNING")]
-        assert "lint: valves.md:12: repeated-sibling" in warned
-        right = VALVES.replace("## Inlet\n\nRight.", "## Outlet\n\nRight.").replace("## Notes", "## Dry running")
-        (tmp_path / "docs/valves.md").write_text(right, "utf-8")
-        server.wait("Reloading browsers")
-        assert server.messages()[-1].endswith("lint: 100/100: nothing found in 5 sections on 2 pages")
 
 
 def test_lint_reports_each_language_with_its_words(mkdocs: Project) -> None:
