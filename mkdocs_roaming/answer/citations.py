@@ -1,20 +1,22 @@
 """Checks the citations of a model's text while it arrives, and releases it to the reader paragraph by paragraph.
 
-A paragraph is released once it or the next paragraph cites an opened section, or if it cites `[^none]`: it says that
-the documentation does not answer. Others are withheld. A citation may be written in any usual way that names the id of
-an opened section: `[id]`, `(id)`, `【id】` and others become `[^id]`. Text that belongs together is one paragraph: a
-lead-in with its list, table or code; code with the citation below it; a heading with the text below it; and a list with
-blank lines between its items. Inline reasoning, and links to addresses that no opened section contains, are removed.
+A paragraph is released once it or the next paragraph cites an opened section, or if it cites `[^none]` and says nothing
+but that the documentation does not answer. Others are withheld. The id of an opened section that is a word of its own,
+in whatever punctuation or as the address of a link, becomes `[^id]`, unless it is in code. Text that belongs together
+is one paragraph: a lead-in with its list, table or code; code with the citation below it; a heading with the text below
+it; and a list with blank lines between its items. Inline reasoning, and links to addresses that no opened section
+contains, are removed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from unicodedata import category
 
 from mkdocs_roaming.answer.conversation import Conversation
 from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, TextReleased, TextWithheld
-from mkdocs_roaming.answer.judge import Statement, find_statements, names_tool
+from mkdocs_roaming.answer.judge import Statement, find_statements, is_refusal, names_tool
 from mkdocs_roaming.answer.links import remove_links, resolve_ids
 from mkdocs_roaming.answer.models.base import NO_SOURCE
 from mkdocs_roaming.answer.models.reasoning import ReasoningFilter
@@ -31,18 +33,28 @@ _MARKS = re.compile(
     re.MULTILINE,
 )
 _ID = r"\b[0-9a-f]{8}\b"
-_LABEL = r"[^\[\](){}<>【】［］〔〕\"'\n]"
-_BRACKETS = rf"\\?[\[［【〔<{{]{{1,2}}(?!\^{_ID}\]){_LABEL}{{0,40}}{_ID}{_LABEL}{{0,80}}\\?[\]］】〕>}}]{{1,2}}"
-_SPELLINGS = re.compile(
+_WORD_ID = (
+    r"(?<![^\W_])(?<!\w_)(?<![/.=@-])(?<![\w/]\#)(?<![\w\]]\()(?<!\]\(\#)"
+    r"[0-9a-f]{8}(?!_?[^\W_]|[/=@(-]|\.\w|\](?=[(:]))"
+)
+_LABEL = r"[^\[\](){}<>【】［］〔〕\n]"
+_MENTION = re.compile(
     rf"""
-    ^\[\^?\d{{1,3}}\]:?[ \t]+\W?{_ID}.*  # what a number stands for: [^1]: id
-    | (?<![\w=/\]]) \^?(?:{_BRACKETS})+ (?![(:])  # [id], [id][id], 【id†lines】, [source: id, id], <id>; no link
-    | (?<![\w\]]) [(（] (?:\w{{1,20}}[:.]?[ ]){{0,2}}  # nothing but ids after a word or two: (see id and id)
-      \^?{_ID} (?:[\s,;&+/^]{{1,3}}(?:\w{{1,5}}[ ])?{_ID}){{0,7}} \^?[)）]
-    | (?<![^\s.,;:!?。、，；：！？]) (?:<\w+>)?[#^§]?{_ID}\^?(?:</\w+>)? (?![\w/=-])  # an id in the text
+    (?P<marked>\[\^[^\]\n]{{1,200}}\](?!:))
+    | ^\[\^?\d{{1,3}}\]:?[ \t]+\W?{_WORD_ID}.*  # what a number stands for: [1]: id
+    | (?<![=/]) [\[［【〔<{{]{{1,2}} (?:{_LABEL}{{1,40}}{_WORD_ID}{_LABEL}{{0,80}}|{_WORD_ID}{_LABEL}{{1,80}})
+      [\]］】〕>}}]{{1,2}} (?![(:])  # in brackets with other words: 【id†lines】, [source: id, id]
+    | (?<![\w\]]) [(（] (?:\w{{1,20}}[:.]?[ ]){{0,2}} {_WORD_ID}
+      (?:[\s,;&+/^]{{1,3}}(?:\w{{1,5}}[ ])?{_WORD_ID}){{0,7}} [)）]  # a word or two: (see id and id)
+    | (?P<before>(?:<\w{{1,20}}>|(?<![\w\]])\(|\[(?!\^)|[^\w\s/.=@(\[-]|_){{0,4}})
+      {_WORD_ID} (?P<after>(?:</\w{{1,20}}>|[^\w\s\[({{<【［〔]|_){{0,4}})  # by itself
     """,
     re.MULTILINE | re.IGNORECASE | re.VERBOSE,
 )
+"""An id that is a word of its own, with the brackets, quotation marks, tags or other punctuation that encloses it."""
+_LINK_TO_SECTION = re.compile(rf"\[(?P<title>[^\[\]\n]{{0,200}})\]\(\#?(?P<id>{_ID})\)", re.IGNORECASE)
+_ENCLOSING = {"Ps", "Pe", "Pi", "Pf"}  # Unicode's categories of brackets and quotation marks
+_NO_ENCLOSURE = re.compile(r"[\\^#§]|</?\w+>")
 _CODED = re.compile(rf"`+(?P<mark>\W*(?P<id>{_ID})\W*)`+", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"(?:[ \t]*+\n)+")
 _CONTINUATION = re.compile(r"```|~~~|\[\^")
@@ -85,6 +97,7 @@ class AnswerText:
         self._has_item = False  # whether it contains a list
         self._uncited = ""  # the last paragraph, if it has no citation
         self._held_back: list[str] = []
+        self._is_unfounded = False  # whether it cites sections that were not opened, since the last released paragraph
 
     @property
     def text(self) -> str:
@@ -144,7 +157,8 @@ class AnswerText:
 
     def _forget(self) -> None:
         self.buffer = self._uncited = self._fence = ""
-        self._held_back, self.gap = [], False
+        self._held_back = []
+        self.gap = self._is_unfounded = False
         self._read, self._has_item = 0, False
 
     def _process_buffer(self, *, is_end: bool) -> Iterator[Event]:
@@ -182,17 +196,18 @@ class AnswerText:
             if not ((cited or is_gap) and self._uncited):
                 return  # only citations
             text, self._uncited = f"{self._uncited} {text}".rstrip(), ""
-        statements = find_statements(f"{self._uncited} {paragraph}")
+        statements = list(find_statements(f"{self._uncited} {paragraph}"))
         if not cited:
             self._hold_back()
-            if is_gap:
+            self._is_unfounded = self._is_unfounded or not is_refusal(statements)
+            if is_gap and not self._is_unfounded:
                 self.statements += statements
                 yield from self.release(text)
             else:
                 self._uncited = text
             return
         yield from self.release("\n\n".join(filter(None, [self._uncited, text])), *cited)
-        self._uncited = ""
+        self._uncited, self._is_unfounded = "", False
         self.statements += statements
 
     def release(self, text: str, *cited: str) -> Iterator[Event]:
@@ -212,17 +227,29 @@ class AnswerText:
         self._uncited = ""
 
     def _respell(self, paragraph: str) -> str:
-        """Return the paragraph with `[^id]` for all other usual ways to cite an opened section by its id."""
+        """Return the paragraph with `[^id]` for each id of an opened section that is a word of its own."""
+        resolve = self._conversation.resolve_citation
 
-        def replace_spelling(match: re.Match[str]) -> str:
-            ids = re.findall(_ID, match[0], re.IGNORECASE)
-            return "".join(f"[^{id_}]" for id_ in ids if self._conversation.resolve_citation(id_)) or match[0]
+        def replace_mention(match: re.Match[str]) -> str:
+            marks = "".join(f"[^{id_}]" for id_ in re.findall(_ID, match[0], re.IGNORECASE) if resolve(id_))
+            if match["marked"] or not marks:
+                return match[0]
+            before, after = _remove_enclosure(match["before"] or "", match["after"] or "")
+            return before + marks + after
+
+        def replace_link(match: re.Match[str]) -> str:
+            if not resolve(match["id"]):
+                return match[0]
+            mark = f"[^{match['id']}]"
+            return mark if match["id"] in match["title"] else match[0] + ("" if is_cited else mark)
 
         for start, end in reversed(find_code(paragraph)):
             coded = _CODED.fullmatch(paragraph, start, end)
-            if coded and self._conversation.resolve_citation(coded["id"]):
+            if coded and resolve(coded["id"]):
                 paragraph = paragraph[:start] + coded["mark"] + paragraph[end:]
-        return sub_outside_code(_SPELLINGS, replace_spelling, paragraph)
+        paragraph = sub_outside_code(_MENTION, replace_mention, paragraph)
+        is_cited = any(map(resolve, re.findall(rf"\[\^({_ID})", paragraph, re.IGNORECASE)))
+        return sub_outside_code(_LINK_TO_SECTION, replace_link, paragraph)
 
     def _clean(self, paragraph: str) -> tuple[str, list[str], list[str]]:
         """Return the paragraph with valid citations only, the ids of these, and the removed ones."""
@@ -263,6 +290,19 @@ class AnswerText:
             text = text.replace("[^", "")
         cited = [id_ for id_ in cited if f"[^{id_}]" in text]  # others were part of a removed link
         return _REPEATED_CITATION.sub(r"\1", text).strip("\n").rstrip(), cited, dropped
+
+
+def _remove_enclosure(before: str, after: str) -> tuple[str, str]:
+    """Return the punctuation around an id without pairs of brackets and quotation marks, and without marks of it."""
+    before, after = (_NO_ENCLOSURE.sub("", text) for text in (before, after.replace(":", "")))
+    while before and after:
+        opening, closing = before[-1], after[0]
+        if opening + closing != "<>" and not (
+            opening == closing != "|" or _ENCLOSING.issuperset(map(category, opening + closing))
+        ):
+            break
+        before, after = before[:-1], after[1:]
+    return before, after
 
 
 def _belong_together(before: str, after: str, *, is_list: bool) -> bool:

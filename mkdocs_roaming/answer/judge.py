@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Literal
@@ -32,6 +32,9 @@ _TABLE_ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
 _QUESTION_END = " \t\n?？.!;:,)"
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s*(?=\S)|\n")
 _TOOL_NAME = re.compile("|".join(tool.name for tool in TOOLS))
+
+_GAP_MARK = re.compile(rf"\[\^{NO_SOURCE}\]", re.IGNORECASE)
+_SOURCE = re.compile(rf"\[\^(?!{NO_SOURCE}\])", re.IGNORECASE)
 
 Flaw = Literal["empty", "call", "citations"]
 """Why a reply cannot be used: it has no text, a tool call that cannot be read, or no citation of an opened section."""
@@ -54,14 +57,15 @@ FLAWS: Mapping[Flaw, str] = {
 
 
 def find_flaw(reply: str, withheld: Sequence[str]) -> Flaw | None:
-    """Return the flaw of a reply of which nothing was released; None if it says that the documentation does not answer.
+    """Return the flaw of a reply of which nothing was released; None if it only says that the documentation is silent.
 
     Args:
         reply: The text of the reply.
         withheld: Its paragraphs, without invalid citations.
     """
     sentences = [sentence for text in withheld for sentence in _SENTENCE_END.split(text) if sentence.strip()]
-    if sentences and all(map(_gap_words().search, sentences)):
+    says_so = all(map(_gap_words().search, sentences)) if sentences else _GAP_MARK.search(reply)
+    if says_so and not _SOURCE.search(reply):
         return None
     if not reply.strip():
         return "empty"
@@ -111,10 +115,15 @@ def find_statements(paragraph: str) -> Iterator[Statement]:
     for group in _CITATION_GROUP.finditer(text):
         statement = text[start : group.start()].strip()
         start = group.end()
-        is_marked = f"[^{NO_SOURCE}]" in group[0].lower()
+        is_marked = _GAP_MARK.search(group[0]) is not None
         is_gap = is_marked or _gap_words().search(_TABLE_ROW.sub("", statement)) is not None
         if statement or not is_marked:
             yield Statement(statement, is_gap, is_marked)
+
+
+def is_refusal(statements: Iterable[Statement]) -> bool:
+    """Return whether some statements say nothing but that the documentation does not answer."""
+    return all(one.is_gap for one in statements)
 
 
 def judge_state(
@@ -123,7 +132,7 @@ def judge_state(
     """Return the state of an answer with some statements to a question on a site in some language."""
     gaps = " ".join(one.text for one in statements if one.is_gap)
     others = " ".join(one.text for one in statements if not one.is_gap)
-    if all(one.is_gap for one in statements):
+    if is_refusal(statements):
         return "not_found"
     if not any(one.is_gap for one in statements):
         return "answered"

@@ -292,7 +292,7 @@ def _judge_reply(run: Run, reply: str) -> AnswerState | None:
         StopAnswer: The text cannot be used, and the model was asked already.
     """
     text = run.text
-    if not (text.released or text.gap) and (flaw := find_flaw(reply, text.withheld)):
+    if not text.released and (flaw := find_flaw(reply, text.withheld)):
         if run.flaw or run.budget.spent_share(run.usage) >= 1:
             raise StopAnswer("unusable", error=f"{run.model.name}: {FLAWS[flaw]}", cause=flaw)
         text.discard()

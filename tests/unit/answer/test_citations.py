@@ -38,6 +38,9 @@ class OpenSections(Conversation):
     def resolve_citation(self, name: str) -> str | None:
         return name.lower() if name.lower() in OPENED else None
 
+    def find_url(self, id_: str) -> str | None:
+        return f"https://a.example/#{id_}" if id_ in OPENED else None
+
     def mark_cited(self, ids: Iterable[str]) -> None:
         assert set() < {*ids} <= OPENED
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_roaming.answer.judge import find_statements, judge_state
+from mkdocs_roaming.answer.judge import Flaw, find_flaw, find_statements, judge_state
 
 FACT = "The kettle listens on localhost.[^07f3277d]"
 GAP = "The docs do not say which port it uses.[^none]"
@@ -60,3 +60,19 @@ def test_state_follows_from_what_is_asked(question: str, answer: str, state: str
 def test_gap_is_found_by_its_words_in_any_language(gap: str) -> None:
     (statement,) = find_statements(f"{gap}[^07f3277d]")
     assert (statement.is_gap, statement.is_marked) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("reply", "withheld", "flaw"),
+    [
+        ("[^none]", [], None),
+        ("The docs don't mention a port.", ["The docs don't mention a port."], None),
+        ("The docs do not say it [^1].", ["The docs do not say it."], "citations"),
+        ("Yes [^bad].\n\n[^none]", ["Yes."], "citations"),
+        ("The docs do not say. Yes.", ["The docs do not say. Yes."], "citations"),
+        ("expand_sections(1)", ["expand_sections(1)"], "call"),
+        (" ", [], "empty"),
+    ],
+)
+def test_refusal_has_no_flaw_unless_it_cites_unopened_sections(reply: str, withheld: list[str], flaw: Flaw) -> None:
+    assert find_flaw(reply, withheld) == flaw
