@@ -40,9 +40,8 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
 )
-from mkdocs_roaming.answer.models.provider import split_expansion
 from mkdocs_roaming.answer.models.reasoning import ReasoningFilter
-from mkdocs_roaming.answer.prompts import READING_SECTIONS, format_section
+from mkdocs_roaming.answer.prompts import READING_SECTIONS, format_section, take_sections
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.errors import LibraryError, ModelError, UsageError
 from mkdocs_roaming.library.navigator import Navigator
@@ -140,13 +139,7 @@ class Conversation:
     def quote_results(self) -> None:
         """Replace all calls and results by the text of the opened sections, before the question."""
         results = [result.result for turn in self.turns if isinstance(turn, ToolTurn) for result in turn.results]
-        texts = [
-            format_section(section)
-            for result in results
-            if isinstance(result, ExpandResult | SearchResults)
-            for expansion in result.sections
-            for section in split_expansion(expansion)
-        ]
+        texts = [format_section(section) for result in results for section in take_sections(result)[0]]
         *earlier, asked = takewhile(lambda turn: not getattr(turn, "calls", None), self.turns)
         assert isinstance(asked, UserTurn)
         context = "\n\n".join(filter(None, [READING_SECTIONS, *texts, asked.context]))

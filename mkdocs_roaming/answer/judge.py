@@ -22,6 +22,7 @@ from typing import Literal
 from msgspec import Struct
 
 from mkdocs_roaming.answer.models.base import NO_SOURCE, ToolCall
+from mkdocs_roaming.answer.models.replies import limit_depth
 from mkdocs_roaming.library.tools import TOOLS, first_argument, parse_tool_name
 from mkdocs_roaming.text.languages import available_languages, load_phrases
 from mkdocs_roaming.text.markdown import find_code
@@ -89,7 +90,7 @@ def read_calls(text: str) -> list[ToolCall]:
         with suppress(ValueError, RecursionError):
             value, end = decoder.raw_decode(text, start)
             names = _TOOL_NAME.findall(text, edge, start)
-            calls += _find_calls(value) or [ToolCall("", name, value) for name in names[-1:]]
+            calls += _find_calls(value) or [ToolCall("", name, limit_depth(value)) for name in names[-1:]]
             edge = end
         start = text.find("{", end)
     return calls
@@ -103,7 +104,8 @@ def _find_calls(value: object) -> list[ToolCall]:
         return []
     name = first_argument(value, "name", "function", "tool", "tool_name", "action")
     if isinstance(name, str) and parse_tool_name(name):
-        return [ToolCall("", name, first_argument(value, "arguments", "parameters", "input", "args", "tool_input"))]
+        arguments = first_argument(value, "arguments", "parameters", "input", "args", "tool_input")
+        return [ToolCall("", name, limit_depth(arguments))]
     return [call for item in value.values() for call in _find_calls(item)]
 
 

@@ -39,6 +39,7 @@ from mkdocs_roaming.answer.models.base import (
     find_context,
     has_tools,
 )
+from mkdocs_roaming.answer.models.context import USED_SHARE
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, PROMPT_OUTLINE_BUDGET, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
@@ -53,7 +54,6 @@ REOPEN_CALL_ID = "kept"
 """Id of the call that opens the sections of earlier answers again."""
 
 _USUAL_CONTEXT = 4_096  # of small models, if the server that refuses a request does not say it
-_USED_SHARE = 0.85  # estimates may be too low
 _RULES_TOKENS = 600
 _CALLING_TOKENS = 1_400  # rules and tools
 _LEAST_OUTLINE = 700
@@ -211,7 +211,7 @@ async def _find_room(run: Run) -> _Room:
         return _Room(outline=PROMPT_OUTLINE_BUDGET * can_call)
     run.budget = replace(run.budget, output_tokens=min(run.budget.output_tokens, context // 4))
     output = run.budget.output_tokens + getattr(run.model, "extra_output_tokens", 0)
-    room = round(context * _USED_SHARE) - min(output, context // 2)
+    room = round(context * USED_SHARE) - min(output, context // 2)
     outline = min((room - _CALLING_TOKENS) // 4, PROMPT_OUTLINE_BUDGET)
     if not can_call or outline < _LEAST_OUTLINE:
         outline = 0

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from mkdocs_roaming.answer.models.base import NO_SOURCE, OpenSection, UserTurn
+from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolOutput, render, split_origin
+from mkdocs_roaming.manifest.expand import Expansion, ShownSection
 from mkdocs_roaming.manifest.models import SiteEntry
 from mkdocs_roaming.text.markdown import to_single_line
 
@@ -237,3 +240,35 @@ def build_repair(flaw: str, opened: Iterable[tuple[str, str]]) -> str:
 
 def _format_description(site: SiteEntry) -> str:
     return f"{to_single_line(site.description)}\n\n" if site.description else ""
+
+
+# Tool results
+
+
+def take_sections(result: ToolOutput) -> tuple[list[OpenSection], ToolOutput]:
+    """Return the opened sections of a tool result one by one, each with its breadcrumb, and the result without them."""
+    if not isinstance(result, ExpandResult | SearchResults):
+        return [], result
+    sections = [
+        OpenSection(shown.id, (*expansion.breadcrumb, *shown.inside), shown.text)
+        for expansion in result.sections
+        for shown in expansion.shown
+        if shown.text.strip()
+    ]
+    return sections, replace(result, sections=tuple(replace(one, shown=()) for one in result.sections))
+
+
+def render_result(result: ToolOutput) -> str:
+    """Return a tool result as text in which each section is enclosed in lines with its id."""
+    if isinstance(result, SearchResults):
+        label, rest = split_origin(result)
+        sections, rest = take_sections(rest)
+        return label + "".join(f"{format_section(section)}\n" for section in sections) + render(rest)
+    if isinstance(result, ExpandResult):
+        result = replace(result, sections=tuple(map(_enclose_sections, result.sections)))
+    return render(result)
+
+
+def _enclose_sections(expansion: Expansion) -> Expansion:
+    sections, _ = take_sections(ExpandResult((expansion,)))
+    return replace(expansion, shown=tuple(ShownSection(one.id, format_section(one)) for one in sections))

@@ -27,20 +27,10 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
 )
-from mkdocs_roaming.answer.models.provider import (
-    DEFAULT_RETRIES,
-    ApiModel,
-    PartialCall,
-    ReplyReader,
-    Retries,
-    arguments_as_object,
-    encode_tool_name,
-    has_results,
-    render_result,
-    split_expansion,
-)
+from mkdocs_roaming.answer.models.provider import DEFAULT_RETRIES, ApiModel, Retries
+from mkdocs_roaming.answer.models.replies import PartialCall, ReplyReader, arguments_as_object, encode_tool_name
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.tools import TOOLS, ExpandResult, SearchResults, Tool, ToolError, render, split_origin
+from mkdocs_roaming.library.tools import TOOLS, Tool, ToolError, render, split_origin
 
 Block = dict[str, Any]
 
@@ -130,11 +120,11 @@ class AnthropicModel(ApiModel):
         if "cache_control" in self._refused:
             parameters = _without_key(parameters, "cache_control")
         thinking = {name: value for name, value in self._thinking.items() if name not in self._refused}
-        parameters |= {**thinking, "max_tokens": request.output_tokens + self.extra_output_tokens}
+        parameters |= {**thinking, "max_tokens": self._limit_output(request, parameters)}
         return MessageReader(parameters, ClaudeState((), request.note, digest))
 
     def _alternatives(self, request: Request) -> Sequence[str]:
-        return [_SEARCH_RESULTS] if self._service.base_url != BASE_URL and has_results(request) else []
+        return [_SEARCH_RESULTS] if self._service.base_url != BASE_URL and request.has_results else []
 
 
 # Requests
@@ -170,7 +160,7 @@ def encode_request(request: Request, has_tools: bool, has_search_results: bool) 
         has_search_results: Whether opened sections are search results, for native citations, or text.
     """
     roams = bool(request.outline) and not request.site
-    defined = request.tools or (TOOLS if roams or has_results(request) else ())
+    defined = request.tools or (TOOLS if roams or request.has_results else ())
     tools = [_encode_tool(tool) for tool in defined] if has_tools else []
     system = [_text_block(text) for text in (request.rules, request.outline) if text.strip()]
     prefix_digest = _digest(tools, system)
@@ -263,13 +253,11 @@ def _encode_tool_result(result: ToolResult, content: list[Block]) -> Block:
 def _encode_content(tool_result: ToolResult, has_search_results: bool) -> list[Block]:
     """Return the content of a tool result; each open section is a search result, so that it is cited by its own id."""
     if not has_search_results:
-        return [_text_block(render_result(tool_result.result))]
+        return [_text_block(prompts.render_result(tool_result.result))]
     label, result = split_origin(tool_result.result)
     content: list[Block] = [_text_block(label)] if label else []
-    if isinstance(result, ExpandResult | SearchResults):
-        sections = (section for expansion in result.sections for section in split_expansion(expansion))
-        content += map(_encode_section, sections)
-        result = replace(result, sections=tuple(replace(expansion, shown=()) for expansion in result.sections))
+    sections, result = prompts.take_sections(result)
+    content += map(_encode_section, sections)
     if (text := re.sub(r"\n{3,}", "\n\n", render(result))).strip():
         content.append(_text_block(text))
     return content

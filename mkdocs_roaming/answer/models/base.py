@@ -128,6 +128,11 @@ class Request:
         """The question to answer."""
         return next((turn.question for turn in reversed(self.turns) if isinstance(turn, UserTurn)), "")
 
+    @property
+    def has_results(self) -> bool:
+        """Whether there are calls with their results in the conversation."""
+        return any(isinstance(turn, ToolTurn) for turn in self.turns)
+
 
 # The reply
 

@@ -1,18 +1,27 @@
-"""How many tokens a model's context has, as its server has loaded it, and as its errors say."""
+"""How many tokens a model's context has, as its server has loaded it, and how many a request needs."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
 import anyio
 
 from mkdocs_roaming._http import ApiConfig
+from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 LEAST_CONTEXT = 1_024
 """A smaller number in an error is not the size of a context."""
 
+USED_SHARE = 0.85
+"""The share of a context that estimates may fill: they may be too low."""
+
+_LEAST_OUTPUT = 256
+_MOST_CHARS_PER_TOKEN = 5.5  # more than any tokenizer's mean for text in which runs of one sign count once
+_RUN = re.compile(r"([\W_])\1+")
 _TIMEOUT = 2.0
 _SOURCES = {
     "/api/ps": "context_length",  # Ollama
@@ -22,56 +31,36 @@ _SOURCES = {
 }
 """What servers say about the loaded model: the field of each path. The most that a model can do is another field."""
 
-_CONTEXT = re.compile(r"context|prompt|\binputs?\b|sequence|max_(?:model|seq)_len|\bn_(?:ctx|keep)\b")
-_EXCESS = re.compile(r"exceed|overflow|too (?:long|large|big|many)|(?:long|great|larg)er than|maximum|limit|>|<=")
-_LIMITS = (
-    re.compile(r"[<>]=?\D{0,10}?(\d[\d,]*)"),
-    re.compile(r"(?:context|maximum|max\b|limit|available|exceed|only|than)\D{0,40}(\d[\d,]*)"),
-    re.compile(r"(\d[\d,]*)\D{0,12}(?:context|maximum|max\b|limit)"),
-)
-
-
-def is_overflow(problem: str) -> bool:
-    """Return whether an error says that a request does not fit into the context."""
-    text = problem.lower()
-    return bool(_CONTEXT.search(text) and _EXCESS.search(text))
-
-
-def parse_limit(problem: str) -> int | None:
-    """Return the size of the context that an error names, or None."""
-    for pattern in _LIMITS:
-        for match in pattern.finditer(problem.lower()):
-            if (size := int(match[1].replace(",", ""))) >= LEAST_CONTEXT:
-                return size
-    return None
-
 
 class ContextFinder:
     """Finds the size of a model's context: the setting, what its server has loaded, or what an error said.
 
     A hosted provider is not asked. The paths that a server does not have are asked for once.
+
+    Attributes:
+        size: The size in tokens, or None as long as it is not known.
     """
 
     def __init__(self, service: ApiConfig, client: Any, size: int | None) -> None:
         """Start with the setting, if there is one."""
-        self._service, self._client, self._size = service, client, size
+        self._service, self._client, self.size = service, client, size
         self._sources = {} if service.is_hosted else dict(_SOURCES)
 
     async def find(self) -> int | None:
         """Return the size in tokens, or None if it is not known."""
-        if self._size is None and self._sources:
+        if self.size is None and self._sources:
             import httpx2
 
             with anyio.move_on_after(_TIMEOUT):
                 for path in list(self._sources):
                     with suppress(httpx2.TransportError, ValueError):
                         await self._ask(path)
-        return self._size
+        return self.size
 
     def limit(self, size: int | None) -> None:
         """Remember a size, unless a smaller one is known."""
         if size is not None:
-            self._size = min(size, self._size or size)
+            self.size = min(size, self.size or size)
 
     async def _ask(self, path: str) -> None:
         response = await self._client.get(self._service.base_url.removesuffix("/v1") + path)
@@ -97,3 +86,25 @@ def find_number(data: object, field: str, model: str) -> int | None:
 def _is_named(entry: object, model: str) -> bool:
     names = [entry.get(key) for key in ("id", "name", "model")] if isinstance(entry, dict) else []
     return model in names or f"{model}:latest" in names
+
+
+def limit_output(body: Mapping[str, Any], wanted: int, context: int) -> int:
+    """Return how many tokens of output fit into a context next to a request, at most those that are wanted."""
+    size = round(sum(map(estimate_tokens, _iter_texts(body))) / USED_SHARE)
+    return min(wanted, max(context - size, _LEAST_OUTPUT))
+
+
+def count_least_tokens(body: Mapping[str, Any]) -> float:
+    """Return the number of tokens that a request has at least, however economical the tokenizer."""
+    text = "\n".join((*_iter_texts((body.get("system"), body["messages"])), json.dumps(body.get("tools"))))
+    return len(_RUN.sub(r"\1", text)) / _MOST_CHARS_PER_TOKEN
+
+
+def _iter_texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _iter_texts(tuple(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _iter_texts(item)

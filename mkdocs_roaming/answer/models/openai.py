@@ -25,17 +25,8 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
 )
-from mkdocs_roaming.answer.models.provider import (
-    DEFAULT_RETRIES,
-    ApiModel,
-    PartialCall,
-    ReplyReader,
-    Retries,
-    arguments_as_object,
-    encode_tool_name,
-    has_results,
-    render_result,
-)
+from mkdocs_roaming.answer.models.provider import DEFAULT_RETRIES, ApiModel, Retries
+from mkdocs_roaming.answer.models.replies import PartialCall, ReplyReader, arguments_as_object, encode_tool_name
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.tools import TOOLS, Tool
 
@@ -109,13 +100,13 @@ class OpenAIModel(ApiModel):
             keeps_tools=_ABSENT_TOOLS in self._refused,
         )
         if limit := next((name for name in _LIMITS if name not in self._refused), ""):
-            parameters[limit] = request.output_tokens + self.extra_output_tokens
+            parameters[limit] = self._limit_output(request, parameters)
         if not self._refused & {"stream_options", "stream"}:
             parameters["stream_options"] = {"include_usage": True}
         return ChatReader(parameters, ChatState(request.note))
 
     def _alternatives(self, request: Request) -> Sequence[str]:
-        return [_ABSENT_TOOLS] if has_results(request) and not request.tools else []
+        return [_ABSENT_TOOLS] if request.has_results and not request.tools else []
 
 
 # Requests
@@ -145,7 +136,7 @@ def encode_request(
         keeps_tools: Whether the server requires the definitions of the tools that earlier turns called.
     """
     parameters: dict[str, Any] = {"messages": _encode_turns(request, has_tools, has_system_role)}
-    tools = TOOLS if keeps_tools and has_results(request) else request.tools
+    tools = TOOLS if keeps_tools and request.has_results else request.tools
     if tools and has_tools:
         parameters["tools"] = [_encode_tool(tool) for tool in tools]
         if not request.tools:
@@ -182,7 +173,7 @@ def _encode_turns(request: Request, has_tools: bool, has_system_role: bool) -> l
                     messages.append({"role": "assistant", "content": turn.text, "tool_calls": calls})
             case ToolTurn():
                 for result in turn.results:
-                    text = render_result(result.result)
+                    text = prompts.render_result(result.result)
                     if has_tools:
                         id_ = _encode_id(result.call.id)
                         messages.append({"role": "tool", "tool_call_id": id_, "content": text})

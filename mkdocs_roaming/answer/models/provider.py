@@ -1,4 +1,4 @@
-"""Models that call a provider's API: retries, errors with a fix, and tool call arguments."""
+"""Models that call a provider's API: requests, retries, and what a server is known to refuse."""
 
 from __future__ import annotations
 
@@ -7,263 +7,32 @@ import logging
 import random
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterator, Mapping, Sequence
-from contextlib import aclosing, suppress
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import anyio
 
 from mkdocs_roaming._http import ApiConfig, parse_api_error, parse_retry_after
-from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import format_pause
-from mkdocs_roaming.answer.models.base import (
-    DEFAULT_OPTIONS,
-    NO_USAGE,
-    ModelOptions,
-    OpenSection,
-    Part,
-    Request,
-    Stop,
-    StopReason,
-    Text,
-    ToolCall,
-    ToolTurn,
-    Usage,
+from mkdocs_roaming.answer.models.base import DEFAULT_OPTIONS, ModelOptions, Part, Request, Stop, Usage
+from mkdocs_roaming.answer.models.context import LEAST_CONTEXT, ContextFinder, count_least_tokens, limit_output
+from mkdocs_roaming.answer.models.refusals import (
+    error_for_connection,
+    error_for_context,
+    error_for_format,
+    error_for_interruption,
+    error_for_status,
 )
-from mkdocs_roaming.answer.models.context import LEAST_CONTEXT, ContextFinder, is_overflow, parse_limit
-from mkdocs_roaming.answer.models.reasoning import remove_reasoning
+from mkdocs_roaming.answer.models.replies import ReplyReader
 from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError
-from mkdocs_roaming.library.library import OWN
-from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolOutput, render
-from mkdocs_roaming.manifest.expand import Expansion, ShownSection
-
-MAX_ARGUMENT_CHARS = 65_536
-"""Maximum length of a call's arguments; real calls need less than a hundredth of it."""
 
 MAX_BODY_BYTES = 4 * 2**20
 
 THINKING_TOKENS = 4_000
 """Added to the maximum output once a model was seen to think: its thinking counts as output."""
 
-_MAX_CALLS = 32
-_MAX_ECHOED_CHARS = 500
-_MOST_CHARS_PER_TOKEN = 5.5  # more than any tokenizer's mean for text in which runs of one sign count once
-_RUN = re.compile(r"([\W_])\1+")
 _log = logging.getLogger(__name__)
-
-
-def parse_arguments(text: str) -> object:
-    """Return a call's arguments: JSON, what remains of JSON in a text or without its end, or the text itself."""
-    if not text.strip():
-        return {}
-    with suppress(ValueError, RecursionError):
-        return json.loads(text)
-    from json_repair import repair_json  # few replies need it
-
-    _, brace, rest = text.partition("{")
-    with suppress(ValueError, RecursionError):
-        repaired: object = repair_json(brace + rest, return_objects=True)
-        return repaired if isinstance(repaired, dict) and repaired else text
-    return text
-
-
-def arguments_as_object(arguments: object) -> dict[str, object]:
-    """Return arguments as the JSON object that providers require when a call is sent back."""
-    if isinstance(arguments, str):
-        arguments = parse_arguments(arguments)
-    if isinstance(arguments, dict):
-        return {str(name): value for name, value in arguments.items()}
-    return {"arguments": arguments if not isinstance(arguments, str) else arguments[:_MAX_ECHOED_CHARS]}
-
-
-def encode_tool_name(name: object) -> str:
-    """Return a tool's name in the characters that APIs allow, whatever the model wrote."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", str(name))[:64] or "unknown"
-
-
-def has_results(request: Request) -> bool:
-    """Return whether there are calls with their results in the conversation."""
-    return any(isinstance(turn, ToolTurn) for turn in request.turns)
-
-
-def replace_surrogates(value: Any) -> Any:
-    """Return JSON data with lone surrogates replaced: pages may contain them, but UTF-8 cannot encode them."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, Mapping):
-        return {replace_surrogates(name): replace_surrogates(item) for name, item in value.items()}
-    return [replace_surrogates(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def split_expansion(expansion: Expansion) -> Iterator[OpenSection]:
-    """Return the sections of an expansion one by one, each with its whole breadcrumb."""
-    for shown in expansion.shown:
-        if shown.text.strip():
-            yield OpenSection(shown.id, (*expansion.breadcrumb, *shown.inside), shown.text)
-
-
-def render_result(result: ToolOutput) -> str:
-    """Return a tool result as text in which each section is enclosed in lines with its id."""
-    if isinstance(result, ExpandResult):
-        result = replace(result, sections=tuple(map(_enclose_sections, result.sections)))
-    if isinstance(result, SearchResults) and result.sections:
-        sections = (section for expansion in result.sections for section in split_expansion(expansion))
-        texts = "".join(f"{prompts.format_section(section)}\n" for section in sections)
-        label = result.origin.render()
-        return (
-            label
-            + texts
-            + render(replace(result, origin=OWN, sections=tuple(replace(one, shown=()) for one in result.sections)))
-        )
-    return render(result)
-
-
-def _enclose_sections(expansion: Expansion) -> Expansion:
-    sections = split_expansion(expansion)
-    shown = tuple(ShownSection(section.id, prompts.format_section(section)) for section in sections)
-    return replace(expansion, shown=shown)
-
-
-# Errors and retries
-
-_TEMPORARY = ("rate", "overload", "failure", "timeout")
-_NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "InvalidURL", "PoolTimeout", "UnsupportedProtocol"}
-
-
-_REFUSALS = (200, 400, 404, 413, 422, 500, 501)
-_TOOLS = re.compile(r"\btools?\b|tool[_ -](?:use|call|choice)|function[_ -]?call")
-_UNSUPPORTED = re.compile(r"support|enabl|requir|permit|recogni|unknown|unexpected|disabled|no endpoints")
-
-
-class _Fault(NamedTuple):
-    """What a response means: the statuses, or the words in error type and message, that show a cause."""
-
-    cause: str
-    statuses: Container[int]
-    words: tuple[str, ...]
-    problem: str
-    fix: str
-
-    def matches(self, status: int, text: str) -> bool:
-        return status in self.statuses or any(word in text for word in self.words)
-
-
-_FAULTS = (
-    _Fault(
-        "key",
-        (401,),
-        ("authentication_error", "invalid_api_key"),
-        "the key is not accepted",
-        "check {service.key_name}",
-    ),
-    _Fault(
-        "credit",
-        (402,),
-        ("insufficient_quota", "credit balance", "billing"),
-        "the account has no credit left",
-        "add credit to the provider's account",
-    ),
-    _Fault(
-        "key",
-        (403,),
-        ("permission_error",),
-        "the key has no access to this model",
-        "choose another model, or check {service.key_name}",
-    ),
-    _Fault(
-        "address",
-        (404,),
-        ("not_found_error",),
-        "{service.address} does not know this model or address",
-        "choose another model, or check {service.base_name}",
-    ),
-    _Fault("rate", (429,), ("rate_limit_error",), "too many requests", "try again {pause}"),
-    _Fault(
-        "overload",
-        (503, 529),
-        ("overloaded", "service_unavailable"),
-        "the provider is overloaded",
-        "try again {pause}",
-    ),
-    _Fault("timeout", (408, 504), (), "the provider did not answer in time ({status})", "try again later"),
-    _Fault("failure", (*range(300), *range(500, 600)), (), "the provider failed ({kind})", "try again later"),
-    _Fault(
-        "address",
-        range(300, 400),
-        (),
-        "{service.address} redirects ({status})",
-        "set {service.base_name} to the new address",
-    ),
-    _Fault(
-        "request",
-        range(400, 500),
-        (),
-        "the request was refused ({status})",
-        "try another model, and report this",
-    ),
-)
-"""The first one that matches counts."""
-
-
-def error_for_status(
-    service: ApiConfig, status: int, kind: str = "", message: str = "", retry_after: float | None = None
-) -> ModelError:
-    """Return the error for a response, or for an error event in a stream.
-
-    Args:
-        service: The provider's API.
-        status: The HTTP status; 200 for an error event.
-        kind: The provider's error type or code, if any.
-        message: The provider's own message.
-        retry_after: The pause in seconds that the provider asks for.
-    """
-    text = f"{kind} {message}".lower()
-    if status in _REFUSALS and is_overflow(text):
-        return error_for_context(service, service.redact(message), parse_limit(text))
-    if status in _REFUSALS and _TOOLS.search(text) and _UNSUPPORTED.search(text):
-        problem = f"{service.model}: this model cannot call tools ({service.redact(message)})"
-        return ToolsUnsupportedError(
-            f"{problem}; choose one that can, or set tools = false in [model]", unbilled=True, cause="request"
-        )
-    if status == 413:
-        return error_for_context(service, service.redact(message), None)
-    fault = next((fault for fault in _FAULTS if fault.matches(status, text)), _FAULTS[-1])
-    values = {"service": service, "status": status, "kind": service.redact(kind) or status}
-    problem, fix = (part.format(pause=format_pause(retry_after), **values) for part in (fault.problem, fault.fix))
-    details = service.redact(message)
-    retryable = fault.cause in _TEMPORARY or status == 409
-    text = f"{service.model}: {problem}{f' ({details})' if details else ''}; {fix}"
-    unbilled = (400 <= status < 500 and status != 408) or status in (503, 529)
-    return ModelError(text, retryable=retryable, retry_after=retry_after, unbilled=unbilled, cause=fault.cause)
-
-
-def error_for_context(service: ApiConfig, details: str, limit: int | None) -> ContextError:
-    """Return the error for a request that does not fit into the context."""
-    problem = f"{service.model}: the request does not fit into the model's context ({details})"
-    fix = f"load the model with a larger context, or set context in [model]{f' to {limit}' if limit else ''}"
-    return ContextError(f"{problem}; {fix}", limit=limit, unbilled=True)
-
-
-def error_for_connection(service: ApiConfig, error: Exception) -> ModelError:
-    """Return the error for a server that cannot be reached."""
-    reason = type(error).__name__
-    fix = f"start the server or check the network and {service.base_name}"
-    text = f"{service.model}: cannot reach {service.address} ({reason}); {fix}"
-    cause = "timeout" if reason in ("ReadTimeout", "WriteTimeout") else "connection"
-    return ModelError(text, retryable=True, unbilled=reason in _NOT_CONNECTED, cause=cause)
-
-
-def error_for_interruption(service: ApiConfig) -> ModelError:
-    """Return the error for a reply that ends before it is complete."""
-    text = f"{service.model}: the connection was lost during the reply; ask again"
-    return ModelError(text, retryable=True, cause="connection")
-
-
-def error_for_format(service: ApiConfig, api: str) -> ModelError:
-    """Return the error for a response that does not follow the wire format of an API."""
-    problem = f"{service.address} sent a response that is not from {api}"
-    return ModelError(f"{service.model}: {problem}; check that {service.base_name} is right", cause="format")
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,7 +153,11 @@ class ApiModel(ProviderModel):
         self._client = httpx2.AsyncClient(
             limits=httpx2.Limits(max_keepalive_connections=0),
             timeout=httpx2.Timeout(600.0, connect=10.0),
-            headers={**self.headers, **({"Authorization": f"Bearer {service.key}"} if service.key else {})},
+            headers={
+                "Content-Type": "application/json",
+                **self.headers,
+                **({"Authorization": f"Bearer {service.key}"} if service.key else {}),
+            },
         )
         self.has_tools = options.tools
         self._options = options
@@ -398,6 +171,11 @@ class ApiModel(ProviderModel):
     @abstractmethod
     def _make_reader(self, request: Request) -> ReplyReader:
         """Return the reader of the reply to a request, with the request's parameters."""
+
+    def _limit_output(self, request: Request, parameters: Mapping[str, Any]) -> int:
+        """Return the maximum output: what the request asks for, and thinking, as far as the context has room."""
+        wanted = request.output_tokens + self.extra_output_tokens
+        return wanted if self._context.size is None else limit_output(parameters, wanted, self._context.size)
 
     def _alternatives(self, request: Request) -> Sequence[str]:
         """Return what to do differently if a request is refused and no parameter is named, in order."""
@@ -424,6 +202,8 @@ class ApiModel(ProviderModel):
             if not (needs_room and reader.lacks_room):
                 yield Stop(reader.reason or "end", reader.state)
                 return
+            if self._limit_output(request, reader.parameters) < request.output_tokens + THINKING_TOKENS:
+                raise error_for_context(self._service, "it has no room for thinking", None, cause="thinking")
 
     def _adapt(self, problem: str, request: Request) -> bool:
         """Note what the server refuses; return whether the request is worth another attempt without it."""
@@ -441,7 +221,8 @@ class ApiModel(ProviderModel):
         is_accepted = False
         try:
             url = f"{self._service.base_url}{self.path}"
-            async with self._client.stream("POST", url, json=replace_surrogates(body)) as response:
+            content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")  # of lone surrogates
+            async with self._client.stream("POST", url, content=content) as response:
                 is_accepted = response.status_code == 200
                 if not is_accepted:
                     kind, message, _ = parse_api_error(await _read_body(response))
@@ -503,124 +284,3 @@ async def _read_body(response: Any) -> bytes:
             if len(body) > MAX_BODY_BYTES:
                 break
     return bytes(body[:MAX_BODY_BYTES])
-
-
-def count_least_tokens(body: Mapping[str, Any]) -> float:
-    """Return the number of tokens that a request has at least, however economical the tokenizer."""
-    text = "\n".join((*_iter_texts((body.get("system"), body["messages"])), json.dumps(body.get("tools"))))
-    return len(_RUN.sub(r"\1", text)) / _MOST_CHARS_PER_TOKEN
-
-
-def _iter_texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from _iter_texts(tuple(value.values()))
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _iter_texts(item)
-
-
-# Replies
-
-
-@dataclass(slots=True)
-class PartialCall:
-    """A tool call while it arrives.
-
-    Attributes:
-        index: The server's number of the call, if any.
-        id: The server's id of the call, if any.
-        name: The name of the tool.
-        fragments: The text of the arguments.
-        parsed: Arguments that the server sent as JSON data.
-    """
-
-    index: object
-    id: str
-    name: str
-    fragments: list[str] = field(default_factory=list)
-    parsed: object = None
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the arguments are complete JSON."""
-        try:
-            return isinstance(json.loads("".join(self.fragments)), dict) if self.fragments else self.parsed is not None
-        except (ValueError, RecursionError):
-            return False
-
-    def to_call(self) -> ToolCall:
-        """Return the call with what is known of its arguments."""
-        text = "".join(self.fragments)
-        return ToolCall(self.id, self.name, parse_arguments(text) if text or self.parsed is None else self.parsed)
-
-
-class ReplyReader(ABC):
-    """Turns the events of a reply into parts: the normal form of the replies of all servers.
-
-    Attributes:
-        parameters: The parameters of the request.
-        state: The provider state of the turn.
-        reason: Why the reply ended; None until then.
-        usage: The tokens that the server counted.
-        text: The pieces of text.
-        calls: The tool calls in order.
-        has_thought: Whether the server sent reasoning.
-    """
-
-    def __init__(self, parameters: Mapping[str, Any], state: Any = None) -> None:
-        """Start before the first event."""
-        self.parameters, self.state = parameters, state
-        self.reason: StopReason | None = None
-        self.usage = NO_USAGE
-        self.text: list[str] = []
-        self.calls: list[PartialCall] = []
-        self.has_thought = False
-        self._argument_chars = 0
-
-    @property
-    def is_too_long(self) -> bool:
-        """Whether the calls exceed a limit that no useful reply reaches."""
-        return self._argument_chars > MAX_ARGUMENT_CHARS or len(self.calls) > _MAX_CALLS
-
-    @property
-    def lacks_room(self) -> bool:
-        """Whether the output ended before any text or call."""
-        return self.reason == "length" and not self.text and not self.calls
-
-    @property
-    def needs_room(self) -> bool:
-        """Whether the model thinks, or wrote nothing else before its output ended."""
-        is_cut_off = self.reason == "length" and not self._argument_chars
-        return self.has_thought or (is_cut_off and not remove_reasoning("".join(self.text)).strip())
-
-    def find_error(self, data: Mapping[str, Any]) -> object:
-        """Return the error in an event, or None."""
-        is_error = "error" in (data.get("type"), data.get("object")) or isinstance(data.get("message"), str)
-        return data if is_error or data.get("error") or data.get("detail") else None
-
-    @abstractmethod
-    def feed(self, data: Mapping[str, Any]) -> Iterator[Part]:
-        """Yield the parts that an event completes; errors such as `KeyError` mean that it is malformed."""
-
-    def end(self) -> Iterator[Part]:
-        """Yield the calls, without those that were cut off when the output ended."""
-        is_cut_off = self.reason == "length"
-        self.calls = [call for call in self.calls if call.is_complete or not is_cut_off]
-        for call in self.calls:
-            yield call.to_call()
-        if self.calls and self.reason == "end":
-            self.reason = "tools"
-
-    def _add_text(self, text: str) -> Iterator[Text]:
-        if text:
-            self.text.append(text)
-            yield Text(text)
-
-    def _add_arguments(self, call: PartialCall, arguments: object) -> None:
-        if isinstance(arguments, str):
-            call.fragments.append(arguments)
-            self._argument_chars += len(arguments)
-        elif arguments is not None:
-            call.parsed = arguments

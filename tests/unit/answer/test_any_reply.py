@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,12 +28,19 @@ Ask = Callable[..., list[Event]]
 KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
 
 
-def test_deeply_nested_arguments_do_not_end_answer(ask: Ask, ids: dict[str, str]) -> None:
-    deep: Any = "x"
-    for _ in range(5_000):
-        deep = {"ids": [deep]}
+@pytest.mark.parametrize("depth", [50, 600, 2_000])
+@pytest.mark.parametrize("is_text", [True, False])
+def test_deeply_nested_arguments_do_not_end_answer(ask: Ask, ids: dict[str, str], depth: int, is_text: bool) -> None:
     server = ids["Server"]
-    calls = [ToolCall("a", "expand_sections", deep), ToolCall("b", "expand_sections", {"ids": [server]})]
+    calls: list[Part] = [ToolCall("b", "expand_sections", {"ids": [server]})]
+    if is_text:
+        calls = [Text('{"name": "expand_sections", "arguments": {"ids": ' + "[" * depth + "]" * depth + "}}")]
+        calls.append(Text(f'{{"name": "expand_sections", "arguments": {{"ids": ["{server}"]}}}}'))
+    else:
+        deep: Any = "x"
+        for _ in range(depth):
+            deep = {"ids": [deep]}
+        calls.append(ToolCall("a", "expand_sections", deep))
     assert summarize(ask(ScriptedModel([calls, [Text(f"8642 [^{server}].")]]))).state == "answered"
 
 

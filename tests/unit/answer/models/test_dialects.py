@@ -17,6 +17,7 @@ from messages_api.parts import Part as Written
 from messages_api.script import Script
 
 from mkdocs_roaming._http import ApiConfig
+from mkdocs_roaming.answer.events import Event, summarize
 from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
     Model,
@@ -33,10 +34,12 @@ from mkdocs_roaming.answer.models.base import (
 )
 from mkdocs_roaming.answer.models.context import find_number
 from mkdocs_roaming.answer.models.openai import OpenAIModel
-from mkdocs_roaming.answer.models.provider import error_for_status, parse_arguments
+from mkdocs_roaming.answer.models.refusals import error_for_status
+from mkdocs_roaming.answer.models.replies import parse_arguments
 from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError, UsageError
 from mkdocs_roaming.library.tools import TOOLS, ToolError
 
+Ask = Callable[..., list[Event]]
 Make = Callable[..., Model]
 SERVICE = ApiConfig("m", "http://127.0.0.1/v1", "", "KEY", "BASE")
 
@@ -382,3 +385,14 @@ def test_call_name_and_native_arguments(api: MessagesApi, claude: Make) -> None:
     assert [part.arguments for part in reply(claude(), tools=TOOLS) if isinstance(part, ToolCall)] == [
         {"query": "port"}
     ]
+
+
+def test_thinking_fits_into_small_context(ask: Ask, api: MessagesApi, make: Make, ids: dict[str, str]) -> None:
+    api.budget = None
+    api.brain = Script([Think("Hm."), End("max_tokens")], [Say(f"The port is 8642 [^{ids['Server']}].")])
+    events = ask(make(options=ModelOptions(context=4_096)), prefetch_tokens=2_200)
+    assert summarize(events).state == "answered"
+    first, second = api.requests
+    assert first["max_tokens"] < 2_000 < second["max_tokens"]
+    for body in (first, second):
+        assert len(json.dumps([body.get("system"), body["messages"]])) / 4 + body["max_tokens"] < 4_096

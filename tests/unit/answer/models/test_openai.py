@@ -23,8 +23,9 @@ from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Event, SectionOpened, ToolCalled, summarize
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Request, Stop, Text, ToolCall, Usage, UserTurn
 from mkdocs_roaming.answer.models.base import Part as OurPart
-from mkdocs_roaming.answer.models.openai import OpenAIModel, render_result
+from mkdocs_roaming.answer.models.openai import OpenAIModel
 from mkdocs_roaming.answer.models.provider import Retries
+from mkdocs_roaming.answer.prompts import render_result
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown

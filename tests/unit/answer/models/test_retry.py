@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkdocs_roaming._http import ApiConfig
 from mkdocs_roaming.answer.budget import StopAnswer
-from mkdocs_roaming.answer.models.provider import error_for_status
+from mkdocs_roaming.answer.models.refusals import error_for_status
 
 SERVICE = ApiConfig("qwen3", "http://127.0.0.1:9/v1", "sk-secret", "OPENAI_API_KEY", "ROAMING_BASE_URL")
 

@@ -1,0 +1,174 @@
+"""What refusals and failures of a provider mean: errors of one line, each with a fix."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from typing import NamedTuple
+
+from mkdocs_roaming._http import ApiConfig
+from mkdocs_roaming.answer.budget import format_pause
+from mkdocs_roaming.answer.models.context import LEAST_CONTEXT
+from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError
+
+_CONTEXT = re.compile(r"context|prompt|\binputs?\b|sequence|max_(?:model|seq)_len|\bn_(?:ctx|keep)\b")
+_EXCESS = re.compile(r"exceed|overflow|too (?:long|large|big|many)|(?:long|great|larg)er than|maximum|limit|>|<=")
+_LIMITS = (
+    re.compile(r"[<>]=?\D{0,10}?(\d[\d,]*)"),
+    re.compile(r"(?:context|maximum|max\b|limit|available|exceed|only|than)\D{0,40}(\d[\d,]*)"),
+    re.compile(r"(\d[\d,]*)\D{0,12}(?:context|maximum|max\b|limit)"),
+)
+
+
+def is_overflow(problem: str) -> bool:
+    """Return whether an error says that a request does not fit into the context."""
+    text = problem.lower()
+    return bool(_CONTEXT.search(text) and _EXCESS.search(text))
+
+
+def parse_limit(problem: str) -> int | None:
+    """Return the size of the context that an error names, or None."""
+    for pattern in _LIMITS:
+        for match in pattern.finditer(problem.lower()):
+            if (size := int(match[1].replace(",", ""))) >= LEAST_CONTEXT:
+                return size
+    return None
+
+
+_TEMPORARY = ("rate", "overload", "failure", "timeout")
+_NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "InvalidURL", "PoolTimeout", "UnsupportedProtocol"}
+
+
+_REFUSALS = (200, 400, 404, 413, 422, 500, 501)
+_TOOLS = re.compile(r"\btools?\b|tool[_ -](?:use|call|choice)|function[_ -]?call")
+_UNSUPPORTED = re.compile(r"support|enabl|requir|permit|recogni|unknown|unexpected|disabled|no endpoints")
+
+
+class _Fault(NamedTuple):
+    """What a response means: the statuses, or the words in error type and message, that show a cause."""
+
+    cause: str
+    statuses: Container[int]
+    words: tuple[str, ...]
+    problem: str
+    fix: str
+
+    def matches(self, status: int, text: str) -> bool:
+        return status in self.statuses or any(word in text for word in self.words)
+
+
+_FAULTS = (
+    _Fault(
+        "key",
+        (401,),
+        ("authentication_error", "invalid_api_key"),
+        "the key is not accepted",
+        "check {service.key_name}",
+    ),
+    _Fault(
+        "credit",
+        (402,),
+        ("insufficient_quota", "credit balance", "billing"),
+        "the account has no credit left",
+        "add credit to the provider's account",
+    ),
+    _Fault(
+        "key",
+        (403,),
+        ("permission_error",),
+        "the key has no access to this model",
+        "choose another model, or check {service.key_name}",
+    ),
+    _Fault(
+        "address",
+        (404,),
+        ("not_found_error",),
+        "{service.address} does not know this model or address",
+        "choose another model, or check {service.base_name}",
+    ),
+    _Fault("rate", (429,), ("rate_limit_error",), "too many requests", "try again {pause}"),
+    _Fault(
+        "overload",
+        (503, 529),
+        ("overloaded", "service_unavailable"),
+        "the provider is overloaded",
+        "try again {pause}",
+    ),
+    _Fault("timeout", (408, 504), (), "the provider did not answer in time ({status})", "try again later"),
+    _Fault("failure", (*range(300), *range(500, 600)), (), "the provider failed ({kind})", "try again later"),
+    _Fault(
+        "address",
+        range(300, 400),
+        (),
+        "{service.address} redirects ({status})",
+        "set {service.base_name} to the new address",
+    ),
+    _Fault(
+        "request",
+        range(400, 500),
+        (),
+        "the request was refused ({status})",
+        "try another model, and report this",
+    ),
+)
+"""The first one that matches counts."""
+
+
+def error_for_status(
+    service: ApiConfig, status: int, kind: str = "", message: str = "", retry_after: float | None = None
+) -> ModelError:
+    """Return the error for a response, or for an error event in a stream.
+
+    Args:
+        service: The provider's API.
+        status: The HTTP status; 200 for an error event.
+        kind: The provider's error type or code, if any.
+        message: The provider's own message.
+        retry_after: The pause in seconds that the provider asks for.
+    """
+    text = f"{kind} {message}".lower()
+    if status in _REFUSALS and is_overflow(text):
+        return error_for_context(service, service.redact(message), parse_limit(text))
+    if status in _REFUSALS and _TOOLS.search(text) and _UNSUPPORTED.search(text):
+        problem = f"{service.model}: this model cannot call tools ({service.redact(message)})"
+        return ToolsUnsupportedError(
+            f"{problem}; choose one that can, or set tools = false in [model]", unbilled=True, cause="request"
+        )
+    if status == 413:
+        return error_for_context(service, service.redact(message), None)
+    fault = next((fault for fault in _FAULTS if fault.matches(status, text)), _FAULTS[-1])
+    values = {"service": service, "status": status, "kind": service.redact(kind) or status}
+    problem, fix = (part.format(pause=format_pause(retry_after), **values) for part in (fault.problem, fault.fix))
+    details = service.redact(message)
+    retryable = fault.cause in _TEMPORARY or status == 409
+    text = f"{service.model}: {problem}{f' ({details})' if details else ''}; {fix}"
+    unbilled = (400 <= status < 500 and status != 408) or status in (503, 529)
+    return ModelError(text, retryable=retryable, retry_after=retry_after, unbilled=unbilled, cause=fault.cause)
+
+
+def error_for_context(service: ApiConfig, details: str, limit: int | None, cause: str = "size") -> ContextError:
+    """Return the error for a request that does not fit into the context, with thinking and reply."""
+    problem = f"{service.model}: the request does not fit into the model's context ({details})"
+    fix = f"load the model with a larger context, or set context in [model]{f' to {limit}' if limit else ''}"
+    return ContextError(f"{problem}; {fix}", limit=limit, unbilled=cause == "size", cause=cause)
+
+
+def error_for_connection(service: ApiConfig, error: Exception) -> ModelError:
+    """Return the error for a server that cannot be reached."""
+    reason = type(error).__name__
+    fix = f"start the server or check the network and {service.base_name}"
+    text = f"{service.model}: cannot reach {service.address} ({reason}); {fix}"
+    cause = "timeout" if reason in ("ReadTimeout", "WriteTimeout") else "connection"
+    return ModelError(text, retryable=True, unbilled=reason in _NOT_CONNECTED, cause=cause)
+
+
+def error_for_interruption(service: ApiConfig) -> ModelError:
+    """Return the error for a reply that ends before it is complete."""
+    text = f"{service.model}: the connection was lost during the reply; ask again"
+    return ModelError(text, retryable=True, cause="connection")
+
+
+def error_for_format(service: ApiConfig, api: str) -> ModelError:
+    """Return the error for a response that does not follow the wire format of an API."""
+    problem = f"{service.address} sent a response that is not from {api}"
+    return ModelError(f"{service.model}: {problem}; check that {service.base_name} is right", cause="format")
