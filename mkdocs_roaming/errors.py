@@ -94,9 +94,7 @@ class ContextError(ModelError):
         limit: The size of the context in tokens, None if the server does not say it.
     """
 
-    def __init__(
-        self, message: str, *, limit: int | None = None, unbilled: bool = False, cause: str = "size"
-    ) -> None:
+    def __init__(self, message: str, *, limit: int | None = None, unbilled: bool = False, cause: str = "size") -> None:
         """Set the message and the limit; the cause is `thinking` if a model thinks that was not known to."""
         super().__init__(message, unbilled=unbilled, cause=cause)
         self.limit = limit
