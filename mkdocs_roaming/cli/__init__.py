@@ -43,7 +43,7 @@ COMMANDS = {
 }
 """Built-in commands: module and attribute below `mkdocs_roaming.cli`, and the summary in `roaming --help`."""
 
-EXTRAS = {"serve": ("limits", "starlette", "uvicorn")}
+EXTRAS = {"serve": ("httptools", "limits", "starlette", "uvicorn")}
 """Packages that commands need in addition, which belong to the extra with the name of the command."""
 
 COMMAND_GROUP = "roaming.commands"

@@ -9,7 +9,6 @@ It wraps the whole application, because it reads the body first and sends its ow
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mkdocs_roaming.serve.log import RefusalLog, name_client, seldom
 from mkdocs_roaming.serve.metrics import Metrics
-from mkdocs_roaming.serve.quotas import Amount, Count, CounterStore, Window
+from mkdocs_roaming.serve.quotas import Amount, Count, CounterStore, Window, subtract
 from mkdocs_roaming.serve.requests import (
     CLIENT_KEY,
     LOOPBACK,
@@ -111,7 +110,6 @@ class RequestGuard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        scope = _to_origin_form(scope)
         with anyio.CancelScope() as cancel_scope:
             self._in_progress.add(cancel_scope)
             client = resolve_client(scope, self.policy.proxies)
@@ -138,9 +136,7 @@ class RequestGuard:
                     raise
             finally:
                 self._in_progress.discard(cancel_scope)
-                self._in_progress_each[client] -= 1
-                if not self._in_progress_each[client]:
-                    del self._in_progress_each[client]
+                subtract(self._in_progress_each, client, 1)
                 response.close()
         if response.timed_out:
             message = "client %s read nothing for [limits] send_seconds and was disconnected: the client is at fault"
@@ -283,16 +279,6 @@ class _Response:
             self._timer = self._loop.call_later(min(remaining, self._seconds), self._check_timeout)
 
 
-def _to_origin_form(scope: Scope) -> Scope:
-    """Return a request for an absolute URL as one for its path, with its host as the Host (RFC 9112, 3.2.2)."""
-    root = scope.get("root_path", "")
-    url = _ABSOLUTE_FORM.match(scope["path"].removeprefix(root))
-    if url is None:
-        return scope
-    headers = [header for header in scope["headers"] if header[0] != b"host"]
-    return {**scope, "path": f"{root}/{url['path']}", "headers": [(b"host", url["host"].encode()), *headers]}
-
-
 def _is_guarded(scope: Scope) -> bool:
     path = scope["path"].removeprefix(scope.get("root_path", ""))
     return any(path == guarded or path.startswith(guarded + "/") for guarded in GUARDED_PATHS)
@@ -312,7 +298,6 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
-_ABSOLUTE_FORM = re.compile(r"https?://(?P<host>[^/]*)/?(?P<path>.*)", re.IGNORECASE | re.DOTALL)
 _MAX_OTHER_BYTES = 4_096
 """Maximum size of a body elsewhere: nothing there needs one."""
 _EXPOSED_HEADERS: Header = (

@@ -134,7 +134,7 @@ class QuotaLimiter:
         try:
             async with AsyncExitStack() as undo:
                 self._take_place(places, key)
-                undo.callback(_subtract, places, key, 1)
+                undo.callback(subtract, places, key, 1)
                 try:
                     await self._count(key, now, undo, is_paid=is_paid)
                 except CounterStorageError:
@@ -146,7 +146,7 @@ class QuotaLimiter:
         except CounterStorageError:
             detail = "Nothing can be spent while it cannot be counted; try again soon."
             raise ProblemError(503, "counters", detail, retry_after=30) from None
-        return Reservation(self, budgets, amount, lambda: _subtract(places, key, 1))
+        return Reservation(self, budgets, amount, lambda: subtract(places, key, 1))
 
     def hash_client(self, client: str) -> str:
         """Return the name that a client is counted under."""
@@ -192,7 +192,7 @@ class QuotaLimiter:
         """Reserve money. Raise ProblemError if there is too little, in all or at the moment."""
         # It is held before it is taken, so that of two clients at once none takes the other's money for spent.
         self.held[budget.key] += amount
-        undo.callback(_subtract, self.held, budget.key, amount)
+        undo.callback(subtract, self.held, budget.key, amount)
         total = await self.counters.add(budget.key, amount, _PURSE_SECONDS)
         undo.push_async_callback(self.counters.subtract, budget.key, amount, _PURSE_SECONDS)
         limit, setting = budget.limit * _MICRO, f"{budget.setting} = {budget.limit:g}"
@@ -263,10 +263,11 @@ class Reservation:
                     await counters.add_eventually(budget.key, difference, _PURSE_SECONDS)
                 elif difference < 0:
                     await counters.subtract(budget.key, -difference, _PURSE_SECONDS)
-                _subtract(self._limiter.held, budget.key, self._amount)
+                subtract(self._limiter.held, budget.key, self._amount)
 
 
-def _subtract(counts: Counter[str], key: str, amount: int) -> None:
+def subtract(counts: Counter[str], key: str, amount: int) -> None:
+    """Subtract from a count, which is removed at 0."""
     counts[key] -= amount
     if counts[key] <= 0:
         del counts[key]

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import anyio
 import pytest
@@ -147,28 +146,6 @@ async def test_unknown_host_returns_421(host: str) -> None:
         answer = await request(make_guard(app), path, host=host)
         assert (answer.status, answer.problem()["code"]) == (421, "host")
     assert app.bodies == []
-
-
-@pytest.mark.parametrize("root", ["", "/docs"])
-@pytest.mark.parametrize(
-    ("url", "status"),
-    [
-        ("http://ask.example", 200),
-        ("HTTPS://ask.example:8080/v1/outline", 200),
-        ("http://evil.example/v1/outline", 421),
-        ("http://evil@ask.example/v1/outline", 400),
-        ("http:///v1/outline", 400),
-        ("http://ask.example/v1/out\nline", 404),
-    ],
-)
-async def test_absolute_url_is_request_for_its_host(url: str, status: int, root: str) -> None:
-    """Its host takes the place of the Host header, which a proxy may have left as it was."""
-    app = App()
-    for host in ("ask.example", "evil.example"):
-        answer = await request(make_guard(app), root + url, host=host, root=root)
-        assert answer.status == status
-    path = root + (urlsplit(url).path or "/")
-    assert app.paths == ([path, path] if status == 200 else [])
 
 
 @pytest.mark.parametrize("host", [None, "", "a b", "ask.example:x", "ask.example\x00", "ask.example, evil.example"])

@@ -22,7 +22,7 @@ import httpx2
 import pytest
 from prometheus_client import generate_latest
 from serving import process, serve_app
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
@@ -113,40 +113,40 @@ def check_refused(reply: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "framing",
-    [
-        b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n",
-        b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n",
-        b"content-length: 0\r\nTRANSFER-ENCODING: chunked\r\n",
-    ],
-)
-def test_content_length_with_transfer_encoding_is_refused_and_closed(echo_port: int, framing: bytes) -> None:
-    check_refused(exchange(echo_port, HEAD + framing + b"\r\n0\r\n\r\n" + GET))
-
-
-def test_transfer_encoding_with_http_1_0_is_refused(echo_port: int) -> None:
-    check_refused(exchange(echo_port, HEAD.replace(b"HTTP/1.1", b"HTTP/1.0") + CHUNKED + b"0\r\n\r\n"))
-
-
-@pytest.mark.parametrize(
     "request_bytes",
     [
+        HEAD + b"Content-Length: 3\r\n" + CHUNKED + b"0\r\n\r\n" + GET,
+        HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n" + GET,
+        HEAD + b"content-length: 0\r\nTRANSFER-ENCODING: chunked\r\n\r\n0\r\n\r\n" + GET,
+        HEAD + b"Content-Length: 3\r\nContent-Length: 0\r\n\r\nabc" + GET,
+        HEAD + b"Transfer-Encoding: gzip\r\n\r\n0\r\n\r\n" + GET,
+        HEAD.replace(b"HTTP/1.1", b"HTTP/1.0") + CHUNKED + b"0\r\n\r\n",
+        HEAD + b"Connection: upgrade\r\nUpgrade: h2c\r\nContent-Length: 3\r\n\r\nabc",
+        b"GET / HTTP/2.0\r\nHost: a\r\n\r\n",
         b"GET / HTTP/1.1\nHost: a\n\n",
         b"GET / HTTP/1.1\r\nHost: a\n\r\n",
         b"GET / HTTP/1.1\r\nHost: a\r\n\n",
         b"GET / HTTP/1.1\nHost: a\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: a\r\nX: a\n b\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: a\r\r\n\r\n",
-        b"\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
         HEAD + CHUNKED + b"0\r\n\n",
         HEAD + CHUNKED + b"0\r\nX-Trailer: a\n\r\n",
         HEAD + CHUNKED + b"3\nabc\r\n0\r\n\r\n",
+        HEAD + CHUNKED + b"0\r\n" + b"a: b\r\n" * 200 + b"\r\n",
+        HEAD + CHUNKED + b"0\r\na: " + b"b" * 40_000,
+        b"\r\n" * 20_000,
     ],
 )
 @pytest.mark.parametrize("is_split", [False, True])
-def test_bare_line_feed_is_refused(echo_port: int, request_bytes: bytes, is_split: bool) -> None:
-    pieces = [bytes([byte]) for byte in request_bytes] if is_split else [request_bytes]
-    check_refused(exchange(echo_port, *pieces, pause=0.0005))
+def test_ambiguous_request_is_refused_and_closed(echo_port: int, request_bytes: bytes, is_split: bool) -> None:
+    pieces = [request_bytes[at : at + 1] for at in range(len(request_bytes))]
+    check_refused(exchange(echo_port, *(pieces if is_split and len(pieces) < 300 else [request_bytes])))
+
+
+def test_trailers_are_dropped(echo_port: int) -> None:
+    trailers = b"0\r\nConnection: keep-alive\r\nX: a\r\n\r\n"
+    reply = exchange(echo_port, HEAD + b"Connection: close\r\n" + CHUNKED + trailers)
+    assert reply.startswith(b"HTTP/1.1 200 OK")
 
 
 @pytest.mark.parametrize(
@@ -166,9 +166,20 @@ def test_line_feeds_in_body_are_accepted_wherever_data_are_split(echo_port: int,
 
 
 def test_pipelined_head_is_checked_too(echo_port: int) -> None:
-    reply = exchange(echo_port, GET + b"GET / HTTP/1.1\nHost: a\n\n")
-    assert reply.startswith(b"HTTP/1.1 200 OK")
-    check_refused(reply[reply.index(b"HTTP/1.1 400") :])
+    reply = exchange(echo_port, GET + b"GET /smuggled HTTP/1.1\nHost: a\n\n")
+    assert b"HTTP/1.1 400" in reply
+    assert b"/smuggled" not in reply
+
+
+def test_path_of_absolute_url_is_routed(echo_port: int) -> None:
+    reply = exchange(echo_port, b"GET http://evil.example/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+    assert b"GET /a " in reply
+
+
+def test_requests_after_upgrade_are_not_read(echo_port: int) -> None:
+    reply = exchange(echo_port, HEAD + b"Connection: upgrade\r\nUpgrade: h2c\r\n\r\n", GET, pause=0.05)
+    assert b"POST /echo 0" in reply
+    assert b"/healthz" not in reply
 
 
 @pytest.mark.parametrize(("lines", "status"), [(90, b"200"), (100, b"400"), (2_000, b"400")])
@@ -177,7 +188,7 @@ def test_head_with_many_lines_is_refused(echo_port: int, lines: int, status: byt
     assert exchange(echo_port, head + b"\r\n").startswith(b"HTTP/1.1 " + status)
 
 
-@pytest.mark.parametrize(("size", "status"), [(16_000, b"200"), (20_000, b"400")])
+@pytest.mark.parametrize(("size", "status"), [(16_000, b"200"), (40_000, b"400")])
 def test_large_head_is_refused(echo_port: int, size: int, status: bytes) -> None:
     head = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX: "
     assert exchange(echo_port, head + b"x" * size, b"\r\n\r\n", pause=0.05).startswith(b"HTTP/1.1 " + status)
@@ -279,7 +290,7 @@ def split(source: random.Random, data: bytes) -> list[bytes]:
     return pieces
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(12))
 def test_random_pieces_get_the_responses_of_plain_uvicorn(plain_port: int, echo_port: int, seed: int) -> None:
     source = random.Random(seed)
     data = make_requests(source)
@@ -296,15 +307,8 @@ def test_random_pieces_get_the_responses_of_plain_uvicorn(plain_port: int, echo_
 @pytest.fixture(scope="module")
 def plain_port() -> Iterator[int]:
     """Return the port of the same endpoint with the protocol of uvicorn."""
-    with serve_app(echo, timeout_graceful_shutdown=1, log_config=None, http=H11Protocol) as port:
+    with serve_app(echo, timeout_graceful_shutdown=1, log_config=None, http=HttpToolsProtocol) as port:
         yield port
-
-
-@pytest.mark.parametrize(("size", "number", "status"), [(1, 200, b"200"), (1, 5_000, b"400"), (16, 5_000, b"200")])
-def test_many_tiny_chunks_are_refused(echo_port: int, size: int, number: int, status: bytes) -> None:
-    chunk = b"%x\r\n%s\r\n" % (size, b"x" * size)
-    reply = exchange(echo_port, HEAD + b"Connection: close\r\n" + CHUNKED + chunk * number + b"0\r\n\r\n")
-    assert reply.startswith(b"HTTP/1.1 " + status)
 
 
 @pytest.mark.slow
