@@ -30,7 +30,7 @@ from mkdocs_roaming.library.installed import find_bundles, normalize_name
 from roaming_crawler.parser import ParsedPage
 from roaming_deps.project import Dependency, DepsSettings, read_file
 
-Source = Literal["settings", "documentation", "homepage", "repository", "guess"]
+Source = Literal["settings", "documentation", "homepage", "repository"]
 
 _SECONDS, _AT_ONCE = 60, 4
 _PIP = (
@@ -75,7 +75,7 @@ class Metadata(Struct, frozen=True):
 
 
 class Address(Struct, frozen=True):
-    """A URL that may be that of the documentation; a guess needs a check."""
+    """A URL that may be that of the documentation."""
 
     url: str
     source: Source
@@ -183,7 +183,7 @@ def _from_npm(data: Any) -> dict[str, Metadata]:
 def find_addresses(metadata: Metadata, settings: DepsSettings) -> tuple[list[Address], str]:
     """Return the addresses that may be those of a package's documentation, the best first, and why there is none.
 
-    A package that names only a repository has guesses as well as a reason. Nothing is fetched.
+    Nothing is fetched.
     """
     if site := settings.find_site(metadata.name):
         return [Address(site, "settings")], ""
@@ -196,14 +196,8 @@ def find_addresses(metadata: Metadata, settings: DepsSettings) -> tuple[list[Add
     if found:
         return [Address(site, source) for site, source in found.items()], ""
     repository = _find_repository(metadata)
-    if not repository:
-        return [], "no documentation: the package names no address"
-    host, owner, project = repository.split("/")
-    names = dict.fromkeys(re.sub(r"[\W_]+", "-", name.lower()) for name in (project, metadata.name) if metadata.imports)
-    guesses = [f"https://{name}.readthedocs.io/" for name in names]
-    guesses += [f"https://{owner}.github.io/{project}/"] if host == "github.com" else []
-    why = f"no documentation: the package names only a repository (https://{repository})"
-    return [Address(guess, "guess") for guess in guesses], why
+    named = f"only a repository (https://{repository})" if repository else "no address"
+    return [], f"no documentation: the package names {named}; name its site in [tool.roaming.deps]"
 
 
 def names_package(page: ParsedPage, inventory: str, metadata: Metadata) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,12 @@ from mkdocs_roaming.cli.common import (
     given_settings,
     print_error,
     print_json,
-    progress,
     setting_options,
 )
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import format_day
 from mkdocs_roaming.text.markdown import pluralize, to_single_line
-from roaming_crawler.config import MEGABYTE, CrawlConfig, EventHandler, Politeness
+from roaming_crawler.config import MEGABYTE, CrawlConfig, Politeness
 from roaming_deps.lockfiles import count_changes
 from roaming_deps.project import PackageDocs, data_folder, find_root, load_project
 
@@ -64,19 +63,18 @@ def sync_project(
     if find_spec("packaging") is None or find_spec("protego") is None:
         raise UsageError("roaming deps needs the packages packaging and protego; pip install 'mkdocs-roaming[deps]'")
     from roaming_deps.sync import sync
-    from roaming_fleet.cli import parse_age, print_event  # `roaming deps list` does without
+    from roaming_fleet.cli import parse_age  # `roaming deps list` does without
 
-    with progress("Crawling") as start:
-        report = sync(
-            find_root(folder),
-            include_all=include_all,
-            refresh=refresh,
-            older_than=parse_age(age) or 0.0,
-            allow_private=bool(options["allow_private"]),
-            at_once=at_once,
-            politeness=Politeness(**given_settings(Politeness, options)),
-            on_event=_make_handler(start, print_event),
-        )
+    report = sync(
+        find_root(folder),
+        include_all=include_all,
+        refresh=refresh,
+        older_than=parse_age(age) or 0.0,
+        allow_private=bool(options["allow_private"]),
+        at_once=at_once,
+        politeness=Politeness(**given_settings(Politeness, options)),
+        on_event=_print_event,
+    )
     if as_json:
         print_json(msgspec.to_builtins(report))
     else:
@@ -88,21 +86,13 @@ def sync_project(
         raise UsageError(report.stopped)
 
 
-def _make_handler(start: Callable[[int], Callable[[], None]], print_event: EventHandler) -> EventHandler:
-    """Return the handler that shows events: as a bar on a terminal, otherwise as lines."""
-    advance = [lambda: None]
+def _print_event(name: str, data: dict[str, Any]) -> None:
+    if name == "locked":
+        click.echo("another sync is running; waiting for it", err=True)
+    else:
+        from roaming_fleet.cli import print_event
 
-    def on_event(name: str, data: dict[str, Any]) -> None:
-        if name == "locked":
-            click.echo("another sync is running; waiting for it", err=True)
-        elif not sys.stderr.isatty():
-            print_event(name, data)
-        elif name == "start":
-            advance[:] = [start(data["due"])]
-        elif name == "site":
-            advance[0]()
-
-    return on_event
+        print_event(name, data)
 
 
 @deps.command("list")
@@ -166,21 +156,12 @@ def _describe(docs: PackageDocs) -> tuple[str, str, str]:
 
 
 @deps.command()
-@click.option(
-    "--max-size", "megabytes", type=click.IntRange(0), default=0, metavar="MB", help="Size of the store to reach."
-)
-@click.option(
-    "--older-than", "age", metavar="AGE", help="Remove only sites that were crawled before this time (7d, 12h)."
-)
-@click.option("--dry-run", is_flag=True, help="Remove nothing.")
-def gc(megabytes: int, age: str | None, dry_run: bool) -> None:
-    """Remove the sites that no project uses, oldest first."""
+def gc() -> None:
+    """Remove the sites that no project uses."""
     from roaming_deps.store import collect_garbage
-    from roaming_fleet.cli import parse_age
 
-    data = data_folder(os.environ)
-    removed = collect_garbage(data, max_bytes=megabytes * MEGABYTE, older_than=parse_age(age) or 0.0, dry_run=dry_run)
+    removed = collect_garbage(data_folder(os.environ))
     for key, size in removed:
         click.echo(f"{key}  {size / MEGABYTE:.1f} MB")
     total = sum(size for _, size in removed) / MEGABYTE
-    click.echo(f"{pluralize(len(removed), 'site')}, {total:.1f} MB {'would be ' * dry_run}removed", err=True)
+    click.echo(f"{pluralize(len(removed), 'site')}, {total:.1f} MB removed", err=True)

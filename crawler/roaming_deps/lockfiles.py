@@ -186,10 +186,7 @@ def _read_requirements(files: _Files, path: Path) -> Iterator[Dependency]:
 
 def _read_npm(files: _Files, path: Path) -> Iterator[Dependency]:
     data = json.loads(files.text(path))
-    packages = data.get("packages")
-    if packages is None:  # version 1
-        packages = {f"node_modules/{name}": one for name, one in data.get("dependencies", {}).items()}
-        packages[""] = json.loads(files.text(path.with_name("package.json")))
+    packages = data["packages"]  # version 1, of npm 6, has none
     own = [one for place, one in packages.items() if "node_modules/" not in place]
     asked = {name for one in own for kind in _NPM_KINDS for name in one.get(kind) or ()}
     for place, one in packages.items():

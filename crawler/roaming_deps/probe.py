@@ -44,8 +44,7 @@ async def find_package_version(
         session = Session(state, web, config.limits, Clock(), web.set_crawl_delay, agent)
         start = await _find_start(session, address, metadata)
         found = await find_version(session, start, version)
-        is_other = address.source != "settings" and not is_same_site(found.url, address.url)
-        if address.source == "guess" or is_other:
+        if address.source != "settings" and not is_same_site(found.url, address.url):
             await verify_site(session, found, metadata)
         if session.first_failure:  # an answer of the last sync, which may name another version by now
             raise UnavailableError(session.first_failure)

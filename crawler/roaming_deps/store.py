@@ -50,7 +50,7 @@ def free_space(data: Path, keys: set[str]) -> str:
     """
     limit, store = _max_bytes(), data / "store"
     if count_bytes(store) > limit:
-        _remove_unused(data, max_bytes=limit, keep=keys)
+        _remove_unused(data, keep=keys)
     size = count_bytes(store)
     if size <= limit:
         return ""
@@ -58,40 +58,25 @@ def free_space(data: Path, keys: set[str]) -> str:
     return f"the store has {size / MEGABYTE:.1f} MB, its limit is {limit / MEGABYTE:.1f} MB; {hint}"
 
 
-def collect_garbage(
-    data: Path, *, max_bytes: int = 0, older_than: float = 0.0, dry_run: bool = False
-) -> list[tuple[str, int]]:
-    """Remove sites that no project uses, oldest first; return their keys and sizes in bytes.
-
-    Args:
-        data: Data folder.
-        max_bytes: Size of the store that is not reduced further.
-        older_than: Minimum age of a removed site in seconds.
-        dry_run: Remove nothing.
+def collect_garbage(data: Path) -> list[tuple[str, int]]:
+    """Remove sites that no project uses; return their keys and sizes in bytes.
 
     Raises:
         FolderBusyError: A sync is running.
     """
     with hold_lock(data):
-        removed = _remove_unused(data, max_bytes=max_bytes, older_than=older_than, dry_run=dry_run)
-        for folder in _find_projects(data)[1] if not dry_run else ():
+        removed = _remove_unused(data)
+        for folder in _find_projects(data)[1]:
             shutil.rmtree(folder)
         return removed
 
 
-def _remove_unused(
-    data: Path, *, max_bytes: int, older_than: float = 0.0, dry_run: bool = False, keep: Iterable[str] = ()
-) -> list[tuple[str, int]]:
-    now, bucket, store = time.time(), open_bucket(data / "store"), data / "store"
+def _remove_unused(data: Path, keep: Iterable[str] = ()) -> list[tuple[str, int]]:
+    bucket, store = open_bucket(data / "store"), data / "store"
     used = {docs.place for project in _find_projects(data)[0] for docs in project.packages} | set(keep)
-    keys = (Path(blob.path).stem for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json"))
-    unused = [record for key in keys if key not in used and (record := read_record(bucket, key))]
-    size, removed = count_bytes(store), list[tuple[str, int]]()
-    for record in sorted(unused, key=lambda record: record.at):
-        if size > max_bytes and now - record.at >= older_than:
-            removed.append((record.key, count_bytes(store / record.key)))
-            size -= removed[-1][1]
-    if removed and not dry_run:
+    keys = [Path(blob.path).stem for blob in bucket.list(RECORDS_DIR)]
+    removed = [(key, count_bytes(store / key)) for key in sorted(keys) if key not in used and read_record(bucket, key)]
+    if removed:
         drop_sites(bucket.where, [key for key, _ in removed])
         shutil.rmtree(data / "probe", ignore_errors=True)
     return removed

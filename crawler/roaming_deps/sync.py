@@ -11,12 +11,11 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 import msgspec
@@ -39,10 +38,8 @@ from roaming_deps.lockfiles import read_dependencies
 from roaming_deps.probe import OtherSiteError, find_package_version, is_moving
 from roaming_deps.project import Dependency, DepsSettings, PackageDocs, Project
 from roaming_deps.store import count_bytes, free_space, hold_lock, make_key
-from roaming_deps.view import build_indexes
 from roaming_fleet import records
 from roaming_fleet.catalog import update_catalog
-from roaming_fleet.cli import drop_sites
 from roaming_fleet.engines import thread_engine
 from roaming_fleet.job import RunPlan, SiteSpec
 from roaming_fleet.objects import open_bucket
@@ -71,6 +68,7 @@ class _Package:
         source: Address at which its version was found.
         key: Key of its version in the store.
         is_stored: The site documents another version by now, and the store has a copy of the wanted one.
+        old: Result of the last sync.
     """
 
     dependency: Dependency
@@ -82,6 +80,7 @@ class _Package:
     key: str = ""
     is_stored: bool = False
     why: str = ""
+    old: PackageDocs | None = None
 
 
 def sync(
@@ -115,9 +114,7 @@ def sync(
     data, root = project.data_folder(os.environ), root.resolve()
     with hold_lock(data, lambda message: on_event("locked", {"why": message})):
         one = _Sync(data, root, config, project.load_deps_settings(root), at_once, older_than, on_event)
-        report = one.run(include_all=include_all)
-    build_indexes(root, data)
-    return report
+        return one.run(include_all=include_all)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +135,11 @@ class _Sync:
         packages, locks = self._choose(include_all=include_all)
         report, last = SyncReport([]), project.load_project(self.data, self.root)
         known = {(docs.ecosystem, docs.info.name): docs for docs in last.packages} if last else {}
-        olds = [known.get((one.dependency.ecosystem, one.dependency.name)) for one in packages]
-        reused = [self._reuse(one, old) for one, old in zip(packages, olds, strict=True)]
-        self._find_versions([one for one, is_known in zip(packages, reused, strict=True) if not is_known])
-        crawled = self._crawl(packages, report)
-        moving = [one for one in packages if one.key in crawled and one.version and is_moving(one.version)]
-        self._find_versions([] if report.stopped else moving, crawled)
-        if moved := crawled - {one.key for one in packages}:  # their pages may be of two releases
-            drop_sites(str(self.store), moved)
-            self._crawl(moving, report)
-        found = [self._describe(one, report, old) for one, old in zip(packages, olds, strict=True)]
-        report.packages = _assign_keys(found)
+        for package in packages:
+            package.old = known.get((package.dependency.ecosystem, package.dependency.name))
+        self._find_versions([package for package in packages if not self._reuse(package)])
+        self._crawl(packages, report)
+        report.packages = _assign_keys(self._describe(package, report) for package in packages)
         _write_view(project.project_folder(self.data, self.root), self.store, report.packages)
         project.save_project(self.data, Project(str(self.root), locks, tuple(report.packages), time.time()))
         return report
@@ -195,8 +186,9 @@ class _Sync:
         package.is_stored = self._has_copy(package.key)
         return True
 
-    def _reuse(self, package: _Package, old: PackageDocs | None) -> bool:
+    def _reuse(self, package: _Package) -> bool:
         """Set the version that the last sync found, unless a site may have a better one by now."""
+        old = package.old
         if old is None or old.why or self.config.refresh or old.info.used != package.dependency.version:
             return False
         if old.info.origin == "bundle" or not self._has_copy(old.place):
@@ -215,20 +207,15 @@ class _Sync:
         record = read_record(open_bucket(self.store), key)
         return bool(record and record.entry and record.config == config_digest(self.config))
 
-    def _find_versions(self, packages: Sequence[_Package], crawled: Container[str] = ()) -> None:
-        """Set the version of each package with an address, or why there is none; several hosts at once.
-
-        Args:
-            packages: The packages.
-            crawled: Keys that this sync has crawled.
-        """
+    def _find_versions(self, packages: Sequence[_Package]) -> None:
+        """Set the version of each package with an address, or why there is none; several hosts at once."""
         by_key = {str(number): one for number, one in enumerate(packages) if one.addresses}
         groups = group_by_host([SiteSpec(one.addresses[0].url, key) for key, one in by_key.items()])
 
         def find(group: Sequence[SiteSpec]) -> None:
             for package in (by_key[spec.key] for spec in group):
                 self.on_event("probe", {"package": package.dependency.name})
-                anyio.run(self._find_version, package, crawled)
+                anyio.run(self._find_version, package)
 
         pool = ThreadPoolExecutor(self.at_once, "probe")
         try:
@@ -236,9 +223,8 @@ class _Sync:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    async def _find_version(self, package: _Package, crawled: Container[str]) -> None:
-        before, problems, misled = (package.version, package.key), list[str](), list[str]()
-        package.version, package.key = None, ""
+    async def _find_version(self, package: _Package) -> None:
+        problems, misled = list[str](), list[str]()
         for address in package.addresses:
             try:
                 version = await find_package_version(
@@ -251,30 +237,28 @@ class _Sync:
                 if isinstance(error, UnavailableError) and _NO_HOST not in problem:
                     break  # other addresses are worse ones
             else:
-                self._set_version(package, version, crawled)
+                self._set_version(package, version)
                 package.source = address.url
                 break
-        if package.version is None and before[1] in crawled:  # the host has gone down since
-            package.version, package.key = before
         package.why = "" if package.version else (misled or [package.reason or problems[0]])[0]
 
-    def _set_version(self, package: _Package, version: DocumentedVersion, crawled: Container[str]) -> None:
+    def _set_version(self, package: _Package, version: DocumentedVersion) -> None:
         """Set the version of a package, or the copy in the store if that is in use and the site has another."""
         package.version, package.key = version, make_key(version.url, version.name)
         used = package.dependency.version
         if used and not version.exact:
             key = make_key(version.url, used)
             copy = read_record(open_bucket(self.store), key)
-            if copy and copy.entry and key not in crawled:
+            if copy and copy.entry:
                 package.version, package.key, package.is_stored = (
                     DocumentedVersion(copy.url, used, "version", True, ""),
                     key,
                     True,
                 )
 
-    def _crawl(self, packages: Iterable[_Package], report: SyncReport) -> set[str]:
-        """Crawl the sites that are due, and return the keys of those that were crawled."""
-        bucket, crawled = open_bucket(self.store), set[str]()
+    def _crawl(self, packages: Iterable[_Package], report: SyncReport) -> None:
+        """Crawl the sites that are due."""
+        bucket = open_bucket(self.store)
         plan = RunPlan(bucket.where, self.config, "", config_digest(self.config), "")
         due: dict[str, SiteSpec] = {}
         for package, version in ((one, one.version) for one in packages if one.version and not one.is_stored):
@@ -283,21 +267,16 @@ class _Sync:
             if site_status(record, plan, age) == "due":
                 due[package.key] = SiteSpec(version.url, package.key)
 
-        def on_event(name: str, data: dict[str, Any]) -> None:
-            if name == "site" and data["result"] != "failed":
-                crawled.add(data["key"])
-            self.on_event(name, data)
-
         report.stopped = free_space(self.data, {one.key for one in packages}) if due else ""
         if due and not report.stopped:
             sites, engine = tuple(due.values()), thread_engine(self.at_once)
-            crawl = partial(crawl_many, older_than=self.older_than, unique_urls=False, on_event=on_event)
+            crawl = partial(crawl_many, older_than=self.older_than, unique_urls=False, on_event=self.on_event)
             result = crawl(sites, bucket.where, self.config, engine)
-            report.crawled, report.bytes = report.crawled + len(crawled), report.bytes + result.bytes
+            report.crawled = result.new + result.changed + result.same
+            report.bytes = result.bytes
             report.stopped = result.stopped
-        return crawled
 
-    def _describe(self, package: _Package, report: SyncReport, old: PackageDocs | None) -> PackageDocs:
+    def _describe(self, package: _Package, report: SyncReport) -> PackageDocs:
         """Return the documentation of a package: its bundle, its copy in the store, or that of the last sync."""
         one, metadata, version, why = package.dependency, package.metadata, package.version, package.why
         docs = PackageDocs(PackageInfo(one.name, one.version), "", one.ecosystem, one.direct, imports=metadata.imports)
@@ -314,6 +293,7 @@ class _Sync:
                     docs, info=info, place=package.key, url=record.url, source=package.source, why=why
                 )
                 return _measure(structs.replace(docs, crawled=record.entry.crawled), self.store / package.key)
+        old = package.old
         is_same = old is not None and old.info.used == one.version and old.crawled
         if old and is_same and (self.store / old.place / MANIFEST_PATH).exists():
             return structs.replace(old, direct=one.direct, imports=metadata.imports, why=f"not updated: {why}")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Set
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
-from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.library import Library, extract_host
-from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import format_day, open_library
 from mkdocs_roaming.manifest.lookup import keep_pages
 from mkdocs_roaming.manifest.models import Manifest
@@ -127,16 +123,6 @@ class DepsCollection(Collection):
         if docs is None or docs.place:
             return super()._get_site(key)
         raise LibraryError(f"{docs.info.name} {docs.info.used}: {docs.why or 'no documentation'}")
-
-
-def build_indexes(root: Path, data: Path) -> None:
-    """Store the search indexes of a project's packages, so that the first question does not wait for them."""
-    cache = IndexCache.from_environment(os.environ)
-    with suppress(LibraryError):  # no package has documentation
-        collection = DepsCollection(root, data, search=partial(Search, cache=cache))
-        for docs in collection.project.packages if cache else ():
-            with suppress(LibraryError):
-                collection.open(docs.key).search.find(docs.info.name)
 
 
 def _describe_changes(project: Project) -> str:

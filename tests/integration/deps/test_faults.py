@@ -24,6 +24,7 @@ from roaming_crawler.versions import DocumentedVersion
 from roaming_deps.addresses import Metadata
 from roaming_deps.probe import is_same_site, verify_site
 from roaming_deps.project import load_project, project_folder
+from roaming_deps.sync import sync
 
 pytestmark = pytest.mark.slow
 
@@ -109,27 +110,25 @@ def test_interrupted_sync_reports_each_package(project: Any, web: Any) -> None:
     assert "interrupted" in docs["kite"]["why"]
 
 
-def test_two_projects_at_once_crawl_a_site_once(project: Any, make_project: Any, web: Any) -> None:
-    web.delay = 0.1
-    other = make_project("other").use(kite="3.1").place(kite=web.url("1.1"))
-    first = _start(project)
-    _wait_for(web, 3, first)
-    second = _start(other)
-    results = [process.communicate(timeout=120) for process in (first, second)]
-    assert (first.returncode, second.returncode) == (0, 0), results
-    assert "another sync is running; waiting for it" in results[1][1]
-    assert max(count for path, count in web.pages("1.1").items() if path != "/") <= 2
-    assert project.list()["kite"] == other.list()["kite"]
-    assert "in progress" not in results[0][1]
+def test_sync_waits_for_another_and_gc_refuses(project: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in project.environ.items():
+        monkeypatch.setenv(name, value)
+    holding = f"from roaming_deps.store import *\nwith hold_lock(Path({str(project.data)!r})): print(), input()"
+    command = [sys.executable, "-c", holding]
+    events = []
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout
+        assert other.stdin
+        other.stdout.readline()
+        assert "another command is in progress there: process " in project.run("gc", code=1).stderr
 
+        def on_event(name: str, data: dict[str, Any]) -> None:
+            events.append(name)
+            if name == "locked":
+                other.communicate("\n")
 
-def test_gc_refuses_during_a_sync(project: Any, web: Any) -> None:
-    web.delay = 0.05
-    process = _start(project)
-    _wait_for(web, 3, process)
-    assert "another command is in progress there: process " in project.run("gc", code=1).stderr
-    assert process.communicate(timeout=120)
-    assert process.returncode == 0
+        report = sync(project.root, allow_private=True, politeness=Politeness(delay=0), on_event=on_event)
+    assert (events[0], report.crawled) == ("locked", 2)
 
 
 def test_host_that_is_down_keeps_the_documentation(project: Any, web: Any) -> None:

@@ -49,12 +49,14 @@ def test_metadata_of_the_wanted_version_are_read_from_the_index(wheels: Path) ->
     assert found["ebb-client"].imports == ("ebb_client",)
 
 
+@pytest.mark.slow
 @needs_pip
 def test_unknown_package_does_not_hide_the_others(wheels: Path) -> None:
     found = read_index([python("swirl", "1.0"), python("kite", "3.2"), python("ebb-client", "9")])
     assert set(found) == {"kite"}
 
 
+@pytest.mark.slow
 @needs_pip
 def test_unknown_packages_take_few_calls_of_pip(wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"kite{number}" for number in range(6)]
@@ -97,18 +99,21 @@ def closing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[st
         thread.join()
 
 
+@pytest.mark.slow
 @needs_pip
 def test_pip_is_not_called_again_if_the_index_is_unreachable(closing: list[str]) -> None:
     assert read_index([python(f"kite{number}", "1.0") for number in range(30)]) == {}
     assert 1 <= len(closing) <= 8  # of four processes, which try twice
 
 
+@pytest.mark.slow
 @needs_npm
 def test_npm_is_not_called_again_if_the_registry_is_unreachable(closing: list[str]) -> None:
     assert read_index([Dependency(f"kite{number}", "npm", "1.0.0", True) for number in range(12)]) == {}
     assert 1 <= len(closing) <= 4
 
 
+@pytest.mark.slow
 @needs_pip
 def test_source_distribution_is_not_built(wheels: Path, tmp_path: Path) -> None:
     source = tmp_path / "swirl-1.0"
@@ -121,6 +126,7 @@ def test_source_distribution_is_not_built(wheels: Path, tmp_path: Path) -> None:
     assert not marker.exists()
 
 
+@pytest.mark.slow
 @needs_pip
 def test_pip_loads_no_module_of_the_project(wheels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project, marker = tmp_path / "project", tmp_path / "executed"
@@ -180,6 +186,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[s
     server.server_close()
 
 
+@pytest.mark.slow
 @needs_npm
 def test_metadata_of_npm_packages_are_read_from_the_registry(registry: list[str]) -> None:
     found = read_index([Dependency("@tide/table", "npm", "12.0.1", True), Dependency("unknown", "npm", "1.0.0", True)])

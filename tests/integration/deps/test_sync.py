@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 import zipfile
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -16,8 +15,6 @@ from click.testing import CliRunner
 from wheels import write_wheel
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.library.targets import PackageInfo
-from roaming_deps.project import project_folder
 from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import read_records
 from roaming_fleet.cli import drop_sites
@@ -74,6 +71,7 @@ def test_list_shows_package_version_origin_age_and_size(project: Any, make_proje
         ["kite", "3.1.4", "version,", "just", "now", "0.1", "MB"],
         ["swirl", "3.1", "latest", "3.2,", "just", "now", "0.1", "MB"],
     ]
+    assert {file.name for file in project.root.iterdir()} == {"pyproject.toml", "requirements.txt"}
 
 
 def test_list_exit_code(project: Any, web: Any) -> None:
@@ -87,29 +85,6 @@ def test_list_exit_code(project: Any, web: Any) -> None:
     assert "changed since" in project.run("list", code=4).stdout
     project.use(kite="2.0").run("sync")
     project.run("list", code=4)
-
-
-def test_view_has_a_record_for_each_package(project: Any, web: Any) -> None:
-    project.use(kite="3.1.4", grain="0.9").run("sync")
-    folder = project_folder(project.data, project.root)
-    grain, kite = read_records(FolderBucket(folder))
-    assert (grain.key, grain.entry) == ("grain", None)
-    assert grain.error == UNKNOWN
-    assert kite.entry
-    assert kite.entry.package == PackageInfo("kite", "3.1.4", "3.1.4", "version")
-    assert Path(kite.home, "roaming/manifest.json").exists()
-    project.use(kite="3.1.4").run("sync")
-    assert [record.key for record in read_records(FolderBucket(folder))] == ["kite"]
-    assert {file.name for file in project.root.iterdir()} == {"pyproject.toml", "requirements.txt"}
-
-
-def test_second_sync_crawls_nothing(project: Any, kite: Any) -> None:
-    first = project.sync()
-    kite.requests.clear()
-    result = json.loads(project.run("sync", "--json").stdout)
-    assert (result["crawled"], result["packages"]) == (0, list(first.values()))
-    assert not {path: count for path, count in kite.pages("1.1").items() if path.startswith("/en/3.1.4/p")}
-    assert len(list((project.data / "store/.fleet/runs").iterdir())) == 1
 
 
 def test_projects_share_the_crawl_of_a_version(project: Any, make_project: Any, kite: Any) -> None:
@@ -163,20 +138,6 @@ def test_copy_that_was_removed_is_looked_up_again(make_project: Any, web: Any) -
     assert web.pages("1.2")["/stable/p1/"] == 2  # as HTML and as Markdown
 
 
-def test_version_that_moves_during_its_crawl_is_crawled_again(make_project: Any, web: Any) -> None:
-    web.put("1.2", "/", "->/stable/")
-    web.put_version("1.2", "swirl", "/stable/", version="1.0")
-    release = web.responses.copy()
-    web.put_version("1.2", "swirl", "/stable/", version="2.0")
-    release, web.responses = web.responses, release
-    web.when["127.0.1.2/stable/p1/"] = lambda: web.responses.update(release)
-    project = make_project().use(swirl="1.0").place(swirl=web.url("1.2"))
-    docs = project.sync()["swirl"]
-    assert docs["info"] == {"name": "swirl", "used": "1.0", "documented": "2.0", "origin": "latest"}
-    assert "swirl 1.0 has" not in project.read(docs)
-    assert [docs["place"]] == [folder.name for folder in (project.data / "store").iterdir() if folder.name[0] != "."]
-
-
 def test_changed_version_does_not_take_the_old_documentation(project: Any, kite: Any) -> None:
     project.sync()
     kite.down.add("1.1")
@@ -215,12 +176,6 @@ def test_site_with_placeholder_for_the_version(project: Any, kite: Any) -> None:
     docs = project.sync()["swirl"]
     assert (docs["url"], docs["pages"]) == (kite.url("1.2", "/swirl/v1.4/html/"), 3)
     assert docs["info"] == {"name": "swirl", "used": "1.4.2", "documented": "1.4", "origin": "version"}
-
-
-def test_settings_choose_packages(project: Any) -> None:
-    with (project.root / "pyproject.toml").open("a") as file:
-        file.write('[tool.roaming.deps]\nexclude = ["types-*"]\n')
-    assert [*project.use(**{"kite": "3.1.4", "types-kite": "3.1.4"}).sync()] == ["kite"]
 
 
 @pytest.fixture
@@ -289,12 +244,9 @@ def test_damaged_documentation_is_reported(project: Any, kite: Any) -> None:
 def test_gc_removes_what_no_project_uses(project: Any, make_project: Any, kite: Any) -> None:
     first = project.sync()["kite"]
     second = project.use(kite="3.2").sync()["kite"]
-    dry = project.run("gc", "--dry-run")
-    assert dry.stdout.split()[0] == first["place"]
-    assert "1 site, 0.1 MB would be removed" in dry.stderr
-    assert "0 sites, 0.0 MB removed" in project.run("gc", "--older-than", "1d").stderr
-    assert "0 sites, 0.0 MB removed" in project.run("gc", "--max-size", "10").stderr
-    assert project.run("gc").stdout.split()[0] == first["place"]
+    removed = project.run("gc")
+    assert removed.stdout.split()[0] == first["place"]
+    assert "1 site, 0.1 MB removed" in removed.stderr
     assert [record.key for record in read_records(FolderBucket(project.data / "store"))] == [second["place"]]
     (project.root / "requirements.txt").unlink()
     (project.root / "pyproject.toml").unlink()
@@ -315,13 +267,6 @@ def test_sync_of_store_at_its_limit_removes_garbage_first(project: Any, kite: An
     assert "kite 3.2 has" in project.read(project.list()["kite"])
 
 
-def test_sync_is_fast_if_nothing_changed(project: Any) -> None:
-    project.run("sync")
-    began = time.perf_counter()
-    project.run("list")
-    assert time.perf_counter() - began < 1
-
-
 def test_home_page_of_a_package_leads_to_its_documentation(make_project: Any, web: Any) -> None:
     web.put("1.5", "/", '<!doctype html><title>Lark</title><p>Songs for all. <a href="/docs/">Documentation</a></p>')
     web.put_version("1.5", "lark", "/docs/")
@@ -334,17 +279,6 @@ def test_home_page_with_an_inventory_is_the_documentation(make_project: Any, web
     web.put_version("1.5", "lark", version="2.0")
     docs = make_project().use(lark="2.0").install("lark", "2.0", Homepage=web.url("1.5")).sync()["lark"]
     assert (docs["url"], docs["info"]["origin"]) == (web.url("1.5"), "version")
-
-
-def test_sync_stores_the_search_indexes(make_project: Any, web: Any, tmp_path: Path) -> None:
-    web.put_version("1.5", "lark", version="2.0", pages=60)
-    project = make_project().use(lark="2.0").place(lark=web.url("1.5"))
-    project.environ["ROAMING_CACHE_DIR"] = str(tmp_path / "cache")
-    project.sync()
-    stored = {file.name for file in (tmp_path / "cache/search").iterdir()}
-    found = CliRunner(env=project.environ).invoke(main, ["search", f"deps://{project.root}", "lark part"])
-    assert found.exit_code == 0, found.output
-    assert {file.name for file in (tmp_path / "cache/search").iterdir()} == stored != set()
 
 
 def test_sync_without_changes_sends_no_request(project: Any, kite: Any, web: Any) -> None:
