@@ -9,9 +9,14 @@ from functools import cache
 
 from mkdocs_roaming.lint.context import LintContext, PageText, Problem, rule
 from mkdocs_roaming.text.injection import explains_injection, find_instructions, find_invisible, is_reported_speech
-from mkdocs_roaming.text.openings import UNPARSED_FRONT_MATTER
 
 _MAX_QUOTE = 60
+_UNPARSED_FRONT_MATTER = re.compile(
+    r"\A(?:# [^\n]*\n)?\s*-{3,}[ \t]*\n\s*(?P<text>#+[ \t]+[a-z_][\w\\-]*:[ \t][^\n]*"
+    r"|[a-z_][\w\\-]*:(?:[ \t][^\n]*)?(?:\n(?!-{3,}[ \t]*$)[^\n]*){0,60}\n-{3,}[ \t]*)$",
+    re.MULTILINE,
+)
+"""Front matter that its site's generator did not parse, and so shows as text between two rules."""
 
 
 @rule(
@@ -53,7 +58,7 @@ def unrendered_source(site: LintContext) -> Iterator[Problem]:
     """Find front matter and directives in rendered pages; each kind is reported once per page."""
     for text in (text for text in site.pages if text.page.origin == "html"):
         found: dict[str, int] = {}
-        if front_matter := UNPARSED_FRONT_MATTER.match("\n".join(text.lines[text.starts[0] :])):
+        if front_matter := _UNPARSED_FRONT_MATTER.match("\n".join(text.lines[text.starts[0] :])):
             found["---"] = text.starts[0] + front_matter.string.count("\n", 0, front_matter.start("text"))
         for number, line in enumerate(text.prose):
             if match := _DIRECTIVE.match(line):

@@ -110,8 +110,6 @@ def test_text_of_a_template_is_the_opening_of_sections_with_one_title() -> None:
         ("# Gate\n\n## Use\n\nOpen it.\n", ("Open it.", "")),
         ("# Gate\n\n## Contents\n\n- [Oak](a.md)\n- [Bolt](b.md)\n", ("", "")),
         ("# Gate\n\n## Commands\n\n- `gate up` – opens it\n- `gate down` – shuts it\n", ("", "")),
-        ("# Gate\n\n- Parts\n  - [Oak](a.md)\n- Use\n  - [Bolt](b.md)\n", ("", "")),
-        ("# Gate\n\n| Part | Age |\n| - | - |\n| [Oak](a.md) | 3 |\n| [Bolt](b.md) | 4 |\n", ("", "")),
         ("# Gate\n\n- Intro\n- Parts\n\n## Intro\n\nA gate.\n\n## Parts\n", ("A gate.", "")),
         ("# Gate\n\n## Use\n\nOpen it.\n\n## Notes\n\n## Repair\n", ("", "")),
         ("# Gate\n\nOpen it with:\n\n```\ngate\n```\n\n## Use\n\n## Repair\n", ("", "")),
