@@ -31,6 +31,7 @@ def _run(command: str, own: str) -> str:
     return re.sub(r"[\d.]+ s;", "1.2 s;", without_progress)
 
 
+@pytest.mark.slow
 def test_crawl_examples_in_docs_match_output(
     site: Any, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,31 +48,12 @@ def test_page_with_text_of_others_is_left_out(path: str, docs: Any, run_crawl: A
     assert output.skip_reason(path) == f"duplicate of 5 pages such as {docs.url}gauge/"
 
 
-def test_print_view_of_one_page_is_left_out(docs: Any, run_crawl: Any) -> None:
-    _link(docs, "/print/tides/", _article("tides") + "<p>Printed at 13:20 in the afternoon of a day.</p>")
-    assert set(run_crawl(docs.url).paths) == ALL
-
-
 def test_copies_are_left_out_and_links_lead_to_original(docs: Any, run_crawl: Any) -> None:
     _link(docs, "/old/place/of/tides/", _article("tides"), "Tides")
     docs.put("/gauge/", _page("Gauge", _article("gauge") + '<p>See <a href="/old/place/of/tides/">tides</a>.</p>'))
     output = run_crawl(docs.url)
     assert set(output.paths) == ALL
     assert f"[tides]({docs.url}tides/" in output.text("gauge/")
-
-
-@pytest.mark.parametrize(
-    ("path", "article"),
-    [
-        ("/overview/", _article("overview") + _article("tides")),
-        ("/pair/", _article("tides") + _article("gauge")),
-        ("/version/tides/", _article("tides") + "<p>This line is in one version of the page alone.</p>"),
-        ("/other/", _article("other")),
-    ],
-)
-def test_page_with_text_of_its_own_stays(path: str, article: str, docs: Any, run_crawl: Any) -> None:
-    _link(docs, path, article)
-    assert set(run_crawl(docs.url).paths) == ALL | {path[1:]}
 
 
 def test_overview_of_folder_stays(docs: Any, run_crawl: Any) -> None:
@@ -92,18 +70,3 @@ def test_versions_of_a_page_stay(docs: Any, run_crawl: Any) -> None:
         own = f"<p>Of version {number} there is one line that is long enough.</p>"
         _link(docs, f"/long-{number}/", _article("tides") + _article("gauge") + own, f"Long {number}")
     assert len(run_crawl(docs.url).paths) == 12
-
-
-def test_result_does_not_depend_on_order(
-    docs: Any, run_crawl: Any, tmp_path: Path, read_files: Callable[[Path], dict[str, bytes]]
-) -> None:
-    _link(docs, "/all.html", "".join(map(_article, PAGES)))
-    _link(docs, "/a/b/", _article("tides"), "Tides")
-    first = run_crawl(docs.url)
-    links = [f"/{path}" for path in ("all.html", "a/b/", *(f"{name}/" for name in PAGES))]
-    random.Random(1).shuffle(links)
-    docs.put("/", _page("Home", _article("home"), tuple(links)))
-    second = run_crawl(docs.url, tmp_path / "second")
-    assert first.paths == second.paths == sorted(ALL)
-    run_crawl(docs.url, first.folder)
-    assert read_files(first.folder) == read_files(second.folder)

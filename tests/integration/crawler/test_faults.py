@@ -19,9 +19,7 @@ from click.testing import CliRunner
 
 from mkdocs_roaming.cli import main
 from roaming_crawler.config import CrawlLimits, Politeness
-from roaming_crawler.publish import NoPagesError
 
-PATIENT = Politeness(delay=0, seconds=5, max_retry_after=5)
 PAGE = b"<html>" + bytes(range(256)) * 9
 QUICK = Politeness(delay=0, seconds=1.5, tries=1)
 
@@ -97,22 +95,26 @@ UNPARSABLE = f'<title>Deep</title><ul class="navbar-nav">{"<li><a href=/deep/x>a
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_crawl_publishes_xhtml_pages(workers: int, site: Any, run_crawl: Any) -> None:
+def test_crawl_publishes_xhtml_pages(workers: int, site: Any, run_crawl: Any, html: Any) -> None:
     site.put("/", XHTML, kind="application/xhtml+xml")
-    site.put("/zwei", XHTML.replace("Pegel", "Zwei"))
+    site.put("/zwei", XHTML.replace("Pegel", "Zwei").replace("/zwei", "/drei"))
+    page = html("Drei").replace(" lang=en", ' xml:lang="de" @click="a"')  # no XML in spite of its first line
+    site.put("/drei", f'<?xml version="1.0" encoding="utf-8"?>{page}')
     output = run_crawl(site.url, workers=workers)
-    assert output.paths == ["", "zwei"]
+    assert output.paths == ["", "drei", "zwei"]
     assert output.manifest.site.language == "de"
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_crawl_skips_page_that_cannot_be_parsed(workers: int, site: Any, run_crawl: Any) -> None:
-    site.page("/", "Home", links=("/deep", "/guide"))
+def test_crawl_skips_page_that_cannot_be_parsed(workers: int, site: Any, run_crawl: Any, html: Any) -> None:
+    site.page("/", "Home", links=("/deep", "/odd", "/guide"))
     site.put("/deep", UNPARSABLE)
+    site.put("/odd", html("Odd").replace(" lang=en", " lang='&#1;'"))
     site.page("/guide", "Guide")
     output = run_crawl(site.url, workers=workers)
     assert output.paths == ["", "guide"]
     assert output.skip_reason("/deep").startswith("cannot be parsed (RecursionError: ")
+    assert output.skip_reason("/odd").startswith("cannot be parsed (ValueError: ")
 
 
 @pytest.mark.parametrize("options", [(), ("--language", "pt")])
@@ -120,7 +122,18 @@ def test_start_page_that_cannot_be_parsed_is_an_error_of_one_line(
     options: tuple[str, ...], site: Any, tmp_path: Path
 ) -> None:
     site.put("/", UNPARSABLE)
-    run = ("crawl", site.url, "-o", str(tmp_path / "out"), "--allow-private", "--delay", "0", *options)
+    run = (
+        "crawl",
+        site.url,
+        "-o",
+        str(tmp_path / "out"),
+        "--allow-private",
+        "--delay",
+        "0",
+        "--workers",
+        "0",
+        *options,
+    )
     result = CliRunner().invoke(main, run)
     assert result.exit_code != 0
     assert isinstance(result.exception, SystemExit)
@@ -136,7 +149,7 @@ ACME = Theme("acme", admonition_prefixes=(7,))
 """A theme that raises a TypeError for each admonition."""
 
 
-@pytest.mark.parametrize("broken", [("/note",), ("/", "/note")])
+@pytest.mark.parametrize("broken", [("/note",), pytest.param(("/", "/note"), marks=pytest.mark.slow)])
 def test_page_that_cannot_be_converted_is_skipped(
     broken: tuple[str, ...], site: Any, html: Any, tmp_path: Path
 ) -> None:
@@ -148,7 +161,7 @@ def test_page_that_cannot_be_converted_is_skipped(
     for path in ("/", "/note"):
         note = '<div class="admonition note"><p>Not in the rain.</p></div>' if path in broken else ""
         site.put(path, html(f"Page {path}", links=("/note",)).replace("</main>", f"{note}</main>"))
-    run = ("crawl", site.url, "-o", str(tmp_path / "out"), "--allow-private", "--delay", "0")
+    run = ("crawl", site.url, "-o", str(tmp_path / "out"), "--allow-private", "--delay", "0", "--workers", "0")
     result = subprocess.run(
         [sys.executable, "-m", "mkdocs_roaming", *run],
         env={**os.environ, "PYTHONPATH": str(info.parent)},
@@ -217,16 +230,13 @@ def test_crawl_ignores_mislabelled_markdown(site: Any, run_crawl: Any, html: Any
 
 
 def test_crawl_skips_compression_bombs(site: Any, run_crawl: Any, html: Any, bomb: Any) -> None:
-    compressed = bomb(400)
-    assert len(compressed) < 1_000_000
+    compressed = bomb(40)
     site.page("/", "Home", links=("/gzip", "/twice", "/brotli", "/fine"))
     site.put("/gzip", compressed, headers={"Content-Encoding": "gzip"})
     site.put("/twice", gzip.compress(compressed), headers={"Content-Encoding": "gzip, gzip"})
     site.put("/brotli", b"\x1b\xff\xff\xff\x00" * 100, headers={"Content-Encoding": "br"})
     site.put("/fine", gzip.compress(html("Fine").encode()), headers={"Content-Encoding": "gzip"})
-    started = time.monotonic()
     output = run_crawl(site.url)
-    assert time.monotonic() - started < 60
     assert output.paths == ["", "fine"]
     assert "more than 10 MB decompressed" in output.skip_reason("/gzip")
     assert "unrequested content encoding 'gzip, gzip'" in output.skip_reason("/twice")
@@ -305,7 +315,7 @@ def test_crawl_reads_gzipped_and_nested_sitemaps(site: Any, run_crawl: Any, repl
     urls = "".join(f"<url><loc>{own}{name}</loc></url>" for name in ("a", "b", "gone"))
     space = "xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'"
     site.put("/maps/one.xml.gz", gzip.compress(f"<urlset {space}>{urls}</urlset>".encode()), kind="application/gzip")
-    site.put("/maps/bomb.xml.gz", bomb(400), kind="application/gzip")
+    site.put("/maps/bomb.xml.gz", bomb(60), kind="application/gzip")
     evil = f'<!DOCTYPE x [<!ENTITY a "{own}a">]><urlset><url><loc>&a;evil</loc></url></urlset>'
     site.put("/maps/evil.xml", evil, kind="text/xml")
     site.put("/maps/broken.xml", "\x00\x01\x02", kind="text/xml")
@@ -363,15 +373,6 @@ def test_update_refetches_page_with_missing_body(site: Any, run_crawl: Any) -> N
     assert next(request.status for request in site.requests if request.path == "/") == 200
 
 
-def test_crawl_skips_javascript_shells(site: Any, run_crawl: Any) -> None:
-    shell = (
-        '<html><head><title>App</title><script src="/app.js"></script></head><body><div id="root"></div></body></html>'
-    )
-    site.page("/", "Home", links=("/app",))
-    site.put("/app", shell)
-    assert "JavaScript shell" in run_crawl(site.url).skip_reason("/app")
-
-
 @pytest.mark.parametrize(
     ("limits", "line"),
     [
@@ -408,39 +409,29 @@ def test_max_depth_bounds_endless_site(site: Any, run_crawl: Any, html: Any, rep
     assert run_crawl(site.url, limits=CrawlLimits(depth=2)).paths == ["", "x", "x/x"]
 
 
-def test_crawl_refuses_folder_of_another_site(site: Any, run_crawl: Any, tmp_path: Path) -> None:
-    site.page("/", "Home")
-    site.page("/other/", "Other")
-    run_crawl(site.url)
-    with pytest.raises(Exception, match="contains a crawl of"):
-        run_crawl(site.url + "other/")
-
-
-@pytest.mark.parametrize(
-    ("body", "reason"),
-    [
-        pytest.param(b"<html>not compressed</html>", "no valid gzip", id="plain"),
-        pytest.param(gzip.compress(PAGE, mtime=0)[:-40], "gzip body ends early", id="cut"),
-        pytest.param(gzip.compress(PAGE, mtime=0)[:-8] + b"12345678", "no valid gzip", id="wrong checksum"),
-    ],
-)
-def test_body_that_is_damaged_fails_its_page_alone(site: Any, run_crawl: Any, body: bytes, reason: str) -> None:
-    site.page("/", "Home", links=("/bad", "/good"))
+def test_page_with_damaged_body_location_or_addresses_fails_alone(site: Any, run_crawl: Any, html: Any) -> None:
+    packed = gzip.compress(PAGE, mtime=0)
+    bodies = {
+        "/plain": (b"<html>not compressed</html>", "no valid gzip"),
+        "/cut": (packed[:-40], "gzip body ends early"),
+        "/checksum": (packed[:-8] + b"12345678", "no valid gzip"),
+    }
+    locations = ("http://[::1", "//[", "http://a:b:c/", "\\\\", "http://x\\y/", "/\x7f", "?" * 9_000)
+    addresses = ("http://[::1", "//[", "http://a:b:c/", "http://[]")
+    moved, odd = [f"/moved{at}" for at in range(len(locations))], [f"/odd{at}" for at in range(len(addresses))]
+    site.page("/", "Home", links=("/good", *bodies, *moved, *odd))
     site.page("/good", "Good")
-    site.put("/bad", body, headers={"Content-Encoding": "gzip"}, etag=False)
+    for path, (body, _) in bodies.items():
+        site.put(path, body, headers={"Content-Encoding": "gzip"}, etag=False)
+    for path, location in zip(moved, locations, strict=True):
+        site.redirect(path, location)
+    for path, url in zip(odd, addresses, strict=True):
+        head = f'<base href="{url}"><link rel="canonical" href="{url}"><link rel="icon" href="{url}">'
+        body = html(f"Page {path}", f'See <a href="{url}">this</a> and <img src="{url}">.', head=head)
+        site.put(path, body, headers={"Link": f"<{url}>; rel=alternate; type=text/markdown"})
     output = run_crawl(site.url, politeness=QUICK)
-    assert output.paths == ["", "good"]
-    assert reason in output.skip_reason("/bad")
-
-
-@pytest.mark.parametrize("url", ["http://[::1", "//[", "http://a:b:c/", "http://[]"])
-def test_invalid_address_on_a_page_is_ignored(site: Any, run_crawl: Any, html: Any, url: str) -> None:
-    site.page("/", "Home", links=("/page", "/good"))
-    site.page("/good", "Good")
-    head = f'<base href="{url}"><link rel="canonical" href="{url}"><link rel="icon" href="{url}">'
-    body = html("Page", f'See <a href="{url}">this</a> and <img src="{url}">.', head=head)
-    site.put("/page", body, headers={"Link": f"<{url}>; rel=alternate; type=text/markdown"})
-    assert run_crawl(site.url).paths == ["", "good", "page"]
+    assert output.paths == ["", "good", *(path[1:] for path in odd)]
+    assert all(reason in output.skip_reason(path) for path, (_, reason) in bodies.items())
 
 
 def test_body_of_several_members_and_padding_is_read_whole(site: Any, run_crawl: Any, html: Any) -> None:
@@ -450,74 +441,14 @@ def test_body_of_several_members_and_padding_is_read_whole(site: Any, run_crawl:
     assert "How to use the pump." in run_crawl(site.url).text("")
 
 
-@pytest.mark.parametrize(
-    "location", ["http://[::1", "//[", "http://a:b:c/", "\\\\", "http://x\\y/", "/\x7f", "?" * 9_000]
-)
-def test_invalid_location_fails_its_page_alone(site: Any, run_crawl: Any, location: str) -> None:
-    site.page("/", "Home", links=("/bad", "/good"))
-    site.page("/good", "Good")
-    site.redirect("/bad", location)
-    output = run_crawl(site.url, politeness=QUICK)
-    assert output.paths == ["", "good"]
-
-
-def test_xhtml_pages_are_crawled(site: Any, run_crawl: Any, html: Any) -> None:
-    page = html("Home", "All of the pumps.", links=("/guide",)).replace(" lang=en", ' xml:lang="de" @click="a"')
-    site.put("/", f'<?xml version="1.0" encoding="utf-8"?>{page}')
-    site.page("/guide", "Guide")
-    output = run_crawl(site.url)
-    assert output.paths == ["", "guide"]
-    assert output.manifest.site.language == "de"
-
-
-def test_page_that_cannot_be_parsed_is_skipped_with_reason(site: Any, run_crawl: Any, html: Any) -> None:
-    site.page("/", "Home", links=("/odd", "/guide"))
-    site.put("/odd", html("Odd").replace(" lang=en", " lang='&#1;'"))
-    site.page("/guide", "Guide")
-    output = run_crawl(site.url)
-    assert output.paths == ["", "guide"]
-    assert output.skip_reason("/odd").startswith("cannot be parsed (ValueError: ")
-    site.put("/", html("Odd").replace(" lang=en", " lang='&#1;'"))
-    with pytest.raises(NoPagesError, match=r"cannot be parsed \(ValueError: "):
-        run_crawl(site.url, limits=CrawlLimits(pages=1))
-
-
-@pytest.mark.parametrize(
-    ("header", "reason"),
-    [
-        ("noindex, nofollow", "X-Robots-Tag: noindex"),
-        ("none", "X-Robots-Tag: noindex"),
-        ("MKDOCS-ROAMING: noindex", "X-Robots-Tag: noindex"),
-        ("unavailable_after: 25 Jun 2010 15:00:00 PST", "X-Robots-Tag: unavailable after 25 Jun 2010 15:00:00 PST"),
-        ("googlebot: nofollow, mkdocs-roaming: noindex", "X-Robots-Tag: noindex"),  # joined by a proxy
-        ("noindex, googlebot: none", "X-Robots-Tag: noindex"),
-        (
-            "mkdocs-roaming: unavailable_after: Friday, 25-Jun-10 15:00:00 EST, nofollow",
-            "X-Robots-Tag: unavailable after Friday, 25-Jun-10 15:00:00 EST",
-        ),
-        ("unavailable_after: 25 Jun 99999 15:00:00 GMT", ""),
-        ("googlebot: noindex", ""),
-        ("nofollow, googlebot: noindex, nofollow", ""),
-        ("max-image-preview: none, nofollow", ""),
-    ],
-)
-def test_header_of_page_excludes_it_from_the_crawl(
-    header: str, reason: str, site: Any, run_crawl: Any, html: Any
-) -> None:
-    site.page("/", "Home", links=("/guide",))
-    site.put("/guide", html("Guide"), headers={"X-Robots-Tag": header})
-    for _ in range(2):  # the second crawl has the stored response
-        output = run_crawl(site.url)
-        assert output.paths == ([""] if reason else ["", "guide"])
-        assert not reason or output.skip_reason("/guide") == reason
-
-
 def test_several_robots_headers_of_one_page_are_all_read(site: Any, run_crawl: Any, html: Any) -> None:
     site.page("/", "Home", links=("/a", "/b"))
     for path, first in (("/a", "googlebot: nofollow"), ("/b", "googlebot: noindex")):
         last = "NoIndex" if path == "/a" else "max-snippet: 20"
         site.put(path, html(f"Page {path}"), headers={"X-Robots-Tag": first, "x-robots-tag": last})
-    assert run_crawl(site.url).paths == ["", "b"]
+    for _ in range(2):  # the second crawl has the stored responses
+        output = run_crawl(site.url)
+        assert (output.paths, output.skip_reason("/a")) == (["", "b"], "X-Robots-Tag: noindex")
 
 
 def test_robots_header_of_unchanged_page_is_read(site: Any, run_crawl: Any, html: Any) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import time
 from typing import Any
 
 import anyio
@@ -33,28 +31,6 @@ async def _fetch_all(fetcher: Any, urls: list[str]) -> None:
     async with fetcher, anyio.create_task_group() as group:
         for url in urls:
             group.start_soon(fetcher.get, Request(url))
-
-
-def test_requests_to_host_keep_delay(site: Any, fetcher: Any) -> None:
-    for at in range(8):
-        site.page(f"/{at}", f"Page {at}")
-    client = fetcher(Politeness(delay=0.1, connections=2))
-    anyio.run(_fetch_all, client, [f"{site.url}{at}" for at in range(8)])
-    starts = sorted(request.at for request in site.requests)
-    assert starts[-1] - starts[0] > 7 * 0.1 - 0.05
-    assert min(later - earlier for earlier, later in itertools.pairwise(starts)) > 0.01  # no simultaneous starts
-    assert site.max_open <= 2
-
-
-def test_fetcher_limits_connections_per_host(site: Any, fetcher: Any, html: Any, reply: Any) -> None:
-
-    def slow(handler: Any) -> Any:
-        time.sleep(0.05)
-        return reply(html("Slow"))
-
-    site.default = slow
-    anyio.run(_fetch_all, fetcher(Politeness(delay=0, connections=2)), [f"{site.url}{at}" for at in range(12)])
-    assert site.max_open == 2
 
 
 def test_delay_doubles_after_429_and_recovers(site: Any, fetcher: Any, html: Any, reply: Any) -> None:
@@ -95,16 +71,6 @@ def test_crawl_delay_is_capped_at_thirty_seconds(site: Any, run_crawl: Any) -> N
         site.put("/robots.txt", f"User-agent: *\nCrawl-delay: {crawl_delay}\n")
         run_crawl(site.url, clock=fake_clock.clock(), refresh=True)
         assert max(fake_clock.slept) == applied
-
-
-def test_requests_carry_user_agent_and_contact(site: Any, run_crawl: Any) -> None:
-    site.page("/", "Home")
-    run_crawl(site.url, politeness=Politeness(delay=0, contact="docs@example.org"))
-    agents = {request.headers["User-Agent"] for request in site.requests}
-    (agent,) = agents
-    assert agent.startswith("mkdocs-roaming/")
-    assert "docs@example.org" in agent
-    assert "Mozilla" not in agent
 
 
 def test_304_and_redirects_keep_connection_open(site: Any, fetcher: Any) -> None:

@@ -213,20 +213,6 @@ def test_crawl_neither_overwrites_nor_removes_files_of_others(site: Any, run_cra
     assert "Something new." in run_crawl(site.url, options=PublishOptions(overwrite=True)).text("b")
 
 
-def test_crawl_refuses_file_as_output(site: Any, run_crawl: Any, tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("")
-    with pytest.raises(RoamingError, match="out: is a file; give a folder"):
-        run_crawl(site.url)
-
-
-def test_crawl_reports_unmatched_include_pattern(site: Any, run_crawl: Any) -> None:
-    site.page("/", "Home", links=("guide/a/",))
-    site.page("/guide/a/", "A")
-    output = run_crawl(site.url, scope=ScopeConfig(include=("guide", "giude/**")))
-    assert output.paths == ["", "guide/a/"]
-    assert output.result.notes == (f"--include `giude/**` matches no page below {site.url}; nearest: guide/, guide/a/",)
-
-
 @pytest.mark.parametrize(
     ("robots", "status", "message"),
     [
@@ -309,7 +295,7 @@ def test_crawl_of_folder_without_site_has_hint(given: str, run_crawl: Any, tmp_p
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal for a group")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.slow)])
 def test_interrupted_crawl_reports_how_to_resume(
     site: Any, tmp_path: Path, html: Any, reply: Any, number: signal.Signals
 ) -> None:
@@ -366,6 +352,7 @@ def test_crawl_reports_folder_in_place_of_file(site: Any, tmp_path: Path) -> Non
         assert result.stderr.startswith(f"roaming: {message}")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no limit for the size of a file")
 def test_full_disk_is_reported_and_crawl_resumes(site: Any, tmp_path: Path, html: Any) -> None:
     site.page("/", "Home", links=tuple(f"p{at}/" for at in range(9)))

@@ -169,12 +169,6 @@ def crawl_fuzzed(fuzzed: Mapping[str, bytes]) -> None:
             assert {"", "c"} <= paths
 
 
-@fuzz(40)
-@given(servers)
-def test_no_answer_ends_a_crawl(fuzzed: Mapping[str, bytes]) -> None:
-    crawl_fuzzed(fuzzed)
-
-
 @fuzz(1_000)
 @given(servers)
 def test_no_answer_of_a_thousand_servers_ends_a_crawl(fuzzed: Mapping[str, bytes]) -> None:

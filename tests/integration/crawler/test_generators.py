@@ -103,22 +103,3 @@ def test_crawl_of_mkdocs_theme_finds_all_pages(theme: str, built: Any, site: Any
         "> [!WARNING]\n> A gauge of 2009 has no room for it.\n\n## From source\n\n"
         f"See [the command]({own}reference/cli/#ebb-read).\n"
     )
-
-
-def test_crawl_of_javascript_site_uses_markdown_or_skips(site: Any, run_crawl: Any, tmp_path: Path) -> None:
-    shell = (
-        "<!doctype html><html lang=en><head><title>Ebb</title><meta name=description content='Reads gauges.'>"
-        "<link rel=preload as=script href=/_next/a.js></head><body><div id=__next><div class=loading></div></div>"
-        "<noscript>You need to enable JavaScript to run this app.</noscript><script src=/_next/a.js></script></body>"
-    )
-    site.page("/", "Home", links=("/install", "/use"))
-    site.put("/install", shell)
-    site.put("/use", shell)
-    output = run_crawl(site.url)
-    assert output.paths == [""]
-    assert "JavaScript shell" in output.skip_reason("/install")
-    site.put("/llms.txt", "# Ebb\n\n> Reads gauges.\n\n- [Install](/install.md)\n- [Use](/use.md)\n", kind="text/plain")
-    for name in ("install", "use"):
-        site.put(f"/{name}.md", f"# {name.title()}\n\nWords of {name}.\n", kind="text/markdown")
-    second = run_crawl(site.url, tmp_path / "again")
-    assert second.paths == ["", "install", "use"]

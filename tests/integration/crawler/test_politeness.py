@@ -14,7 +14,6 @@ from roaming_crawler.config import DiscoveryConfig, Politeness
 from roaming_crawler.fetch import Clock
 
 NOTHING = DiscoveryConfig(False, False, False)
-SLOW = pytest.mark.slow
 LATE = 0.12
 """Maximum seconds between the start of a request and its arrival at a busy server."""
 
@@ -42,23 +41,12 @@ def _request_gaps(site: Any) -> list[float]:
     return [later - earlier for earlier, later in itertools.pairwise(starts)]
 
 
-@pytest.mark.parametrize("connections", [pytest.param(1, marks=SLOW), pytest.param(2, marks=SLOW), 4])
+@pytest.mark.parametrize("connections", [1, 4])
 def test_delay_applies_to_all_requests(connections: int, site: Any, run_crawl: Any) -> None:
     _add_pages(site, 0)
-    run_crawl(site.url, politeness=Politeness(delay=0.2, connections=connections))
+    run_crawl(site.url, politeness=Politeness(delay=0.05, connections=connections))
     assert len(site.requests) > 10
-    assert min(_request_gaps(site)) > 0.2 - LATE
-    assert sum(_request_gaps(site)) > 0.2 * len(_request_gaps(site)) - LATE
-
-
-def test_crawl_delay_applies_from_next_request(site: Any, run_crawl: Any) -> None:
-    _add_pages(site, 1)
-    site.put("/robots.txt", "User-agent: *\nCrawl-delay: 1\n")
-    politeness = Politeness(delay=0, connections=4)
-    run_crawl(site.url, politeness=politeness, discovery=NOTHING, source="html", clock=_make_fast_clock(3))
-    assert site.paths()[:2] == ["/robots.txt", "/"]
-    assert len(site.requests) >= 4
-    assert min(_request_gaps(site)[1:]) > 1 / 3 - LATE
+    assert sum(_request_gaps(site)) > 0.05 * len(_request_gaps(site)) - LATE
 
 
 @pytest.mark.parametrize("connections", [1, 3])
@@ -76,10 +64,7 @@ def test_crawl_limits_connections_per_host(connections: int, site: Any, run_craw
     assert site.max_open == connections
 
 
-@pytest.mark.parametrize(
-    ("status", "form"),
-    [(429, "seconds"), (503, "date"), pytest.param(503, "seconds", marks=SLOW), pytest.param(429, "date", marks=SLOW)],
-)
+@pytest.mark.parametrize(("status", "form"), [(429, "seconds"), (503, "date")])
 def test_retry_after_pauses_all_requests_to_host(
     status: int, form: str, site: Any, run_crawl: Any, html: Any, reply: Any
 ) -> None:
@@ -102,19 +87,3 @@ def test_retry_after_pauses_all_requests_to_host(
     assert output.paths == ["", "busy", "p0", "p1"]
     at, wait = retry_waits[0]
     assert [request.path for request in site.requests if at + LATE < request.at < at + wait - 0.02] == []
-
-
-def test_delay_doubles_after_overload(site: Any, run_crawl: Any, html: Any, reply: Any) -> None:
-    request_times: list[float] = []
-
-    def respond(handler: Any) -> Any:
-        request_times.append(time.monotonic())
-        return reply("later", 429) if len(request_times) == 1 else reply(html("Busy"))
-
-    _add_pages(site, 4)
-    site.responses["/p1"] = respond
-    politeness = Politeness(delay=0.5, connections=2)
-    run_crawl(site.url, politeness=politeness, discovery=NOTHING, source="html", clock=_make_fast_clock(3))
-    starts = sorted(request.at for request in site.requests if request.at > request_times[-1] - LATE)
-    assert len(starts) >= 3
-    assert min(later - earlier for earlier, later in itertools.pairwise(starts)) > 1 / 3 - LATE

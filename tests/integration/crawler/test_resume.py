@@ -45,7 +45,7 @@ def _crawl_with_kills(site: Any, folder: Path, seed: int, max_requests: int) -> 
         while process.poll() is None and len(site.requests) < kill_at:
             time.sleep(0.002)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(rng.uniform(0, 0.05))
+            process.wait(rng.choice((0.0, 0.05, 0.3)))  # also while it publishes
         finished = process.poll() is not None
         process.kill()
         shown, _ = process.communicate()
@@ -142,21 +142,3 @@ def test_truncated_journal_is_read_up_to_last_line(site: Any, run_crawl: Any) ->
         journal.write(b'{"key": "*/* http://127')
     second = run_crawl(site.url, resume=True)
     assert second.paths == ["", "a", "b"]
-
-
-def test_crawl_with_workers_and_bombs_uses_little_memory(site: Any, tmp_path: Path, bomb: Any) -> None:
-    _add_pages(site, 70)
-    site.page("/p5/", "Page 5", links=tuple(f"/bomb{at}" for at in range(6)))
-    for at in range(6):
-        site.put(f"/bomb{at}", bomb(400), headers={"Content-Encoding": "gzip"}, etag=False)
-    # Measured by a separate process: a child starts with the size of its parent, and this process is large.
-    measure = (
-        "import resource, subprocess, sys; status = subprocess.run(sys.argv[1:]).returncode;"
-        "print('peak', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(status)"
-    )
-    command = [sys.executable, "-c", measure, *_command(site.url, tmp_path / "out"), "--workers", "2"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert "71 pages" in result.stdout
-    assert "6  more than 10 MB decompressed" in result.stdout
-    assert int(result.stdout.rpartition("peak")[2]) < 200 * 1024

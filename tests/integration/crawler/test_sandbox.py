@@ -12,10 +12,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from mkdocs_roaming.manifest.models import Page
-from mkdocs_roaming.publish.cache import ConvertedPage
-from roaming_crawler.parser import parse_page
-from roaming_crawler.publish import convert_safely
 from roaming_crawler.sandbox import WorkerError, WorkerProcess, decode_page, parse_encoded_page
 
 URL = "https://docs.ebbkeeper.example/"
@@ -30,18 +26,8 @@ def _break(*_: str) -> bytes:
     return b""
 
 
-def _raise(page: Page) -> ConvertedPage | str:
-    raise ValueError("two\nlines")
-
-
 def _say(text: str) -> bytes:
     return text.encode()
-
-
-def test_encoded_page_is_decoded_to_the_same_page() -> None:
-    page = parse_page(PAGE.encode(), "utf-8", URL + "gauges/", URL)
-    assert (len(page.nav), page.title) == (2, "Gauges - Ebbkeeper")
-    assert decode_page(parse_encoded_page(PAGE.encode(), "utf-8", URL + "gauges/", URL)) == page
 
 
 def test_pages_with_the_same_navigation_share_one() -> None:
@@ -50,11 +36,6 @@ def test_pages_with_the_same_navigation_share_one() -> None:
     second = decode_page(parse_encoded_page(moved.encode(), "utf-8", URL + "guide/tides/", URL))
     assert second.article != first.article
     assert second.nav is first.nav
-
-
-def test_conversion_that_raises_returns_reason() -> None:
-    result = convert_safely(_raise, Page("", "Title"))
-    assert result == "cannot be converted (ValueError: two lines); please report this page"
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\x92\xc4\x00\x80", b"\xff\xfe", b"3"])
@@ -73,6 +54,7 @@ def test_killed_worker_raises_worker_error() -> None:
     process.kill()
 
 
+@pytest.mark.slow
 def test_crawl_with_workers_writes_nothing_to_stderr(site: Any, tmp_path: Path) -> None:
     site.page("/", "Home", links=tuple(f"/p{at}/" for at in range(8)))
     for at in range(8):

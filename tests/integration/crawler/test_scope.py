@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-import time
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import UsageError
 from roaming_crawler.cli import CrawlProgress
 from roaming_crawler.config import Politeness, ScopeConfig
-from roaming_crawler.scope import Scope, canonical_url, scope_from_url
+from roaming_crawler.scope import Scope
 
 ROOT = "https://docs.example/kettle/"
 RUN = ("--allow-private", "--delay", "0", "--workers", "0")
@@ -161,34 +160,6 @@ def test_user_agent_option_is_used_for_requests_and_robots(site: Any, tmp_path: 
     assert _run(site.url, "-o", str(tmp_path / "out"), "--user-agent", "a\r\nX: y").exit_code == 1
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("HTTPS://Docs.Example:443/a#b", "https://docs.example/a"),
-        ("https://docs.example./a", "https://docs.example/a"),
-        ("https://docs.example/a/index.html?utm_source=x&gclid=1", "https://docs.example/a/"),
-        ("https://docs.example/a?b=1&utm_medium=x", "https://docs.example/a?b=1"),
-        ("https://docs.example/%7ea/%2fb", "https://docs.example/~a/%2Fb"),
-        ("https://docs.example/ü", "https://docs.example/%C3%BC"),
-        ("https://docs.example/a/./b/../c", "https://docs.example/a/c"),
-        ("https://docs.example/A", "https://docs.example/A"),  # case is kept
-        ("https://docs.example/a/", "https://docs.example/a/"),  # the trailing slash is kept
-    ],
-)
-def test_canonical_url_normalizes_spelling(one: str, other: str) -> None:
-    assert canonical_url(one) == canonical_url(other) == other
-
-
-@pytest.mark.parametrize(
-    "url",
-    ["https://user@docs.example/", "https://docs.example/%2e%2e/x", "ftp://docs.example/", "https://", "x" * 3000],
-)
-def test_canonical_url_returns_none_for_invalid_url(url: str) -> None:
-    assert canonical_url(url) is None
-    with pytest.raises(UsageError):
-        scope_from_url(url)
-
-
 def test_case_and_slash_distinguish_pages(site: Any, run_crawl: Any, html: Any) -> None:
     site.page("/", "Home", links=("/Page", "/page", "/moved", "/moved/", "/alias", "/away"))
     site.page("/Page", "Large")
@@ -229,18 +200,15 @@ def test_progress_without_terminal_prints_lines(site: Any, tmp_path: Any, capsys
     assert capsys.readouterr().err == "Crawling: 1 of 7 pages, 0 s\n"
 
 
-def test_progress_is_shown_while_a_server_takes_six_seconds(site: Any, tmp_path: Any, html: Any, reply: Any) -> None:
-    delays = [6.0]
+def test_progress_is_shown_until_the_crawl_is_done(capsys: Any) -> None:
+    class TwoIntervals(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            waited.append(timeout)
+            return len(waited) > 2
 
-    def respond(handler: Any) -> Any:
-        time.sleep(delays.pop() if delays else 0)
-        return reply(html("Slow"))
-
-    site.page("/docs/", "Home", links=("/docs/slow/",))
-    site.responses["/docs/slow/"] = respond
-    result = _run(f"{site.url}docs/", "-o", str(tmp_path / "out"))
-    assert result.exit_code == 0
-    assert re.match(r"Crawling: 1 of \d pages, [4-6] s\n", result.stderr)
+    waited: list[float | None] = []
+    CrawlProgress(bar=False).run(TwoIntervals())
+    assert (capsys.readouterr().err, waited) == ("Crawling: 0 of 0 pages, 0 s\n" * 2, [5.0] * 3)
 
 
 def test_json_option_prints_events(site: Any, tmp_path: Any) -> None:

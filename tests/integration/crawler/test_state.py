@@ -63,6 +63,12 @@ def test_storage_path_keeps_safe_paths() -> None:
         ("https://docs.example/%7euser/%e2%82%ac", "https://docs.example/~user/%E2%82%AC"),
         ("https://docs.example/a/../b/./c", "https://docs.example/b/c"),
         ("https://docs.example/日本", "https://docs.example/%E6%97%A5%E6%9C%AC"),
+        ("https://docs.example./a", "https://docs.example/a"),
+        ("https://docs.example/%7ea/%2fb", "https://docs.example/~a/%2Fb"),
+        ("https://docs.example/A", "https://docs.example/A"),  # case is kept
+        ("https://docs.example/a/", "https://docs.example/a/"),  # the trailing slash is kept
+        ("ftp://docs.example/", None),
+        ("https://", None),
         ("https://docs.example/a/%2e%2e/b", None),
         ("https://docs.example/a/%252e%252e/b", None),
         ("https://docs.example/a/..%2fb", None),

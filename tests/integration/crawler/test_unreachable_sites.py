@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
@@ -98,22 +97,6 @@ def test_unreachable_site_fails(
     assert "robots.txt" not in result.stderr
     assert (record().state, record().tries) == ("failed", 1)
     assert record().entry.crawled == run_crawl
-
-
-def test_unreachable_site_with_limit_fails(
-    seven_pages: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
-) -> None:
-    crawl()
-    _forbid(seven_pages, reply)
-
-    def slow(handler: Any) -> Any:
-        time.sleep(0.4)
-        return reply("no", 403)
-
-    seven_pages.default = slow
-    crawl("--refresh", "--max-seconds", "0.3")
-    assert "/" in seven_pages.paths()
-    assert record().state == "failed"
 
 
 def test_site_with_markdown_but_no_html_is_current(
@@ -207,28 +190,3 @@ def test_pause_grows_from_partial_to_full_failure(
     _forbid(seven_pages, reply)
     crawl("--refresh")
     assert (record().state, record().tries) == ("failed", 2)
-
-
-def test_site_stopped_by_limit_is_continued_without_pause(
-    seven_pages: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
-) -> None:
-    crawl()
-    run_crawl = record().entry.crawled
-
-    def slow(handler: Any) -> Any:
-        time.sleep(0.6)
-        return reply("no", 403)
-
-    seven_pages.responses["/p0/"] = slow
-    result = crawl("--refresh", "--max-seconds", "0.5", "--connections", "1")
-    assert "; stopped after 0.5 seconds (--max-seconds); " in result.stderr
-    assert record().kept
-    assert record().entry.crawled == run_crawl
-    seven_pages.page("/p0/", "/p0/", "First revision.")
-    assert "1 of 1 sites to crawl" in crawl().stderr
-    assert record().kept == 0
-
-
-def test_older_record_is_accepted() -> None:
-    data = {"key": "demo", "url": "u", "state": "done", "config": "", "run": "", "at": 1.0}
-    assert msgspec.convert(data, SiteRecord).kept == 0

@@ -122,9 +122,3 @@ def test_step_takes_linear_time(kind: str, step: str) -> None:
         if _measure(STEPS[step], paths) <= MAX_RATIO * single:
             return
     pytest.fail(f"{step} takes more than linear time on {kind}")
-
-
-@pytest.mark.parametrize("kind", ["numbers", "uuids", "languages", "few versions"])
-def test_variants_of_fifty_thousand_links_take_two_seconds(kind: str) -> None:
-    paths = [LISTS[kind](number) for number in range(50_000)]
-    assert min(_measure(_select, paths) for _ in range(2)) < 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roaming_crawler.session import AGENT, parse_robots, product_token
+from roaming_crawler.session import AGENT, find_header_ban, parse_robots, product_token
 
 URL = "https://docs.example/"
 
@@ -105,3 +105,26 @@ def test_known_differences_of_protego(text: str, path: str, rfc: bool) -> None:
 def test_product_token_is_first_word_of_user_agent(user_agent: str, token: str) -> None:
     assert product_token(user_agent) == token
     assert parse_robots(200, f"User-agent: {token.upper()}\nDisallow: /\n".encode(), token).allows(URL) is False
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        ("noindex, nofollow", "noindex"),
+        ("none", "noindex"),
+        ("MKDOCS-ROAMING: noindex", "noindex"),
+        ("unavailable_after: 25 Jun 2010 15:00:00 PST", "unavailable after 25 Jun 2010 15:00:00 PST"),
+        ("googlebot: nofollow, mkdocs-roaming: noindex", "noindex"),  # joined by a proxy
+        ("noindex, googlebot: none", "noindex"),
+        (
+            "mkdocs-roaming: unavailable_after: Friday, 25-Jun-10 15:00:00 EST, nofollow",
+            "unavailable after Friday, 25-Jun-10 15:00:00 EST",
+        ),
+        ("unavailable_after: 25 Jun 99999 15:00:00 GMT", None),
+        ("googlebot: noindex", None),
+        ("nofollow, googlebot: noindex, nofollow", None),
+        ("max-image-preview: none, nofollow", None),
+    ],
+)
+def test_robots_header_excludes_page(header: str, reason: str | None) -> None:
+    assert find_header_ban(header) == (f"X-Robots-Tag: {reason}" if reason else None)
