@@ -1,29 +1,25 @@
-"""The changes that set up mkdocs-roaming in a project: configuration, requirements, workflows and hosts."""
+"""The changes that set up mkdocs-roaming in a project, and the steps that are left to its maintainer."""
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from mkdocs_roaming.setup import edits
+from mkdocs_roaming.setup.deployments import Build, find_builds, find_deployments, find_sphinx_output
 from mkdocs_roaming.setup.detect import Setup, find_requirements, read, relative
-from mkdocs_roaming.setup.steps import Step, find_output, parse_shell, read_steps
 from mkdocs_roaming.sources.project import OWN_FILE, OWN_TABLE, PLUGIN
 
-_WORKFLOWS = (".github/workflows/*.y*ml", ".gitlab-ci.yml", ".readthedocs.y*ml")
-_DEPLOYMENTS = (*_WORKFLOWS, "netlify.toml", "vercel.json", "wrangler.toml", "wrangler.json*")
 _LOCKS = {"uv.lock": "uv lock", "poetry.lock": "poetry lock", "pdm.lock": "pdm lock"}
-_PUBLISH = 'roaming index "$READTHEDOCS_OUTPUT/html" --url "$READTHEDOCS_CANONICAL_URL"'
 _INSTALL = f"pip install {edits.PACKAGE}"
+_PUBLISH = 'roaming index "$READTHEDOCS_OUTPUT/html" --url "$READTHEDOCS_CANONICAL_URL"'
 
 
 @dataclass(slots=True)
@@ -55,13 +51,12 @@ class Plan:
             step: What the maintainer does in this case, with {reason}.
         """
         try:
-            text = self.new.get(file) or (file.read_bytes().decode() if file.exists() else "")
+            text = file.read_bytes().decode() if file.exists() else ""
             new = change(text)
             if new != text and file.exists() and not file.stat().st_mode & 0o222:
                 raise edits.EditError("it is read-only")
         except (edits.EditError, OSError, UnicodeError, yaml.YAMLError) as error:
-            if step:
-                self.steps.append(step.replace("{reason}", " ".join(str(error).split())))
+            self.steps.append(step.replace("{reason}", " ".join(str(error).split())))
             return False
         if new != text:
             self.new[file] = new
@@ -79,31 +74,15 @@ class Plan:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Build:
-    """A command that builds the site.
-
-    Attributes:
-        file: The workflow, or the configuration of a host.
-        index: The index of the command among the steps of the file.
-        step: The command.
-        output: The folder that it writes, relative to the root.
-        is_deployed: Whether a later step, or a setting, of its job names this folder.
-    """
-
-    file: Path
-    index: int
-    step: Step
-    output: str
-    is_deployed: bool
-
-
 def make_plan(setup: Setup) -> Plan:
     """Return the changes to a project."""
-    files = _find_deployments(setup)
-    builds = [build for file in files for build in _find_builds(setup, file)]
-    if not setup.project.site:
-        setup = replace(setup, site=_find_site(setup, builds))
+    files = find_deployments(setup)
+    builds = [build for file in files for build in find_builds(setup, file)] if setup.command else []
+    if setup.generator.name == "sphinx" and not setup.project.site:
+        outputs = [
+            find_sphinx_output(setup, command) for command in (*(build.command for build in builds), "make html")
+        ]
+        setup = replace(setup, site=next(filter(None, outputs), setup.site))
     plan = Plan(setup)
     has_url = setup.has_url or bool(setup.url)
     if setup.generator.requirements:
@@ -115,31 +94,14 @@ def make_plan(setup: Setup) -> Plan:
     if not has_url:
         file = setup.config if setup.generator.has_plugins else setup.work / OWN_FILE
         plan.steps.append(f"set site_url, the URL of the site, in {file}")
-    for build in reversed(builds):  # an earlier step keeps its index
-        _wrap(plan, build)
-    for file in setup.root.glob(".readthedocs.y*ml") if setup.generator.name == "sphinx" else ():
-        plan.edit(file, _publish_on_read_the_docs)
-    if setup.command and not builds and not any("roaming " in plan.read(file) for file in files):
-        plan.steps.append(
-            "no workflow or host's configuration shows which command builds the site; "
-            f"where that happens, run: {_INSTALL} && roaming build -- {setup.command}"
+    if setup.command:
+        _describe_builds(plan, files, builds)
+    ignored = setup.root / ".gitignore"
+    if ignored.exists() and ".cache" not in read(ignored):
+        plan.edit(
+            ignored, lambda text: f"{text.rstrip()}\n**/.cache/roaming/\n", "ignore **/.cache/roaming/ ({reason})"
         )
-    _ignore_cache(plan)
     return plan
-
-
-def _find_site(setup: Setup, builds: list[Build]) -> Path:
-    """Return the folder that is deployed; without a deployment that of a Makefile, or the default of the generator."""
-    outputs = [build.output for build in sorted(builds, key=lambda build: not build.is_deployed)]
-    makefiles = [relative(folder, setup.root) for folder in (setup.docs, setup.docs.parent)]
-    outputs += [find_output(Step(("make", "html"), folder), setup) for folder in makefiles]
-    return next((setup.root / output for output in outputs if output), setup.site)
-
-
-def _ignore_cache(plan: Plan) -> None:
-    file = plan.setup.root / ".gitignore"
-    if file.exists() and ".cache" not in read(file):
-        plan.edit(file, lambda text: f"{text.rstrip()}\n**/.cache/roaming/\n")
 
 
 def _add_options(plan: Plan) -> None:
@@ -159,28 +121,26 @@ def _add_options(plan: Plan) -> None:
         plan.steps.append(
             f"if {name}, whose llms.txt is overwritten, is not needed, remove it and `overwrite` from {file}"
         )
+    is_toml = file.suffix == ".toml"
 
     def change(text: str) -> str:
         if plan.doubt:
             raise edits.EditError(plan.doubt)
-        return edits.add_table(text, keys, options) if file.suffix == ".toml" else edits.add_plugin(text, options)
+        return edits.add_table(text, keys, options) if is_toml else edits.add_plugin(text, options)
 
-    lines = edits.add_yaml("plugins:\n", ("plugins",), [{PLUGIN: options}])
-    if file.suffix == ".toml":
-        lines = edits.add_table("", keys, options)
-    step = f"add to {file}, which is left as it is ({{reason}}):\n\n{lines}"
-    plan.edit(file, change, step)
+    lines = edits.render_table(keys, options) if is_toml else f"plugins:\n{edits.render_plugin(options)}"
+    plan.edit(file, change, f"add to {file}, which is left as it is ({{reason}}):\n\n{lines}")
 
 
-# Requirements: without the package MkDocs stops at the plugin
+def _add_requirements(plan: Plan, deployments: Sequence[Path]) -> None:
+    """Add the package to each list that names the generator, because MkDocs stops at a plugin that is not installed.
 
-
-def _add_requirements(plan: Plan, deployments: list[Path]) -> None:
-    """Add the package to each list that names the generator; a list that cannot be changed raises a doubt."""
+    A list that cannot be changed raises a doubt.
+    """
     setup, names = plan.setup, plan.setup.generator.requirements
     files = find_requirements(setup.root, setup.work)
     changes = {file: partial(edits.add_requirement, names=names, suffix=file.suffix) for file in files}
-    changes |= {file: partial(_add_to_installations, file=file, names=names) for file in deployments}
+    changes |= {file: partial(edits.add_to_installations, names=names) for file in deployments}
     for file, change in changes.items():
         step = f"add {edits.PACKAGE} next to {names[-1]} in {file}, which is left as it is ({{reason}})"
         if not plan.edit(file, change, step):
@@ -194,90 +154,36 @@ def _add_requirements(plan: Plan, deployments: list[Path]) -> None:
         plan.steps += [f"update the lock file before the next deployment: {command}" for command in locks]
 
 
-def _add_to_installations(text: str, file: Path, names: tuple[str, ...]) -> str:
-    """Return a workflow whose commands install the package where they install the generator.
-
-    Raises:
-        EditError: A command installs the generator in another way than pip.
-    """
-    for index, step in enumerate(read_steps(text, file)):
-        found = [at for at, word in enumerate(step.words) if edits.read_requirement(word) in names]
-        command = step.words[: found[0]] if found else ()
-        if edits.PACKAGE in step.words or not {"install", "inject", "add", "--with", "--from"}.intersection(command):
-            continue
-        if ("pip", "install") not in pairwise(word.rstrip("3") for word in command):
-            raise edits.EditError(f"`{shlex.join(step.words)}` does not use pip")
-        place, *rest = step.words[found[0] :]
-        changed = replace(step, words=(*command, edits.PACKAGE, place, *rest))
-        text = _replace(text, file, index, [changed], f"{edits.PACKAGE} ", place)
-    return text
-
-
-def _replace(text: str, file: Path, index: int, steps: list[Step], addition: str, word: str) -> str:
-    """Insert text in front of a word of a workflow, where that replaces one step by others and changes nothing else.
-
-    Raises:
-        EditError: There is no such place.
-    """
-    expected = read_steps(text, file)
-    expected[index : index + 1] = steps
-    return edits.insert(text, addition, word, lambda new: read_steps(new, file) == expected)
+def _describe_builds(plan: Plan, files: Sequence[Path], builds: Sequence[Build]) -> None:
+    """Name the lines that build the site, and what to write there."""
+    setup, is_known = plan.setup, any(re.search(r"\broaming (?:build|index)\b", read(file)) for file in files)
+    for build in builds:
+        prefix = f"{_INSTALL} && roaming"
+        if ".github" in build.file.parts:
+            prefix = f"pipx run --spec {edits.PACKAGE} roaming"
+        options = "" if setup.generator.has_plugins else _find_options(setup, build)
+        is_only = [other.file for other in builds].count(build.file) == 1
+        hint = "" if build.is_deployed and is_only else "; skip this where it is only a check"
+        plan.steps.append(
+            f"{build.file}:{build.number}: write `{prefix} build{options} -- {build.command}` "
+            f"instead of `{build.command}`{hint}"
+        )
+    for file in files:
+        if setup.generator.name == "sphinx" and ".readthedocs" in file.name and "roaming " not in read(file):
+            key = "commands" if re.search(r"(?m)^  commands:", read(file)) else "jobs.post_build"
+            plan.steps.append(f"{file}: add to build.{key}: `{_INSTALL}` and `{_PUBLISH}`")
+            is_known = True
+    if not builds and not is_known:
+        plan.steps.append(
+            "no workflow or host's configuration shows which command builds the site; "
+            f"where that happens, run: {_INSTALL} && roaming build -- {setup.command}"
+        )
 
 
-# Builds
-
-
-def _find_deployments(setup: Setup) -> list[Path]:
-    """Return the workflows, and the configurations of hosts."""
-    folders = dict.fromkeys((setup.root, setup.work))
-    files = [file for pattern in _DEPLOYMENTS for folder in folders for file in sorted(folder.glob(pattern))]
-    return list(dict.fromkeys(files))
-
-
-def _find_builds(setup: Setup, file: Path) -> Iterator[Build]:
-    """Yield the commands in a file that build the site."""
-    try:
-        steps = read_steps(read(file), file)
-    except edits.EditError:
-        return
-    sources = relative(setup.docs, setup.root)
-    for index, step in enumerate(steps):
-        if output := find_output(step, setup):
-            others = [other for at, other in enumerate(steps) if at > index or not other.is_command]
-            is_deployed = any(other.job == step.job and other.names(output, sources) for other in others)
-            yield Build(file, index, step, output, is_deployed)
-
-
-def _wrap(plan: Plan, build: Build) -> None:
-    """Put `roaming build --` in front of a build command; say how, where its output is not seen to be deployed."""
-    setup, folder = plan.setup, plan.setup.root / build.step.folder
-    options = ""
-    if not setup.generator.has_plugins and folder.resolve() != setup.work.resolve():
-        options += f" --config-file {relative(setup.work / OWN_FILE, folder)}"
-    if setup.root / build.output != setup.site:
-        options += f" --site-dir {relative(setup.root / build.output, folder)}"
-    prefix = f"{build.step.install or f'{_INSTALL} && roaming'} build{options} -- "
-
-    def change(text: str) -> str:
-        if not build.step.install:
-            raise edits.EditError("its machine is not known")
-        if "&&" in prefix and build.step.before.strip("&;(\n"):
-            raise edits.EditError(f"`{build.step.before}` in front of it is for one command")
-        if not build.is_deployed:
-            raise edits.EditError(f"nothing behind it names {build.output}: skip this if it is a check")
-        steps = [replace(build.step, words=step.words) for step in parse_shell(prefix, build.step.folder)]
-        steps[-1] = replace(build.step, words=(*steps[-1].words, *build.step.words))
-        return _replace(text, build.file, build.index, steps, prefix, build.step.words[0])
-
-    command = shlex.join(build.step.words)
-    plan.edit(build.file, change, f"in {build.file}, write `{prefix}{command}` instead of `{command}` ({{reason}})")
-
-
-def _publish_on_read_the_docs(text: str) -> str:
-    """Return the configuration of Read the Docs with commands that publish the output of Sphinx."""
-    if _PUBLISH in text:
-        return text
-    build = edits.load_text(text, ".yml").get("build")
-    is_own = isinstance(build, dict) and "commands" in build
-    keys = ("build", "commands") if is_own else ("build", "jobs", "post_build")
-    return edits.add_yaml(text, keys, [_INSTALL, _PUBLISH])
+def _find_options(setup: Setup, build: Build) -> str:
+    """Return the options of a command that writes another folder, or may run elsewhere than next to roaming.toml."""
+    output = find_sphinx_output(setup, build.command)
+    option = f" --site-dir {relative(output, setup.work)}" if output and output != setup.site else ""
+    if setup.work == setup.root and re.search(r"\bcd\b|working-directory", read(build.file)):
+        option += f" --config-file PATH/TO/{OWN_FILE}"
+    return option

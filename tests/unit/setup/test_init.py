@@ -86,9 +86,11 @@ def test_read_only_file_is_left_and_its_lines_are_printed(project: Path) -> None
     ("text", "expected"),
     [
         ("plugins: []\n", "plugins: [{roaming: {widget: true, page_menu: true}}]\n"),
-        ("plugins: {search: {}}\n", "plugins: {search: {}, roaming: {widget: true, page_menu: true}}\n"),
+        ("plugins:\n  search: {}\n", "plugins:\n  search: {}\n  roaming:\n    widget: true\n    page_menu: true\n"),
+        ("plugins: {search: {}}\n", None),
+        ("plugins:\n", None),
         ("plugins: [\n  search,\n]\n", "plugins: [\n  search, {roaming: {widget: true, page_menu: true}}\n]\n"),
-        ("plugins:\n- search", "plugins:\n- search\n- roaming:\n    widget: true\n    page_menu: true"),
+        ("plugins:\n- search", "plugins:\n- search\n- roaming:\n    widget: true\n    page_menu: true\n"),
         ("plugins: &all\n- a\nextra: *all\n", None),
         ("plugins: search\n", None),
         ("plugins:\n- search\nplugins:\n- tags\n", None),

@@ -1,0 +1,163 @@
+"""What `roaming init` says of deployments: which lines build the site, and which install its generator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mkdocs_roaming.setup.detect import find_setup
+from mkdocs_roaming.setup.plan import Plan, make_plan
+
+GITHUB = ".github/workflows/docs.yml"
+ZENSICAL = {"zensical.toml": '[project]\nsite_name = "Osier"\nsite_url = "https://osier.example/"\n'}
+MKDOCS = {"mkdocs.yml": "site_url: https://osier.example/\n", "requirements.txt": "mkdocs-material\n"}
+SPHINX = {
+    "docs/conf.py": 'extensions = []\nhtml_baseurl = "https://osier.example/"\n',
+    "docs/Makefile": "BUILDDIR   ?= out\nhtml: help\n\t@$(SPHINXBUILD) -M $@ . $(BUILDDIR)\n",
+}
+ASTRO = {
+    "docs/astro.config.mjs": "import starlight from '@astrojs/starlight'; export default {site: 'https://osier.example'}",
+    "docs/package.json": '{"scripts": {"docs:build": "astro check && astro build"}}',
+}
+
+
+def plan_for(folder: Path, *files: dict[str, str]) -> Plan:
+    (folder / ".git").mkdir()
+    for path, text in (pair for part in files for pair in part.items()):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, "utf-8")
+    return make_plan(find_setup(folder))
+
+
+def job(*commands: str, uses: str = "path: site") -> str:
+    """Return a workflow, whose first command is on line 4."""
+    steps = "".join(f"      - run: {command}\n" for command in commands)
+    return f"jobs:\n  docs:\n    steps:\n{steps}      - with: {{{uses}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "name", "text", "expected"),
+    [
+        (ZENSICAL, GITHUB, job("pip install zensical build", "zensical build"), ["5:zensical build"]),
+        (ZENSICAL, GITHUB, job("uv run -p 3.13 zensical build --clean"), ["4:uv run -p 3.13 zensical build --clean"]),
+        (ZENSICAL, GITHUB, job("cd web && zensical build # it's here"), ["4:zensical build"]),
+        (ZENSICAL, GITHUB, job("echo zensical build", "uv add zensical build"), []),
+        (ZENSICAL, GITHUB, "# zensical build\nname: zensical build\n", []),
+        (ZENSICAL, "netlify.toml", '[build]\ncommand = "zensical build"\n', ["2:zensical build"]),
+        (
+            ZENSICAL,
+            "vercel.json",
+            '{"buildCommand": "uvx zensical build", "outputDirectory": "site"}',
+            ["1:uvx zensical build"],
+        ),
+        (ZENSICAL, ".gitlab-ci.yml", "pages:\n  script: zensical build\n  publish: site\n", ["2:zensical build"]),
+        (ZENSICAL, ".readthedocs.yaml", "build: {commands: [zensical build, mv site out]}\n", ["1:zensical build"]),
+        (ZENSICAL, GITHUB, job("roaming build -- zensical build"), []),
+        (SPHINX, GITHUB, job("sphinx-build -b linkcheck docs out"), []),
+        (SPHINX, GITHUB, job("make -C docs html", uses="path: docs/out/html"), ["4:make -C docs html"]),
+        (
+            SPHINX,
+            GITHUB,
+            job("python3 -m sphinx -b dirhtml docs public"),
+            ["4:python3 -m sphinx -b dirhtml docs public"],
+        ),
+        (ASTRO, GITHUB, job("npm run docs:build --prefix docs"), ["4:npm run docs:build --prefix docs"]),
+        (ASTRO, GITHUB, job("npm run build", "npm run docs"), []),
+        (ASTRO, GITHUB, "jobs: [\n", []),
+    ],
+)
+def test_lines_that_build_the_site_are_named(
+    files: dict[str, str], name: str, text: str, expected: list[str], tmp_path: Path
+) -> None:
+    plan = plan_for(tmp_path, files, {name: text})
+    prefix = "pipx run --spec mkdocs-roaming roaming" if name == GITHUB else "pip install mkdocs-roaming && roaming"
+    steps = [step for step in plan.steps if "instead of" in step]
+    assert len(steps) == len(expected)
+    for step, line in zip(steps, expected, strict=True):
+        number, command = line.split(":", 1)
+        assert step.startswith(f"{tmp_path / name}:{number}: write `{prefix} build")
+        assert f" -- {command}` instead of `{command}`" in step
+    assert any("no workflow or host's" in step for step in plan.steps) is (not expected and "roaming" not in text)
+    assert tmp_path / name not in plan.new
+
+
+@pytest.mark.parametrize(
+    ("command", "site"),
+    [
+        ("sphinx-build docs public", "public"),
+        ("make -C docs dirhtml", "docs/out/dirhtml"),
+        ("tox -e docs", "docs/out/html"),
+    ],
+)
+def test_folder_of_sphinx_is_that_of_its_command_or_makefile(command: str, site: str, tmp_path: Path) -> None:
+    plan = plan_for(tmp_path, SPHINX, {GITHUB: job(command)})
+    assert f'site_dir = "{site}"' in plan.new[tmp_path / "roaming.toml"]
+
+
+def test_check_is_marked_and_folder_of_the_configuration_is_named(tmp_path: Path) -> None:
+    workflow = job("zensical build --strict", "zensical build")
+    steps = plan_for(tmp_path, ZENSICAL, {GITHUB: workflow}).steps
+    assert [step.endswith("; skip this where it is only a check") for step in steps] == [True, True]
+
+
+def test_sphinx_at_read_the_docs_is_published_after_its_build(tmp_path: Path) -> None:
+    steps = plan_for(tmp_path, SPHINX, {".readthedocs.yaml": "sphinx: {configuration: docs/conf.py}\n"}).steps
+    assert [step.partition(": ")[2] for step in steps] == [
+        "add to build.jobs.post_build: `pip install mkdocs-roaming` and "
+        '`roaming index "$READTHEDOCS_OUTPUT/html" --url "$READTHEDOCS_CANONICAL_URL"`'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (
+            "pip install mkdocs-material mike && mike deploy --push 1.0",
+            "pip install mkdocs-roaming mkdocs-material mike",
+        ),
+        ("uv pip install 'mkdocs>=1.6' pillow", "uv pip install mkdocs-roaming 'mkdocs>=1.6' pillow"),
+        ("pip install -r requirements.txt && mkdocs gh-deploy", ""),
+        ("git add mkdocs.yml", ""),
+    ],
+)
+def test_package_is_installed_where_mkdocs_is(command: str, expected: str, tmp_path: Path) -> None:
+    plan = plan_for(tmp_path, MKDOCS, {GITHUB: job(command, "mkdocs gh-deploy --force")})
+    assert plan.steps == []
+    assert tmp_path / "mkdocs.yml" in plan.new
+    assert expected in plan.new.get(tmp_path / GITHUB, "")
+    assert (tmp_path / GITHUB in plan.new) is bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("files", "is_added"),
+    [
+        ({"requirements.txt": "mkdocs-material\n"}, True),
+        ({"requirements.txt": "# autogenerated by pip-compile\nmkdocs-material==9\n"}, False),
+        ({"pyproject.toml": '[dependency-groups]\ndocs = ["mkdocs"]\n'}, True),
+        ({"pyproject.toml": '[build-system]\n[project]\ndependencies = ["mkdocs"]\n'}, False),
+        ({"tox.ini": "[testenv:docs]\ndeps =\n    mkdocs\ncommands =\n    mkdocs build\n"}, False),
+        ({"requirements.txt": "mkdocs\n", "tox.ini": "[testenv:docs]\ncommands = mkdocs build -f mkdocs.yml\n"}, True),
+        ({"requirements.txt": "mkdocs\n", "docs/environment.yml": "dependencies:\n  - mkdocs-material\n"}, False),
+        ({"requirements.txt": "mkdocs\n", "Pipfile": '[dev-packages]\nmkdocs = "*"\n'}, False),
+        ({"mkdocs-requirements.txt": "mkdocs\n", "requirements.txt": "pillow  # mkdocs\n"}, True),
+        ({"setup.cfg": "[options.extras_require]\ndocs =\n    mkdocs\n"}, False),
+        (
+            {"pyproject.toml": '[project]\nkeywords = ["mkdocs"]\n[dependency-groups]\nmkdocs = ["click", "mkdocs"]\n'},
+            True,
+        ),
+        ({"pyproject.toml": '[tool.poetry.group.docs.dependencies]\nmkdocs = "*"\n'}, False),
+        ({".github/workflows/a.yml": "jobs: {a: {steps: [run: pip install 'mkdocs>=1.6' pillow]}}\n"}, True),
+        ({".github/workflows/a.yml": "jobs: {a: {steps: [run: uvx --with mkdocs-material mkdocs build]}}\n"}, False),
+        ({"requirements.txt": "mkdocs\n", "mkdocs.yml": "strict: true\n"}, False),
+        ({}, False),
+    ],
+)
+def test_plugin_is_added_where_each_list_of_the_generator_has_the_package(
+    files: dict[str, str], is_added: bool, tmp_path: Path
+) -> None:
+    deployment = {GITHUB: "jobs: {a: {steps: [run: mkdocs gh-deploy]}}\n"}
+    plan = plan_for(tmp_path, {"mkdocs.yml": "site_url: https://osier.example/\n", **deployment, **files})
+    assert (tmp_path / "mkdocs.yml" in plan.new) is is_added
+    assert any("add to " in step and "mkdocs.yml" in step for step in plan.steps) is not is_added
+    assert all(text.count("mkdocs-roaming") == 1 for file, text in plan.new.items() if file.name != "mkdocs.yml")
