@@ -85,7 +85,11 @@ def tolerated() -> str:
 @pytest.fixture
 def page(browser: Browser, tolerated: str) -> Iterator[Page]:
     """A page that can reach only 127.0.0.1. Errors and missing files fail the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 800},
+        reduced_motion="reduce",
+        permissions=["clipboard-read", "clipboard-write"],
+    )
     opened = context.new_page()
     opened.set_default_timeout(5_000)
     errors: list[str] = []

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-FILE = Path(__file__).parents[1] / "golden/addresses/kettle.json"
-
 
 class _StaticHost(SimpleHTTPRequestHandler):
     """Serves a site below `/handbook/`, and its 404 page at all addresses without a file."""
@@ -123,19 +121,6 @@ def test_links_look_like_those_of_the_theme(url: str, page: Page, axe: str, them
     page.add_script_tag(content=axe)
     found = page.evaluate("async () => (await axe.run('[data-roaming-missing]')).violations.map(one => one.id)")
     assert found == []
-
-
-def test_path_suggests_pages(url: str, page: Page) -> None:
-    golden = json.loads(FILE.read_text("utf-8"))
-    page.goto(url)
-    suggested = page.evaluate(
-        """async ({ addresses, cases }) => {
-          const { suggest } = await import("/handbook/roaming/roaming-missing.js");
-          return Promise.all(cases.map(async ([path]) => [path, (await suggest(addresses, path)).map((page) => page[0])]));
-        }""",
-        golden,
-    )
-    assert suggested == golden["cases"]
 
 
 # With the widget

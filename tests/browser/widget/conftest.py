@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -198,36 +198,6 @@ def write_index(folder: Path) -> None:
         (folder / path).write_bytes(data)
 
 
-OPEN = """async ([folder, scope]) => {
-    const { Finder, findMatches, inScope } = await import("/roaming/roaming-finder.js");
-    const load = async (name) => (await fetch(`/${folder}/roaming/finder${name}.json`)).json();
-    const finder = new Finder(await load(""), (page) => inScope(page, scope), (name) => load(`/${name}`));
-    Object.assign(window, { finder, findMatches });
-}"""
-RANK = """async (queries) => {
-    const found = [];
-    for (const query of queries) found.push(await finder.find(query));
-    return found.map((sections) => sections.map(({ id, title }) => [id, title]));
-}"""
-
-
-def open_finder(page: Page, stage: Stage, folder: Path, **scope: list[str]) -> None:
-    """Write the finder's files of a site in a folder of the stage, and open it without the widget."""
-    write_index(folder)
-    page.goto(stage.page(""))
-    page.evaluate(OPEN, [folder.relative_to(stage.folder).as_posix(), scope])
-
-
-def rank_in_browser(page: Page, queries: Sequence[str]) -> list[list[str]]:
-    """Return the ids of the sections that the opened finder finds for each query."""
-    return [[id_ for id_, _ in found] for found in page.evaluate(RANK, queries)]
-
-
-def find_titles(page: Page, query: str) -> list[str]:
-    """Return the titles of the sections that the opened finder finds."""
-    return [title for _, title in page.evaluate(RANK, [query])[0]]
-
-
 @contextmanager
 def served(folder: Path) -> Iterator[Stage]:
     """Serve a folder and replies on a separate port."""
@@ -287,10 +257,19 @@ class Widget:
         self.panel.locator("[part=log][aria-busy=false]").wait_for()
         return self
 
-    def ask(self, question: str) -> Locator:
-        """Send a question, and return its turn after it has ended."""
+    def visit(self, url: str) -> Widget:
+        """Load a page, and open its panel."""
+        self.page.goto(url)
+        return self.open()
+
+    def send(self, question: str) -> None:
+        """Send a question, or what the finder shall find."""
         self.input.fill(question)
         self.input.press("Enter")
+
+    def ask(self, question: str) -> Locator:
+        """Send a question, and return its turn after it has ended."""
+        self.send(question)
         return self.ended()
 
     def ended(self) -> Locator:

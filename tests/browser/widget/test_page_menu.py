@@ -68,7 +68,6 @@ class Menu:
 
 @pytest.fixture
 def menu(page: Page) -> Menu:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     return Menu(page)
 
 

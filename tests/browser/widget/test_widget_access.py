@@ -40,10 +40,8 @@ def growing(url: str, *texts: str) -> bytes:
 def test_focus_and_selection_survive_streaming(page: Page, stage: Stage, widget: Widget) -> None:
     texts = ("First block.\n\n", "Second [^2ebf9271] ", "grows ", "on.")
     reply = stage.plays(Reply(growing(stage.url, *texts), hold=HOLD, every=True))
-    page.goto(stage.page())
-    widget.open()
-    widget.input.fill(QUESTION)
-    widget.input.press("Enter")
+    widget.visit(stage.page())
+    widget.send(QUESTION)
     row = widget.panel.locator(".trail li a")
     row.focus()
     selected = ""
@@ -67,8 +65,7 @@ def test_focus_and_selection_survive_streaming(page: Page, stage: Stage, widget:
 def test_phases_results_and_errors_are_announced_once(page: Page, stage: Stage, widget: Widget) -> None:
     refused = Reply(b'{"code": "rate", "retry_after": 1}', status=429)
     stage.plays(recorded("error"), recorded("error"), refused, recorded("answered"))
-    page.goto(stage.page())
-    widget.open()
+    widget.visit(stage.page())
     page.evaluate(
         f"() => {{ window.announced = []; for (const one of {ROOT}.querySelectorAll('[role=status], [role=alert]'))"
         "new MutationObserver(() => one.textContent && announced.push(one.textContent))"
@@ -100,8 +97,7 @@ def test_answers_have_semantic_structure(page: Page, stage: Stage, widget: Widge
         b"".join(stream({"type": "text-delta", "id": "t", "delta": part}).split(b"data: [DONE]")[0] for part in parts),
     )
     stage.plays(Reply(body, piece=40))
-    page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
+    turn = widget.visit(stage.page()).ask(QUESTION)
     assert turn.locator(".answer > ol").count() == 1
     edges = turn.locator("tr").evaluate_all(
         "rows => rows.map(row => [...row.cells].map(cell => Math.round(cell.getBoundingClientRect().x)))"
@@ -141,8 +137,7 @@ def test_system_close_request_stops_answer_then_closes_panel(page: Page, stage: 
     page.goto(stage.page())
     page.evaluate("window.times = 0; addEventListener('roaming:close', () => times++), 0")
     widget.open()
-    widget.input.fill(QUESTION)
-    widget.input.press("Enter")
+    widget.send(QUESTION)
     widget.panel.locator(".trail li a").wait_for()
     gesture = "panel => void panel.dispatchEvent(new Event('cancel', { cancelable: true }))"
     widget.panel.evaluate(gesture)
@@ -156,8 +151,7 @@ def test_system_close_request_stops_answer_then_closes_panel(page: Page, stage: 
 
 
 def test_escape_during_composition_does_not_close(page: Page, stage: Stage, widget: Widget) -> None:
-    page.goto(stage.page())
-    widget.open()
+    widget.visit(stage.page())
     widget.input.evaluate(
         "input => void input.dispatchEvent(new KeyboardEvent('keydown', "
         "{ key: 'Escape', isComposing: true, bubbles: true, composed: true, cancelable: true }))"
@@ -167,8 +161,7 @@ def test_escape_during_composition_does_not_close(page: Page, stage: Stage, widg
 
 def test_tab_order_follows_reading_order_and_stops_have_names(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"))
-    page.goto(stage.page('endpoint="/" feedback="on"'))
-    turn = widget.open().ask(QUESTION)
+    turn = widget.visit(stage.page('endpoint="/" feedback="on"')).ask(QUESTION)
     turn.get_by_role("button", name="Not helpful").wait_for()
     widget.panel.locator(".resize").focus()
     name = "({ ariaLabel, textContent, localName }) => ariaLabel || textContent || localName"
@@ -189,8 +182,7 @@ def test_tab_order_follows_reading_order_and_stops_have_names(page: Page, stage:
 def test_zoomed_page_leaves_room_for_conversation(page: Page, stage: Stage, widget: Widget) -> None:
     page.set_viewport_size({"width": 320, "height": 256})
     stage.plays(recorded("answered"))
-    page.goto(stage.page())
-    widget.open().ask(QUESTION)
+    widget.visit(stage.page()).ask(QUESTION)
     log = widget.panel.locator(".log").bounding_box()
     assert log is not None
     assert log["height"] > 100

@@ -64,10 +64,8 @@ def passage(url: str, text: str, fragment: str = "") -> bytes:
 
 
 def test_code_has_colours_language_and_buttons(page: Page, stage: Stage, widget: Widget) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     stage.plays(answer(CODE, **{SECTION: stage.url, "5f4feca3": stage.url}))
-    page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
+    turn = widget.visit(stage.page()).ask(QUESTION)
     code = turn.locator("pre code")
     expect(code.locator(".k")).to_have_text(["async", "def", "return"])
     assert code.locator(".f").all_inner_texts() == ["@job", "brew"]
@@ -120,8 +118,7 @@ def test_languages_are_coloured_without_changing_the_text(page: Page, stage: Sta
 
 def test_citations_join_the_words_before_them(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(answer(CODE, **{SECTION: stage.url, "5f4feca3": stage.url}))
-    page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
+    turn = widget.visit(stage.page()).ask(QUESTION)
     assert turn.locator(".answer > p").all_inner_texts() == ["Start it[1]:"]
     assert turn.locator(".language").inner_text() == "Python[1]"
     assert turn.locator("td").inner_text() == "b[1][2]"
@@ -184,8 +181,7 @@ def test_citation_and_punctuation_are_on_the_line_of_their_word(
     page: Page, stage: Stage, widget: Widget, text: str
 ) -> None:
     stage.plays(answer(text, **{SECTION: stage.url, "5f4feca3": stage.url}))
-    page.goto(stage.page())
-    block = widget.open().ask(QUESTION).locator(".answer > p")
+    block = widget.visit(stage.page()).ask(QUESTION).locator(".answer > p")
     for width in range(120, 300, 3):
         assert max(block.evaluate(LINES, width)) < 8, width
 
@@ -202,8 +198,7 @@ def arrived(page: Page) -> str:
 def test_citation_highlights_its_passage_on_the_same_page(page: Page, stage: Stage, widget: Widget) -> None:
     url = stage.page(body=BODY)
     stage.plays(passage(f"{url}#lid", PASSAGE, "The%20lid,boils."))
-    page.goto(url)
-    turn = widget.open().ask(QUESTION)
+    turn = widget.visit(url).ask(QUESTION)
     assert turn.locator(".cite").get_attribute("href") == f"{url}#lid:~:text=The%20lid,boils."
     assert turn.locator("a.source").get_attribute("aria-current") is None
     turn.locator(".cite").click()
@@ -217,8 +212,7 @@ def test_citation_highlights_its_passage_on_the_same_page(page: Page, stage: Sta
 def test_citation_highlights_its_passage_after_a_page_load(page: Page, stage: Stage, widget: Widget) -> None:
     url = stage.page(body=BODY, name="other.html")
     stage.plays(passage(f"{url}#steam", "Let it cool down for two minutes."))
-    page.goto(stage.page())
-    widget.open().ask(QUESTION).locator("a.source").click()
+    widget.visit(stage.page()).ask(QUESTION).locator("a.source").click()
     page.wait_for_url("**/other.html#steam")
     assert arrived(page) == "Let it cool down for two minutes."
     assert page.locator("p:has(em)").evaluate("one => one.getBoundingClientRect().top") < 800
@@ -228,8 +222,7 @@ def test_citation_highlights_its_passage_after_a_page_load(page: Page, stage: St
 def test_unknown_passage_marks_only_the_heading(page: Page, stage: Stage, widget: Widget) -> None:
     url = stage.page(body=BODY)
     stage.plays(passage(f"{url}#steam", "Nobody wrote this sentence anywhere."))
-    page.goto(url)
-    widget.open().ask(QUESTION).locator(".cite").click()
+    widget.visit(url).ask(QUESTION).locator(".cite").click()
     page.locator("[data-roaming-arrived]:text-is('Steam')").wait_for()
     assert page.evaluate("CSS.highlights.has('roaming-passage')") is False
 
@@ -254,8 +247,7 @@ def test_passages_are_highlighted_under_a_strict_policy(page: Page, stage: Stage
 def test_card_shows_breadcrumb_and_passage(page: Page, stage: Stage, widget: Widget) -> None:
     url = stage.page(body=BODY)
     stage.plays(passage(f"{url}#lid", PASSAGE))
-    page.goto(url)
-    cite = widget.open().ask(QUESTION).locator(".cite")
+    cite = widget.visit(url).ask(QUESTION).locator(".cite")
     cite.hover()
     card = widget.panel.locator(".card")
     card.wait_for()
@@ -289,10 +281,8 @@ def test_card_shows_breadcrumb_and_passage(page: Page, stage: Stage, widget: Wid
 
 def test_trail_folds_before_the_first_words(page: Page, stage: Stage, widget: Widget) -> None:
     reply = stage.plays(Reply(recorded("answered"), hold=b'data: {"type":"text-start"'))
-    page.goto(stage.page())
-    widget.open()
-    widget.input.fill(QUESTION)
-    widget.input.press("Enter")
+    widget.visit(stage.page())
+    widget.send(QUESTION)
     tree = widget.turns.locator(".tree")
     tree.wait_for()
     page.evaluate(
@@ -318,8 +308,7 @@ def test_beads_of_many_sections_show_cited_ones_and_count_the_others(page: Page,
     stage.plays(
         answer("Yes [^00000000] [^00000023].", **sections), answer("Yes [^00000000].", **{"00000000": stage.url})
     )
-    page.goto(stage.page())
-    summary = widget.open().ask(QUESTION).locator(".trail > summary")
+    summary = widget.visit(stage.page()).ask(QUESTION).locator(".trail > summary")
     assert (summary.locator("circle").count(), summary.locator("circle.on").count()) == (24, 2)
     assert summary.locator(".rest").inner_text() == "+12"
     assert widget.ask(QUESTION).locator(".rest").count() == 0
@@ -329,8 +318,7 @@ def test_beads_of_many_sections_show_cited_ones_and_count_the_others(page: Page,
 def test_count_of_unsupported_statements_is_one_line(page: Page, stage: Stage, widget: Widget, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     stage.plays(unsupported(stage))
-    page.goto(stage.page('endpoint="/" feedback="on"'))
-    flag = widget.open().ask(QUESTION).locator(".flag")
+    flag = widget.visit(stage.page('endpoint="/" feedback="on"')).ask(QUESTION).locator(".flag")
     flag.wait_for()
     lines = "flag => { const r = document.createRange(); r.selectNodeContents(flag.lastChild); return r.getClientRects().length }"
     assert flag.evaluate(lines) == 1
@@ -369,10 +357,8 @@ def test_tooltips_of_actions_are_inside_panel_above_input(
 
 def test_trail_that_the_reader_uses_stays_open(page: Page, stage: Stage, widget: Widget) -> None:
     reply = stage.plays(Reply(recorded("answered"), hold=b'data: {"type":"text-start"'))
-    page.goto(stage.page())
-    widget.open()
-    widget.input.fill(QUESTION)
-    widget.input.press("Enter")
+    widget.visit(stage.page())
+    widget.send(QUESTION)
     widget.turns.locator(".tree a").first.focus()
     reply.released.set()
     widget.ended()
@@ -390,8 +376,7 @@ def unsupported(stage: Stage) -> bytes:
 
 def test_note_of_unsupported_words_opens_in_the_text(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(unsupported(stage))
-    page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
+    turn = widget.visit(stage.page()).ask(QUESTION)
     turn.locator(".flag").wait_for()
     assert turn.locator(".flag").inner_text() == "2 details not confirmed by the sources"
     mark, second = turn.locator("mark").all()
@@ -419,8 +404,7 @@ LINKS = [
 
 def test_not_found_offers_prefilled_links(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("not_found"), recorded("answered"))
-    page.goto(stage.page(f"endpoint=\"/\" links='{json.dumps(LINKS)}'"))
-    turn = widget.open().ask("Does it fly & land?")
+    turn = widget.visit(stage.page(f"endpoint=\"/\" links='{json.dumps(LINKS)}'")).ask("Does it fly & land?")
     links = turn.locator("[part=links] a")
     assert links.all_inner_texts() == ["Report a gap"]
     address = urlsplit(links.get_attribute("href") or "")
@@ -434,8 +418,7 @@ def test_not_found_offers_prefilled_links(page: Page, stage: Stage, widget: Widg
 
 def test_comment_follows_a_negative_rating(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"))
-    page.goto(stage.page('endpoint="/" feedback="on"'))
-    turn = widget.open().ask(QUESTION)
+    turn = widget.visit(stage.page('endpoint="/" feedback="on"')).ask(QUESTION)
     with page.expect_response("**/v1/feedback"):
         turn.get_by_role("button", name="Not helpful").click()
     comment = turn.get_by_role("textbox", name="What was wrong or missing?")
@@ -452,8 +435,7 @@ def test_comment_follows_a_negative_rating(page: Page, stage: Stage, widget: Wid
 
 def test_long_comment_is_cut_to_bytes_that_the_endpoint_accepts(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"))
-    page.goto(stage.page('endpoint="/" feedback="on"'))
-    turn = widget.open().ask(QUESTION)
+    turn = widget.visit(stage.page('endpoint="/" feedback="on"')).ask(QUESTION)
     turn.get_by_role("button", name="Not helpful").click()
     comment = turn.get_by_role("textbox", name="What was wrong or missing?")
     comment.fill("a" + "🫖" * 400)
@@ -482,7 +464,6 @@ def test_invalid_extras_do_not_break_an_answer(page: Page, stage: Stage, widget:
     extra = {"type": "data-followups", "data": {"questions": questions}}
     support = {"type": "data-support", "data": {"marks": [], "passages": [None, 5, {"section": SECTION, "text": 5}]}}
     stage.plays(answered("Yes [^2ebf9271].", extra, support, **{SECTION: stage.url}), stream())
-    page.goto(stage.page("""endpoint="/" links='{"a": 1}'"""))
-    turn = widget.open().ask(QUESTION)
+    turn = widget.visit(stage.page("""endpoint="/" links='{"a": 1}'""")).ask(QUESTION)
     turn.get_by_role("button", name="Copy link").wait_for()
     assert "Yes.[1]" in turn.inner_text()

@@ -1,20 +1,16 @@
-"""Questions and answers: progress, results, failures, actions."""
+"""Questions and answers: the main path of the panel."""
 
 from __future__ import annotations
 
-import json
 import re
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
 
 from .conftest import Reply, Stage, Widget, answer, recorded
-from .states import PAUSE
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, Route
+    from playwright.sync_api import Page
 
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
@@ -26,10 +22,9 @@ def tolerated() -> str:
     return r"status of (422|429|503)|: (422|429|503)$|ERR_(INCOMPLETE_CHUNKED|CONTENT_LENGTH|CONNECTION|EMPTY)"
 
 
-def test_answer_shows_citations_sources_and_trail(page: Page, stage: Stage, widget: Widget) -> None:
+def test_answer_shows_citations_sources_and_trail(stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"))
-    page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
+    turn = widget.visit(stage.page()).ask(QUESTION)
     assert "It listens on port 8642.[1]" in turn.inner_text()
     assert (
         turn.locator(".cite").first.get_attribute("href") == f"{stage.url}#:~:text=server.port,port%20it%20listens%20on"
@@ -59,83 +54,28 @@ def test_answer_shows_citations_sources_and_trail(page: Page, stage: Stage, widg
     assert (sent["path"], sent["question"], sent["page"], sent["turns"]) == ("/v1/ask", QUESTION, "settings/", [])
 
 
-def test_scope_is_sent_with_question(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(*2 * [recorded("answered")])
-    for attribute, scope in (("", None), (""" scope='{"paths": ["guide/**"]}'""", {"paths": ["guide/**"]})):
-        page.goto(stage.page(f'endpoint="/"{attribute}'))
-        widget.open().ask(QUESTION)
-        assert stage.asked[-1]["scope"] == scope
-
-
-def test_stream_in_single_bytes_gives_same_answer(page: Page, stage: Stage, widget: Widget) -> None:
-    body = answer("Ein 🫖 heißt „Kessel“ [^2ebf9271].", **{"2ebf9271": stage.url}).replace(b"\n", b"\r\n")
-    stage.plays(Reply(body, piece=1), Reply(body, piece=7))
-    page.goto(stage.page())
+def test_turns_are_restored_on_next_page_and_sent_with_a_follow_up(page: Page, stage: Stage, widget: Widget) -> None:
+    """Unless they are deleted, or not kept."""
+    stage.plays(recorded("answered"), recorded("follow_up"), recorded("answered"))
+    turn = widget.visit(stage.page()).ask(QUESTION)
+    turn.get_by_role("button", name="Copy link").wait_for()
+    before = turn.inner_text()
+    page.reload()
     widget.open()
-    for _ in range(2):
-        turn = widget.ask("Was ist das?")
-        assert turn.locator(".answer").inner_text() == "Ein 🫖 heißt „Kessel“.[1]"
-
-
-def test_event_parser_accepts_all_splits_and_line_ends(page: Page, stage: Stage) -> None:
-    page.goto(stage.page())
-    wrong = page.evaluate(
-        """async () => {
-            const { events } = await import("/roaming/roaming-turn.js");
-            const wrong = [];
-            for (const end of ["\\n", "\\r\\n", "\\r"]) {
-                const text = ["data: ü🫖", "", ": ping", "", "data: 1", "data: 2", "", "event: x", "data:3", "", ""];
-                const bytes = new TextEncoder().encode(text.join(end) + ": more");
-                for (let at = 0; at <= bytes.length; at++) {
-                    const stream = new ReadableStream({ start(control) {
-                        for (const piece of [bytes.slice(0, at), bytes.slice(at)]) control.enqueue(piece);
-                        control.close();
-                    } });
-                    const got = [];
-                    for await (const data of events(stream)) got.push(data);
-                    if (got.join("|") !== "ü🫖|1\\n2|3") wrong.push([end, at, got]);
-                }
-            }
-            return wrong;
-        }"""
-    )
-    assert wrong == []
-
-
-def test_progress_is_shown_while_sections_are_opened(page: Page, stage: Stage, widget: Widget) -> None:
-    page.clock.install()
-    body = recorded("not_found")
-    for before in (b'data: {"type":"tool-input', b'data: {"type":"tool-output'):
-        body = body.replace(before, PAUSE + before, 1)
-    reply = stage.plays(Reply(body, hold=PAUSE, every=True))
-    page.goto(stage.page())
-    widget.open()
-    widget.input.fill(QUESTION)
-    widget.input.press("Enter")
-    expect(widget.status).to_have_text("Reading 5 sections")
-    assert widget.turns.get_attribute("aria-busy") == "true"
-    rows = widget.panel.locator(".trail [part=trail-item]")
-    assert rows.count() == 5
-    assert all(row.endswith("read") for row in rows.all_inner_texts())
-    page.clock.fast_forward(5_100)
-    assert widget.status.inner_text() == "Still reading…"
-    reply.released.set()
-    expect(widget.status).to_have_text("Opening Requirements")
-    assert "read" in rows.filter(has_text="Requirements").inner_text()
-    reply.released.set()
-    assert "do not say" in widget.ended().inner_text()
-
-
-def test_section_opened_with_its_parent_is_shown_as_read(page: Page, stage: Stage, widget: Widget) -> None:
-    body = recorded("answered").replace(b',"by":"search"', b"")
-    lines = (line for line in body.split(b"\n\n") if not (b"5f4feca3" in line and b'"cited"' in line))
-    requested = (line.replace(b'"read"', b'"open"') if b"5f4feca3" in line else line for line in lines)
-    stage.plays(b"\n\n".join(requested))
-    page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
-    turn.locator("summary").click()
-    row = turn.locator(".trail [part=trail-item]:has-text('The port is taken')")
-    assert row.get_attribute("data-state") == "cited"
+    assert widget.turns.count() == 1
+    turn.get_by_role("button", name="Copy link").wait_for()
+    assert turn.inner_text() == before
+    assert widget.status.inner_text() == ""
+    widget.input.press("ArrowUp")
+    assert widget.input.input_value() == QUESTION
+    widget.ask("And its log?")
+    assert stage.asked[1]["turns"] == ["<signed>"]
+    widget.panel.get_by_role("button", name="Start over").click()
+    assert widget.turns.count() == 0
+    widget.ask(QUESTION)
+    assert stage.asked[2]["turns"] == []
+    widget.visit(stage.page('endpoint="/" persist="off"', name="other.html"))
+    assert widget.turns.count() == 0
 
 
 ENDS = {
@@ -146,99 +86,34 @@ ENDS = {
     "budget": "The answer reached its limit and may be incomplete.",
     "error": "The answer could not be finished. Please ask again.",
 }
+OWN = {
+    "not_found": "The docs do not say whether it runs there.",
+    "error": "The answer could not be finished. Please ask again in a moment.",
+}
 
 
-@pytest.mark.parametrize("state", ENDS)
-def test_all_results_are_shown_and_announced(page: Page, stage: Stage, widget: Widget, state: str) -> None:
-    stage.plays(recorded(state))
-    page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
-    turn.get_by_role("button", name="Copy link").wait_for()
-    own = {
-        "not_found": "The docs do not say whether it runs there.",
-        "error": "The answer could not be finished. Please ask again in a moment.",
-    }
-    assert turn.inner_text().count(own.get(state, ENDS[state])) == 1
-    assert turn.inner_text().count("Search results\n\nBoiling · Settings\n\nWater boils") == (state == "error")
-    assert turn.inner_text().count("Written by a model") == (state in ("partial", "not_found", "budget"))
-    assert turn.locator("[part=sources]:visible").count() == (state in ("partial", "refused", "budget"))
-    assert turn.inner_text().count("could not be finished") == (state == "error")
-    polite = state in ("partial", "results", "not_found")
-    assert (widget.status if polite else widget.alert).inner_text() == ENDS[state]
-    assert widget.input.input_value() == (QUESTION if state == "error" else "")
-
-
-def test_results_link_to_their_sections_and_are_no_answer(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(recorded("results").replace(b"https://kettle.example/", stage.url.encode()))
-    page.goto(stage.page())
-    turn = widget.open().ask("Which port does it listen on?")
-    titles = turn.locator(".answer strong a")
-    assert titles.all_inner_texts() == ["The port is taken", "Server"]
-    cited = [cite.get_attribute("href") for cite in turn.locator(".cite").all()]
-    assert [title.get_attribute("href") for title in titles.all()] == cited
-    assert all(href and href.startswith(stage.url) for href in cited)
-    assert turn.locator(".trail:visible, summary:visible").count() == 0
-    turn.get_by_role("button", name="Search the docs instead").click()
-    widget.hits.first.wait_for()
-
-
-def test_not_found_offers_nearest_sections_and_search(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(recorded("not_found"))
-    page.goto(stage.page())
-    turn = widget.open().ask("Does it whistle on Kubernetes?")
-    assert turn.locator(".trail > summary").inner_text() == "Read 6 sections, none answers this"
-    assert turn.locator("ol a b:visible").count() == 0
-    turn.locator("summary", has_text="Show the nearest sections anyway").click()
-    assert turn.locator("ol a b").all_inner_texts() == ["Install", "It does not whistle"]
-    turn.get_by_role("button", name="Search the docs instead").click()
-    widget.hits.first.wait_for()
-    assert "whistle" in widget.hits.first.inner_text()
-
-
-def test_not_found_lists_nearest_sections_below_cited_and_instead_of_opened_ones(
-    page: Page, stage: Stage, widget: Widget
-) -> None:
-    place = {"id": "4547c539", "title": "Install", "path": ["Install"], "url": stage.url}
-    cited = {**place, "id": "2ebf9271", "title": "Server", "path": ["Settings", "Server"]}
-    bodies = [
-        answer("It does not [^2ebf9271].", **{"2ebf9271": stage.url}),
-        answer("The docs do not say this."),
-        answer("The docs do not say this."),
-    ]
-    lists: list[dict[str, Any]] = [
-        {"nearest": [cited, place], "looked_at": [cited]},
-        {"nearest": [place], "looked_at": []},
-        {"nearest": [], "looked_at": [cited]},
-    ]
-    expected = [
-        ["Sources", "2ebf9271", "Show the nearest sections anyway", "Install"],
-        ["Show the nearest sections anyway", "Install"],
-        ["Looked at", "Server"],
-    ]
-    for body, listed, shown in zip(bodies, lists, expected, strict=True):
-        stage.plays(body.replace(b'"state": "answered"', b'"state": "not_found", ' + json.dumps(listed)[1:-1].encode()))
-        page.goto(stage.page())
-        turn = widget.open().ask("Does it whistle?")
-        for summary in turn.locator(":not(.trail) > summary").all():
-            summary.click()
-        assert turn.locator(".label, :not(.trail) > summary, ol a b").all_inner_texts() == shown
+def test_all_results_are_shown_and_announced(stage: Stage, widget: Widget) -> None:
+    stage.plays(*map(recorded, ENDS))
+    widget.visit(stage.page())
+    for state, end in ENDS.items():
+        turn = widget.ask(QUESTION)
+        turn.get_by_role("button", name="Copy link").wait_for()
+        shown = turn.inner_text()
+        assert shown.count(OWN.get(state, end)) == 1, state
+        assert shown.count("Search results\n\nBoiling · Settings\n\nWater boils") == (state == "error")
+        assert shown.count("Written by a model") == (state in ("partial", "not_found", "budget"))
+        assert turn.locator("[part=sources]:visible").count() == (state in ("partial", "refused", "budget"))
+        assert shown.count("could not be finished") == (state == "error")
+        polite = state in ("partial", "results", "not_found")
+        assert (widget.status if polite else widget.alert).inner_text() == end
+        assert widget.input.input_value() == (QUESTION if state == "error" else "")
         widget.panel.get_by_role("button", name="Start over").click()
-
-
-def test_continue_resends_question_with_conversation(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(recorded("partial"), recorded("answered"))
-    page.goto(stage.page())
-    widget.open().ask(QUESTION).get_by_role("button", name="Continue").click()
-    widget.turns.nth(1).locator("[part=actions]").wait_for()
-    assert stage.asked[1]["turns"] == ["<signed>"]
 
 
 def test_escape_stops_answer_and_restores_question(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(Reply(recorded("answered"), hold=LATER))
-    page.goto(stage.page())
-    widget.open()
-    widget.input.fill(QUESTION)
-    widget.input.press("Enter")
+    widget.visit(stage.page())
+    widget.send(QUESTION)
     widget.panel.get_by_role("button", name="Stop").wait_for()
     page.keyboard.press("Escape")
     assert "Stopped. Your question is back in the input." in widget.ended().inner_text()
@@ -247,278 +122,54 @@ def test_escape_stops_answer_and_restores_question(page: Page, stage: Stage, wid
     assert not widget.panel.is_visible()
 
 
-def test_question_during_answer_is_queued(page: Page, stage: Stage, widget: Widget) -> None:
-    reply = stage.plays(Reply(recorded("answered"), hold=LATER))
-    stage.replies.append(Reply(recorded("follow_up")))
-    page.goto(stage.page())
-    widget.open()
-    widget.input.fill(QUESTION)
-    widget.input.press("Enter")
-    widget.turns.locator("text=3 of 11 sections").wait_for()
-    widget.input.press("Enter")  # with nothing typed it neither asks nor stops
-    widget.input.fill("And its lock?")
-    widget.input.press("Enter")
-    assert widget.status.inner_text() == "Next: And its lock?"
-    assert widget.input.input_value() == ""
-    widget.input.press("ArrowUp")
-    assert widget.input.input_value() == "And its lock?"
-    assert widget.panel.locator("text=Next:").count() == 0
-    widget.input.fill("And its log?")
-    widget.input.press("Enter")
-    assert widget.panel.locator(".waiting").inner_text() == "Next: And its log?"
-    assert len(stage.asked) == 1
-    reply.released.set()
-    widget.turns.nth(1).locator("[part=actions]").wait_for()
-    assert widget.panel.locator("text=Next:").count() == 0
-    assert [(asked["question"], asked["turns"]) for asked in stage.asked[1:]] == [("And its log?", ["<signed>"])]
-
-
-def test_stopped_answer_restores_queued_question_too(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(Reply(recorded("answered"), hold=LATER))
-    page.goto(stage.page())
-    widget.open()
-    for question in (QUESTION, "And its log?"):
-        widget.input.fill(question)
-        widget.input.press("Enter")
-        widget.turns.locator("text=3 of 11 sections").wait_for()
-    widget.panel.get_by_role("button", name="Stop").click()
-    widget.ended()
-    assert widget.input.input_value() == f"{QUESTION}\nAnd its log?"
-    assert widget.focused() == "textarea"
-    assert len(stage.asked) == 1
-
-
-def test_lost_connection_keeps_text_and_restores_question(page: Page, stage: Stage, widget: Widget) -> None:
+def test_lost_connection_keeps_text_and_a_dead_endpoint_leads_to_search(stage: Stage, widget: Widget) -> None:
     body = recorded("answered")
-    stage.plays(Reply(body, drop=body.index(b'"text-end"')))
-    page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
+    stage.plays(Reply(body, drop=body.index(b'"text-end"')), Reply(b"{}", status=503))
+    turn = widget.visit(stage.page()).ask(QUESTION)
     assert "8642" in turn.inner_text()
     assert "The connection was lost." in turn.inner_text()
     assert widget.input.input_value() == QUESTION
-
-
-def test_rate_limit_shows_countdown_and_disables_sending(page: Page, stage: Stage, widget: Widget) -> None:
-    page.clock.install()
-    body = json.dumps({"code": "rate", "retry_after": 99}).encode()
-    stage.plays(Reply(body, status=429, headers={"retry-after": "12"}), recorded("answered"))
-    page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
-    expect(turn).to_contain_text(re.compile(r"You can ask again in 1[0-2] s\."))
-    expect(widget.alert).to_have_text(re.compile(r"Too many questions just now\. You can ask again in 1[0-2] s\."))
-    widget.input.press("Enter")
-    page.clock.run_for(5_000)
-    expect(turn).to_contain_text(re.compile(r"again in [4-7] s\."))
-    assert turn.get_by_role("button", name="Try again").is_disabled()
-    assert len(stage.asked) == 1
-    page.clock.run_for(8_000)
-    expect(turn).to_contain_text("You can ask again now.")
-    assert turn.get_by_role("button", name="Try again").is_enabled()
-    widget.input.press("Enter")
-    widget.turns.last.locator("[part=actions]").wait_for()
-
-
-def test_spent_budget_shows_results_and_says_nothing_of_money(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(*2 * [Reply(b'{"code": "money", "retry_after": 7200}', status=429)])
-    page.goto(stage.page())
-    widget.open().input.fill(QUESTION)
-    widget.input.press("Enter")
-    expect(widget.panel.locator(".notice")).to_contain_text("Answers are not available now")
+    widget.panel.get_by_role("button", name="Start over").click()
+    widget.send("port taken")
     widget.hits.first.wait_for()
-    assert widget.input.input_value() == QUESTION
-    page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'endpoint')")
-    expect(widget.ask(QUESTION)).to_contain_text("Answers are not available now. You can ask again in 2 h.")
-
-
-def test_unavailable_endpoint_falls_back_to_search(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(Reply(b"{}", status=503))
-    page.goto(stage.page())
-    widget.open()
-    widget.input.fill("port taken")
-    widget.input.press("Enter")
-    widget.hits.first.wait_for()
-    notice = widget.panel.locator(".notice").inner_text()
-    assert notice.startswith("Answers are not available now.\n")
+    assert widget.panel.locator(".notice").inner_text().startswith("Answers are not available now.\n")
     assert widget.input.input_value() == "port taken"
     assert "The port is taken" in widget.hits.first.inner_text()
     assert widget.turns.count() == 0
 
 
-def test_mode_endpoint_reports_failure_without_search(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(Reply(b"{}", status=503), Reply(b"{}", status=422))
-    page.goto(stage.page('endpoint="/" mode="endpoint"'))
-    assert "could not be finished" in widget.open().ask(QUESTION).inner_text()
-    widget.input.fill("x")
-    widget.input.press("Enter")
-    widget.turns.last.locator("text=This question was not accepted.").wait_for()
-    assert widget.turns.count() == 1  # the failed one is gone
-    assert widget.hits.count() == 0
+HOSTILE = """<img src=x onerror=alert(1)><script>alert(2)</script> ![pixel](https://evil.example/p.png?q=secret)
+
+[click](javascript:alert(3)) [data](data:text/html,x) [out](https://evil.example/) [here](settings/) <https://evil.example/b>
+
+[trick](https://127.0.0.1@evil.example/) [twice](//evil.example/) [blob](blob:null/x) https://evil.example/c
+
+Left \u202egnp.exe\u202c right \u2066in\u2069.
+
+| a | b |
+| --- | --- |
+| <b>bold</b> | [x](vbscript:x) |
+
+[ref]: https://evil.example/
+
+```html
+<iframe src=javascript:alert(4)>
+"""
 
 
-def test_unsupported_words_are_marked(page: Page, stage: Stage, widget: Widget) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    code = "kettle run --turbo --wings"
-    text = f"It **listens** on `8642` [^2ebf9271], has *wings* and is fast [^2ebf9271].\n\n```sh\n{code}\n```\n\n[^2ebf9271]"
-    words = ("8642", "wings", "fast", "--turbo", "--wings")
-    spans = [
-        {"kind": "name", "start": text.index(word), "end": text.index(word) + len(word), "passage": "It has a lid."}
-        for word in words
-    ]
-    support = {"type": "data-support", "data": {"score": 0.2, "marks": spans}}
-    body = answer(text, **{"2ebf9271": stage.url})
-    at = body.index(b'data: {"type": "data-status"')
-    stage.plays(body[:at] + f"data: {json.dumps(support)}\n\n".encode() + body[at:])
-    page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
-    marks = turn.locator("mark")
-    marks.nth(4).wait_for()
-    assert marks.all_text_contents() == list(words)
-    assert turn.locator(".flag").inner_text() == "5 details not confirmed by the sources"
-    assert turn.locator("pre code").text_content() == code
-    turn.get_by_role("button", name="Copy answer").click()
-    widget.panel.get_by_role("button", name="Copied").wait_for()
-    assert page.evaluate("navigator.clipboard.readText()").startswith(text.replace("[^2ebf9271]", "[1]"))
-
-
-def test_follow_up_sends_turns_and_reset_deletes_them(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(recorded("answered"), recorded("follow_up"), recorded("answered"))
-    page.goto(stage.page())
-    widget.open().ask(QUESTION)
-    widget.input.press("ArrowUp")
-    assert widget.input.input_value() == QUESTION
-    widget.ask("And its log?")
-    assert stage.asked[1]["turns"] == ["<signed>"]
-    widget.panel.get_by_role("button", name="Start over").click()
-    assert widget.turns.count() == 0
-    widget.ask(QUESTION)
-    assert stage.asked[2]["turns"] == []
-
-
-def test_turns_are_restored_on_next_page_unless_persist_is_off(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(recorded("answered"), recorded("follow_up"))
-    page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
-    turn.get_by_role("button", name="Copy link").wait_for()
-    before = turn.inner_text()
-    page.reload()
-    widget.open()
-    assert widget.turns.count() == 1
-    turn.get_by_role("button", name="Copy link").wait_for()
-    assert turn.inner_text() == before
-    assert widget.status.inner_text() == ""
-    widget.ask("And its log?")
-    assert stage.asked[1]["turns"] == ["<signed>"]
-    page.goto(stage.page('endpoint="/" persist="off"', name="other.html"))
-    widget.open()
-    assert widget.turns.count() == 0
-
-
-def test_feedback_sends_signed_turn_only_if_enabled(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(recorded("answered"), recorded("answered"))
-    page.goto(stage.page('endpoint="/" feedback="on"'))
-    thumb = widget.open().ask(QUESTION).get_by_role("button", name="Helpful", exact=True)
-    with page.expect_response("**/v1/feedback"):
-        thumb.click()
-    assert stage.asked[-1] == {"path": "/v1/feedback", "turn": "<signed>", "helpful": True}
-    thumb.click()
-    assert len(stage.asked) == 2
-    assert thumb.get_attribute("aria-pressed") == "true"
-    assert widget.status.inner_text() == "Thank you"
-    page.goto(stage.page('endpoint="/" persist="off"'))
-    assert widget.open().ask(QUESTION).get_by_role("button", name="Helpful").count() == 0
-
-
-def test_events_are_dispatched_and_request_can_be_overridden(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(recorded("answered"))
-    page.goto(stage.page())
-    page.evaluate(
-        """() => { window.heard = [];
-        for (const name of ["open", "close", "ask", "outline", "section", "delta", "answer", "error"])
-            document.addEventListener("roaming:" + name, ({ type, detail }) => heard.push([type.slice(8), detail]));
-        const element = document.querySelector("roaming-ask"), request = element.request;
-        element.request = function (body, signal) { return request.call(this, { ...body, extra: 1 }, signal); } }"""
-    )
-    widget.open().ask(QUESTION)
-    page.keyboard.press("Escape")
-    heard = page.evaluate("heard")
-    names = [name for name, _ in heard]
-    assert names[:3] == ["open", "ask", "outline"]
-    assert names[-2:] == ["answer", "close"]
-    assert [detail["state"] for name, detail in heard if name == "section"] == [
-        "read",
-        "read",
-        "read",
-        "cited",
-        "cited",
-    ]
-    assert next(detail for name, detail in heard if name == "section")["path"] == ["Settings", "Server"]
-    assert stage.asked[0]["extra"] == 1
-
-
-def test_ask_parameter_fills_input_without_sending(page: Page, stage: Stage, widget: Widget) -> None:
-    page.goto(stage.page() + "?ask=Which%20port%3F")
-    widget.panel.wait_for()
-    assert widget.input.input_value() == "Which port?"
-    assert stage.asked == []
-
-
-def test_copy_writes_markdown_with_numbered_sources(page: Page, stage: Stage, widget: Widget) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    stage.plays(recorded("answered"))
-    page.goto(stage.page())
-    widget.open().ask(QUESTION).get_by_role("button", name="Copy answer").click()
-    widget.panel.get_by_role("button", name="Copied").wait_for()
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert "port 8642 [1].\n" in copied
-    assert "[2] Troubleshooting › The port is taken: https://kettle.example/" in copied
-    assert widget.status.inner_text() == "Copied"
-
-
-def test_copied_link_puts_question_into_input(page: Page, stage: Stage, widget: Widget) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    stage.plays(recorded("answered"))
-    page.goto(f"{stage.page()}#top")
-    widget.open().ask(QUESTION).get_by_role("button", name="Copy link").click()
-    widget.panel.get_by_role("button", name="Copied").wait_for()
-    address = page.evaluate("navigator.clipboard.readText()")
-    assert address == f"{stage.url}index.html?ask={quote(QUESTION)}"
-    page.goto(address)
-    expect(widget.input).to_have_value(QUESTION)
-    assert len(stage.asked) == 1
-
-
-def test_failed_question_can_be_tried_again(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(Reply(recorded("answered"), drop=600), recorded("answered"))
-    page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
-    turn.get_by_role("button", name="Try again").click()
-    widget.turns.last.locator("[part=actions]").wait_for()
-    assert [asked["question"] for asked in stage.asked] == [QUESTION, QUESTION]
-    assert widget.turns.last.get_by_role("button", name="Try again").count() == 0
-
-
-def test_turn_has_reading_order(page: Page, stage: Stage, widget: Widget) -> None:
-    """Question, trail, answer, sources, actions, usage."""
-    stage.plays(recorded("answered"))
-    page.goto(stage.page('endpoint="/" show-usage'))
-    turn = widget.open().ask(QUESTION)
-    turn.get_by_role("button", name="Copy answer").wait_for()
-    parts = ("question", "trail", "answer", "sources", "actions", "usage")
-    tops = [turn.locator(f"[part={part}]").bounding_box()["y"] for part in parts]
-    assert tops == sorted(tops)
-    assert turn.locator("[part=usage]").inner_text() == "scripted · ~210 tokens · 0.0066 USD"
-
-
-def test_words_that_are_typed_while_the_panel_is_loaded_are_in_the_input(
-    page: Page, stage: Stage, widget: Widget
-) -> None:
-    held: list[Route] = []
-    page.route("**/roaming-panel.js", lambda route: held.append(route))
-    page.goto(stage.page())
-    page.locator("roaming-ask .opener").wait_for()
-    page.keyboard.press("Control+i")
-    page.keyboard.type("port")
-    for route in held:
-        route.continue_()
-    widget.panel.wait_for()
-    assert widget.input.input_value() == "port"
+def test_hostile_answer_is_shown_as_text(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(answer(HOSTILE + "[^2ebf9271]", **{"2ebf9271": "javascript:alert(5)"}))
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    turn = widget.visit(stage.page()).ask("Well?")
+    assert {
+        name: turn.locator(name).count() for name in ("img", "script", "iframe", "b", "object", "form", "style")
+    } == dict.fromkeys(("img", "script", "iframe", "b", "object", "form", "style"), 0)
+    links = turn.locator(".answer a[href]").evaluate_all("links => links.map(link => link.href)")
+    assert links == [stage.url + "settings/"]
+    assert turn.locator(".trail a[href]").count() == 0
+    shown = turn.locator(".answer").text_content() or ""
+    assert "<img src=x onerror=alert(1)>" in shown
+    assert not any(sign in shown for sign in "\u202e\u202c\u2066\u2069")
+    assert "<iframe src=javascript:alert(4)>" in turn.locator("pre").inner_text()
+    assert dialogs == []

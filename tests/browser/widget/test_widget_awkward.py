@@ -46,8 +46,9 @@ PARTS = {
 def test_awkward_answer_stays_inside_panel(page: Page, stage: Stage, widget: Widget, name: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 1600})
     stage.plays(answer(PARTS[name], **{id_: f"{stage.url}#{id_}" for id_ in IDS}))
-    page.goto(stage.page('endpoint="/" feedback="on"', "<style>:root { color-scheme: light dark }</style>"))
-    turn = widget.open().ask("What is awkward?")
+    turn = widget.visit(
+        stage.page('endpoint="/" feedback="on"', "<style>:root { color-scheme: light dark }</style>")
+    ).ask("What is awkward?")
     turn.get_by_role("button", name="Copy link").wait_for()
     for scheme in ("dark", "light"):
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
@@ -62,8 +63,7 @@ def test_awkward_answer_stays_inside_panel(page: Page, stage: Stage, widget: Wid
 def test_lists_keep_their_levels(page: Page, stage: Stage, widget: Widget) -> None:
     texts = ["- a\n  - b\n    - c\n  - d", "- a\n    - b\n        - c\n    - d", "1. a\n   - b\n     - c\n   - d"]
     stage.plays(*(answer(f"{text} [^{IDS[0]}]", **{IDS[0]: stage.url}) for text in texts))
-    page.goto(stage.page())
-    widget.open()
+    widget.visit(stage.page())
     for text in texts:
         turn = widget.ask("Which levels?")
         assert turn.locator(".answer > :is(ul, ol) > li").count() == 1, text
@@ -74,8 +74,7 @@ def test_lists_keep_their_levels(page: Page, stage: Stage, widget: Widget) -> No
 def test_quotes_and_tables_have_the_direction_of_their_text(page: Page, stage: Stage, widget: Widget) -> None:
     text = PARTS["rtl"] + "\n\n| a | b |\n| - | - |\n| c | d |\n\n> Quoted."
     stage.plays(answer(text, **dict.fromkeys(IDS[:2], stage.url)))
-    page.goto(stage.page())
-    answered = widget.open().ask("Which direction?").locator(".answer")
+    answered = widget.visit(stage.page()).ask("Which direction?").locator(".answer")
     for kind in ("blockquote", "table"):
         directions = [one.evaluate("one => getComputedStyle(one).direction") for one in answered.locator(kind).all()]
         assert directions == ["rtl", "ltr"]
@@ -83,8 +82,7 @@ def test_quotes_and_tables_have_the_direction_of_their_text(page: Page, stage: S
 
 def test_wide_table_fades_until_it_is_scrolled_to_its_end(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(answer(PARTS["table"], **{IDS[0]: stage.url}))
-    page.goto(stage.page())
-    wide = widget.open().ask("Which columns?").locator(".wide")
+    wide = widget.visit(stage.page()).ask("Which columns?").locator(".wide")
     expect(wide).to_have_class("wide more")
     wide.evaluate("wide => wide.scrollTo(wide.scrollWidth, 0)")
     expect(wide).to_have_class("wide")
@@ -92,6 +90,5 @@ def test_wide_table_fades_until_it_is_scrolled_to_its_end(page: Page, stage: Sta
 
 def test_heading_at_the_start_has_no_space_above_it(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(answer(PARTS["headings"], **dict.fromkeys(IDS[:4], stage.url)))
-    page.goto(stage.page())
-    heading = widget.open().ask("Which heading?").locator(".answer > h4").first
+    heading = widget.visit(stage.page()).ask("Which heading?").locator(".answer > h4").first
     assert heading.evaluate("one => one.getBoundingClientRect().top - one.parentNode.getBoundingClientRect().top") == 0

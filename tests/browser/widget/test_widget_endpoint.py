@@ -55,8 +55,7 @@ def test_widget_works_with_real_endpoint(page: Page, stage: Stage, widget: Widge
         str(stage.folder), AnswerConfig(ScriptedModel([opens, says, says]), Budget(), 0), site=stage.folder
     )
     with running(serving) as url:
-        page.goto(url)
-        turn = widget.open().ask("Which port is the default?")
+        turn = widget.visit(url).ask("Which port is the default?")
         assert "It listens on port 8642.[1]" in turn.inner_text()
         assert str(turn.locator(".cite").get_attribute("href")).startswith(f"{url}settings/#:~:text=")
         assert "8642.[1]" in widget.ask("Is that so?").inner_text()

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
 
-from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 from mkdocs_roaming.publish.elements.widget import iter_widget_files
 
-from .conftest import Reply, Stage, Widget, answer, recorded, stream, write_index
+from .conftest import Reply, Stage, Widget, answer, recorded, stream
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -43,8 +42,7 @@ def section(url: Any, **given: Any) -> dict[str, Any]:
 
 def begun(widget: Widget, question: str = QUESTION) -> None:
     """Ask a question whose answer is not ended yet."""
-    widget.input.fill(question)
-    widget.input.press("Enter")
+    widget.send(question)
     widget.turns.locator("text=3 of 11 sections").wait_for()
 
 
@@ -78,8 +76,7 @@ ODD: Mapping[str, list[Any]] = {
 
 
 def test_invalid_stream_ends_turn_with_error_and_restores_question(page: Page, stage: Stage, widget: Widget) -> None:
-    page.goto(stage.page('endpoint="/" mode="endpoint"'))
-    widget.open()
+    widget.visit(stage.page('endpoint="/" mode="endpoint"'))
     for name, parts in SENSELESS.items():
         stage.plays(stream(*parts))
         turn = widget.ask(name)
@@ -90,8 +87,7 @@ def test_invalid_stream_ends_turn_with_error_and_restores_question(page: Page, s
 
 
 def test_unusual_stream_is_shown(page: Page, stage: Stage, widget: Widget) -> None:
-    page.goto(stage.page())
-    widget.open()
+    widget.visit(stage.page())
     for name, parts in ODD.items():
         stage.plays(stream(*parts))
         turn = widget.ask(name)
@@ -117,8 +113,7 @@ def test_retry_after_is_limited_and_always_a_number(
     page: Page, stage: Stage, widget: Widget, retry_after: str, body: bytes, said: str
 ) -> None:
     stage.plays(Reply(body, status=429, headers={"retry-after": retry_after}))
-    page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
+    turn = widget.visit(stage.page()).ask(QUESTION)
     turn.locator(f"text=Too many questions just now. You can ask again {said}").wait_for()
 
 
@@ -126,10 +121,8 @@ def test_redirect_to_other_host_is_not_followed(page: Page, stage: Stage, widget
     elsewhere: list[str] = []
     page.on("request", lambda request: elsewhere.append(request.url) if "evil" in request.url else None)
     stage.plays(Reply(status=307, headers={"location": "https://evil.example/v1/ask", "content-length": "0"}))
-    page.goto(stage.page())
-    widget.open()
-    widget.input.fill("port taken")
-    widget.input.press("Enter")
+    widget.visit(stage.page())
+    widget.send("port taken")
     widget.hits.first.wait_for()
     assert elsewhere == []
     assert widget.input.input_value() == "port taken"
@@ -138,13 +131,11 @@ def test_redirect_to_other_host_is_not_followed(page: Page, stage: Stage, widget
 def test_data_after_end_of_stream_is_ignored(page: Page, stage: Stage, widget: Widget) -> None:
     body = answer("Yes.") + b": more\n\n"
     stage.plays(Reply(body, hold=b": more"))
-    page.goto(stage.page())
-    assert "Yes." in widget.open().ask(QUESTION).inner_text()
+    assert "Yes." in widget.visit(stage.page()).ask(QUESTION).inner_text()
 
 
 def test_thousands_of_chunks_are_rendered_quickly(page: Page, stage: Stage, widget: Widget) -> None:
-    page.goto(stage.page())
-    widget.open()
+    widget.visit(stage.page())
     for block in ("- item with **bold** and `code` [^2ebf9271]\n", "word ", "[^2ebf9271] ", "**a", "[a", "> "):
         text = block * (50_000 // len(block))
         pieces = [{"type": "text-delta", "delta": text[at : at + 8]} for at in range(0, len(text), 8)]
@@ -158,10 +149,8 @@ def test_thousands_of_chunks_are_rendered_quickly(page: Page, stage: Stage, widg
 
 
 def test_citation_of_unknown_section_takes_number_without_source(page: Page, stage: Stage, widget: Widget) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     stage.plays(answer("One [^deadbeef], two [^2ebf9271].", **{"2ebf9271": stage.url}))
-    page.goto(stage.page())
-    turn = widget.open().ask(QUESTION)
+    turn = widget.visit(stage.page()).ask(QUESTION)
     assert turn.locator(".answer").inner_text() == "One[1], two.[2]"
     assert turn.locator("ol .number").all_inner_texts() == ["2"]
     turn.get_by_role("button", name="Copy answer").click()
@@ -175,8 +164,7 @@ def test_mark_offsets_count_utf_16_code_units(page: Page, stage: Stage, widget: 
     spans = [{"kind": "word", "start": start, "end": start + len(word)} for word, start in at.items()]
     support = {"type": "data-support", "data": {"marks": spans}}
     stage.plays(stream({**TEXT, "delta": text}, support, status()))
-    page.goto(stage.page())
-    marks = widget.open().ask(QUESTION).locator("mark")
+    marks = widget.visit(stage.page()).ask(QUESTION).locator("mark")
     marks.nth(1).wait_for()
     assert marks.all_text_contents() == ["listens", "8642"]
 
@@ -229,10 +217,8 @@ def test_full_storage_does_not_affect_answer(page: Page, stage: Stage, widget: W
 def test_missing_modules_are_reported(page: Page, stage: Stage, widget: Widget) -> None:
     for name in ("turn", "find"):
         (stage.folder / "roaming" / f"roaming-{name}.js").unlink()
-    page.goto(stage.page())
-    widget.open()
-    widget.input.fill(QUESTION)
-    widget.input.press("Enter")
+    widget.visit(stage.page())
+    widget.send(QUESTION)
     expect(widget.alert).to_have_text("The connection was lost. Please ask again.")
     assert widget.input.input_value() == QUESTION
     page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
@@ -242,8 +228,7 @@ def test_missing_modules_are_reported(page: Page, stage: Stage, widget: Widget) 
 
 def test_forbidden_clipboard_shows_no_confirmation(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"))
-    page.goto(stage.page())
-    copy = widget.open().ask(QUESTION).get_by_role("button", name="Copy link")
+    copy = widget.visit(stage.page()).ask(QUESTION).get_by_role("button", name="Copy link")
     copy.wait_for()
     page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no')), 0")
     copy.click()
@@ -262,8 +247,7 @@ def test_page_paths_that_look_like_urls_stay_on_the_site(page: Page, stage: Stag
         path.write_text(json.dumps(index), "utf-8")
         if number == 0:
             (stage.folder / "trouble" / "index.md").rename(stage.folder / markdown)
-        page.goto(stage.page(""))
-        widget.open()
+        widget.visit(stage.page(""))
         widget.input.fill("port taken")
         widget.hits.first.locator(".peek").click()
         shown = "PortTaken" if number == 0 else "This cannot be read"
@@ -272,34 +256,16 @@ def test_page_paths_that_look_like_urls_stay_on_the_site(page: Page, stage: Stag
     assert [url for url in asked if not url.startswith((stage.url, "data:"))] == []
 
 
-@pytest.mark.parametrize("language", ["en", "constructor"])
-def test_property_names_of_objects_can_be_searched(
-    page: Page, stage: Stage, widget: Widget, make_site: Callable[..., Any], language: str
-) -> None:
-    site = Site("Docs", stage.url, language=language)
-    make_site([("", "# Names\n\nA constructor, __proto__, toString and a port.\n")], site=site).publish(stage.folder)
-    write_index(stage.folder)
-    page.goto(stage.page(""))
-    widget.open()
-    for word in ("constructor", "port", "tostring", "__proto__", "constructors "):
-        widget.input.fill(word)
-        widget.hits.first.wait_for()
-        widget.input.fill("")
-        widget.hits.first.wait_for(state="detached")
-
-
 # Haste
 
 
 def test_draft_stays_while_queued_question_is_sent(page: Page, stage: Stage, widget: Widget) -> None:
     reply = stage.plays(Reply(recorded("answered"), hold=LATER))
     stage.replies.append(Reply(recorded("follow_up")))
-    page.goto(stage.page())
-    widget.open()
+    widget.visit(stage.page())
     begun(widget)
     for question in ("And its log?", "And its lock?"):
-        widget.input.fill(question)
-        widget.input.press("Enter")
+        widget.send(question)
     widget.input.fill("And its d")
     reply.released.set()
     widget.turns.nth(1).locator("[part=actions]").wait_for()
@@ -310,8 +276,7 @@ def test_draft_stays_while_queued_question_is_sent(page: Page, stage: Stage, wid
 def test_question_right_after_stop_is_sent(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(Reply(recorded("answered"), hold=LATER))
     stage.replies.append(Reply(recorded("follow_up")))
-    page.goto(stage.page())
-    widget.open()
+    widget.visit(stage.page())
     begun(widget)
     page.evaluate("{ const one = document.querySelector('roaming-ask'); one.stop(); one.ask('And its log?'); }")
     widget.turns.last.locator("[part=actions]").wait_for()
@@ -321,8 +286,7 @@ def test_question_right_after_stop_is_sent(page: Page, stage: Stage, widget: Wid
 
 def test_reset_during_answer_discards_it(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(Reply(recorded("answered"), hold=LATER))
-    page.goto(stage.page())
-    widget.open()
+    widget.visit(stage.page())
     begun(widget)
     widget.panel.get_by_role("button", name="Start over").click()
     stage.plays(recorded("follow_up"))
@@ -338,8 +302,7 @@ def test_unfinished_turn_is_restored_on_next_page(page: Page, stage: Stage, widg
     stage.page(name="other.html")
     widget.open()
     begun(widget)
-    page.goto(stage.url + "other.html")
-    widget.open()
+    widget.visit(stage.url + "other.html")
     turn = widget.turns.last
     assert "lease ask again." in turn.inner_text()
     assert turn.get_attribute("aria-busy") == "false"
@@ -348,17 +311,14 @@ def test_unfinished_turn_is_restored_on_next_page(page: Page, stage: Stage, widg
     widget.turns.locator("text=Read 3 sections").wait_for()
     assert stage.asked[1]["question"] == QUESTION
     page.goto(stage.url)  # here nobody asks, nor opens the panel
-    page.goto(stage.url + "other.html")
-    widget.open()
+    widget.visit(stage.url + "other.html")
     assert widget.turns.count() == 1
 
 
 def test_draft_survives_fallback_to_search(page: Page, stage: Stage, widget: Widget) -> None:
     reply = stage.plays(Reply(b"{ }", status=503, hold=b" "))
-    page.goto(stage.page())
-    widget.open()
-    widget.input.fill("port")
-    widget.input.press("Enter")
+    widget.visit(stage.page())
+    widget.send("port")
     widget.turns.last.wait_for()
     widget.input.fill("whistle")
     reply.released.set()
@@ -384,8 +344,7 @@ def test_api_calls_before_initialization_are_executed_later(page: Page, stage: S
 def test_element_can_be_removed_and_inserted_again(page: Page, stage: Stage, widget: Widget) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     stage.plays(recorded("answered"))
-    page.goto(stage.page())
-    widget.open().ask(QUESTION)
+    widget.visit(stage.page()).ask(QUESTION)
     page.evaluate("{ const one = document.querySelector('roaming-ask'); one.remove(); document.body.append(one); }")
     assert widget.panel.evaluate("panel => panel.matches(':modal')")
     assert widget.turns.count() == 1

@@ -14,24 +14,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-HOSTILE = """<img src=x onerror=alert(1)><script>alert(2)</script> ![pixel](https://evil.example/p.png?q=secret)
-
-[click](javascript:alert(3)) [data](data:text/html,x) [out](https://evil.example/) [here](settings/) <https://evil.example/b>
-
-[trick](https://127.0.0.1@evil.example/) [twice](//evil.example/) [blob](blob:null/x) https://evil.example/c
-
-Left \u202egnp.exe\u202c right \u2066in\u2069.
-
-| a | b |
-| --- | --- |
-| <b>bold</b> | [x](vbscript:x) |
-
-[ref]: https://evil.example/
-
-```html
-<iframe src=javascript:alert(4)>
-"""
-
 
 def rendered(page: Page, markdown: str, pieces: int = 1) -> Any:
     """Return the HTML that the page shows for Markdown that arrives in a number of chunks."""
@@ -51,30 +33,12 @@ def rendered(page: Page, markdown: str, pieces: int = 1) -> Any:
     )
 
 
-def test_hostile_answer_is_shown_as_text(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(answer(HOSTILE + "[^2ebf9271]", **{"2ebf9271": "javascript:alert(5)"}))
-    dialogs: list[str] = []
-    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
-    page.goto(stage.page())
-    turn = widget.open().ask("Well?")
-    assert {
-        name: turn.locator(name).count() for name in ("img", "script", "iframe", "b", "object", "form", "style")
-    } == dict.fromkeys(("img", "script", "iframe", "b", "object", "form", "style"), 0)
-    links = turn.locator(".answer a[href]").evaluate_all("links => links.map(link => link.href)")
-    assert links == [stage.url + "settings/"]
-    assert turn.locator(".trail a[href]").count() == 0
-    shown = turn.locator(".answer").text_content() or ""
-    assert "<img src=x onerror=alert(1)>" in shown
-    assert not any(sign in shown for sign in "\u202e\u202c\u2066\u2069")
-    assert "<iframe src=javascript:alert(4)>" in turn.locator("pre").inner_text()
-    assert dialogs == []
-
-
 def test_allow_links_accepts_url_prefixes(page: Page, stage: Stage, widget: Widget) -> None:
     text = "[a](https://evil.example/docs/x) [b](https://evil.example/docsx) [c](https://ok.example.evil.example/)"
     stage.plays(answer(text + " [d](https://ok.example/) [^2ebf9271]", **{"2ebf9271": stage.url}))
-    page.goto(stage.page('endpoint="/" allow-links="https://ok.example https://evil.example/docs"'))
-    turn = widget.open().ask("Well?")
+    turn = widget.visit(stage.page('endpoint="/" allow-links="https://ok.example https://evil.example/docs"')).ask(
+        "Well?"
+    )
     links = turn.locator(".answer a[href]:not(.cite)").evaluate_all("links => links.map(link => link.href)")
     assert links == ["https://evil.example/docs/x", "https://ok.example/"]
 

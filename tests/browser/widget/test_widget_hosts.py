@@ -76,8 +76,7 @@ def indexed(stage: Stage, shape: str) -> Stage:
 def test_sphinx_shortcuts_and_navigation(page: Page, empty: Stage, widget: Widget) -> None:
     stage = indexed(empty, "sphinx")
     stage.plays(answer("Look [^2ebf9271].", **{"2ebf9271": f"{stage.url}gauges.html#more"}))
-    page.goto(stage.url)
-    widget.open()
+    widget.visit(stage.url)
     assert widget.panel.locator(".pick").all_inner_texts() == ["Does it float?"]  # a heading of the page
     page.keyboard.type("a/b")
     page.keyboard.press("ArrowRight")
@@ -112,11 +111,9 @@ def test_versions_have_separate_sections_and_turns(page: Page, empty: Stage, wid
         own = ["search", {"roaming": {"widget": {"endpoint": empty.url}}}]
         built(stage, "mkdocs", sources, plugins=own, site_dir=str(stage.folder))
     empty.plays(recorded("answered"))
-    page.goto(f"{empty.url}1.0/")
-    widget.open().ask("Does it float?")
+    widget.visit(f"{empty.url}1.0/").ask("Does it float?")
     for version, turns, text in (("2.0", 0, "It sinks."), ("1.0", 1, "It floats.")):
-        page.goto(f"{empty.url}{version}/")
-        widget.open()
+        widget.visit(f"{empty.url}{version}/")
         assert widget.turns.count() == turns
         page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
         widget.input.fill("version")
@@ -138,8 +135,7 @@ def test_languages_have_own_strings_sections_and_lang_parameter(page: Page, empt
         ("de/", "Ebb fragen", "schwimmen", "Schwimmt es?", "de"),
         ("", "Ask Ebb", "floating", "Does it float?", "en"),
     ):
-        page.goto(empty.url + path)
-        widget.open().ask("?")
+        widget.visit(empty.url + path).ask("?")
         assert widget.panel.locator("h2").inner_text() == title
         assert (empty.asked[-1]["lang"], empty.asked[-1]["page"]) == (lang, "")  # below the language's own address
         page.evaluate("document.querySelector('roaming-ask').setAttribute('mode', 'finder')")
@@ -176,8 +172,7 @@ def test_documented_script_highlights_opened_sections(page: Page, empty: Stage, 
 def test_forced_colors_keep_borders_and_focus(page: Page, stage: Stage, widget: Widget) -> None:
     page.emulate_media(forced_colors="active")
     stage.plays(recorded("answered"))
-    page.goto(stage.page())
-    turn = widget.open().ask("Which port?")
+    turn = widget.visit(stage.page()).ask("Which port?")
     drawn = (
         "one => { const style = getComputedStyle(one);"
         "return [style.borderInlineStartWidth, style.borderInlineStartColor, style.backgroundColor, style.color] }"
@@ -199,8 +194,7 @@ def test_closing_fades_unless_motion_is_reduced(page: Page, stage: Stage, widget
     }"""
     for motion, fades in (("no-preference", True), ("reduce", False)):
         page.emulate_media(reduced_motion=motion)
-        page.goto(stage.page())
-        widget.open()
+        widget.visit(stage.page())
         page.wait_for_timeout(250)  # until it is open
         assert page.evaluate(closing) == fades
         widget.panel.wait_for(state="hidden")
@@ -215,10 +209,8 @@ def test_animation_respects_reduced_motion(page: Page, stage: Stage, widget: Wid
     for motion, moves in (("reduce", False), ("no-preference", True)):
         page.emulate_media(reduced_motion=motion)
         reply = stage.plays(Reply(recorded("answered"), hold=b'data: {"type":"finish-step"}'))
-        page.goto(stage.page())
-        widget.open()
-        widget.input.fill("Which port?")
-        widget.input.press("Enter")
+        widget.visit(stage.page())
+        widget.send("Which port?")
         widget.turns.locator("text=3 of 11 sections").wait_for()
         assert (page.evaluate(moving) > 0) == moves
         reply.released.set()

@@ -62,8 +62,7 @@ def renderer(request: pytest.FixtureRequest, stage: Stage) -> str:
 
 def test_renderer_of_page_typesets_formulas_in_panel(page: Page, stage: Stage, widget: Widget, renderer: str) -> None:
     stage.plays(answer(FORMULAS))
-    page.goto(stage.page(body=SCRIPTS[renderer]))
-    turn = widget.open().ask("How high?")
+    turn = widget.visit(stage.page(body=SCRIPTS[renderer])).ask("How high?")
     expect(turn.locator(".math.typeset")).to_have_count(4)
     drawn = turn.locator({"katex": ".katex-html .mord", "mathjax": "mjx-math mjx-mi"}[renderer])
     assert drawn.count() > 5
@@ -102,8 +101,7 @@ def test_formulas_of_hostile_answers_stay_source_text(page: Page, stage: Stage, 
 def test_formulas_stay_source_text_without_renderer(page: Page, stage: Stage, widget: Widget) -> None:
     stage.csp = STRICT + "; img-src data:"
     stage.plays(answer(FORMULAS + " \\[optional **flag**\\]. Prices: $a_b$ and $c_d$."))
-    page.goto(stage.page())
-    turn = widget.open().ask("How high?")
+    turn = widget.visit(stage.page()).ask("How high?")
     text = turn.locator(".answer").inner_text()
     assert "\\(h_t = \\sqrt{a^2 + b^2}\\)" in text
     assert "$$ \\frac{\\Delta h}{\\Delta t} = \\int_0^T v(t)\\,dt $$" in text.replace("\n", " ")

@@ -38,8 +38,7 @@ def tolerated() -> str:
 
 
 def test_typed_keys_do_not_trigger_site_shortcuts(page: Page, material: Stage, widget: Widget) -> None:
-    page.goto(material.url)
-    widget.open()
+    widget.visit(material.url)
     printable = "".join(map(chr, range(33, 127)))
     page.keyboard.type(printable)
     assert widget.input.input_value() == printable
@@ -116,9 +115,8 @@ def test_shortcut_works_with_non_latin_layouts(
         widget.panel.wait_for()
 
 
-def test_enter_during_composition_does_not_send(page: Page, material: Stage, widget: Widget) -> None:
-    page.goto(material.url)
-    widget.open()
+def test_enter_during_composition_does_not_send(material: Stage, widget: Widget) -> None:
+    widget.visit(material.url)
     widget.input.fill("どこ")
     widget.input.evaluate(
         "input => input.dispatchEvent(new KeyboardEvent('keydown', "
@@ -187,8 +185,7 @@ def test_panel_is_modal_on_small_screens(page: Page, material: Stage, widget: Wi
     material.plays(
         answer("Look at `a/very/long/path/that/goes/on/and/on/without/a/space` [^2ebf9271].", **{"2ebf9271": url})
     )
-    page.goto(material.url)
-    turn = widget.open().ask("How do I read it?")
+    turn = widget.visit(material.url).ask("How do I read it?")
     assert widget.panel.evaluate("panel => panel.matches(':modal')")
     assert widget.panel.bounding_box() == {"x": 0, "y": 0, "width": 320, "height": 568}
     assert widget.panel.locator(".log").evaluate("log => log.scrollWidth <= log.clientWidth")
@@ -241,8 +238,7 @@ def test_right_to_left_page_has_its_panel_and_code_in_their_directions(
     url = stage.page("")
     html = (stage.folder / "index.html").read_text("utf-8").replace("lang=en", f"lang={language} dir=rtl")
     (stage.folder / "index.html").write_text(html, "utf-8")
-    page.goto(url)
-    widget.open().input.fill("kettle-archive")
+    widget.visit(url).input.fill("kettle-archive")
     word = widget.hits.first.locator("pre span").last  # of a short line
     word.wait_for()
     assert widget.panel.locator("h2").inner_text() == title
@@ -276,12 +272,11 @@ def test_reason_of_failure_is_shown_once_in_the_language_of_the_widget(
     assert "could not be finished" not in shown
 
 
-def test_script_alone_adds_finder(page: Page, stage: Stage, widget: Widget) -> None:
+def test_script_alone_adds_finder(stage: Stage, widget: Widget) -> None:
     html = '<!doctype html><title>Bare</title><link rel=icon href="data:,"><h1>Bare</h1>'
     html += '<script type=module src="roaming/roaming-ask.js"></script>'
     (stage.folder / "bare.html").write_text(html, "utf-8")
-    page.goto(f"{stage.url}bare.html")
-    widget.open()
+    widget.visit(f"{stage.url}bare.html")
     widget.input.fill("port taken")
     widget.hits.first.locator(".peek").click()
     widget.hits.first.locator("text=PortTaken").last.wait_for()

@@ -99,8 +99,7 @@ def test_docked_panel_moves_pages_of_other_themes_aside(
 ) -> None:
     with served(tmp_path_factory.mktemp(theme) / "site") as stage:
         built(stage, theme, {"index.md": LONG})
-        page.goto(stage.url)
-        widget.open()
+        widget.visit(stage.url)
         for part in page.locator("[role=main] p, .wy-nav-side, .bs-sidebar, .navbar").all():
             assert not overlaps(part, widget.panel)
 
@@ -132,8 +131,7 @@ def test_search_and_menus_of_known_header_open_above_panel(
 ) -> None:
     with served(tmp_path_factory.mktemp("theme") / "site") as stage:
         built(stage, theme, {"index.md": LONG})
-        page.goto(stage.url)
-        widget.open()
+        widget.visit(stage.url)
         assert page.evaluate(COVERED) == []
         page.evaluate(
             """() => {
@@ -150,8 +148,7 @@ def test_search_and_menus_of_known_header_open_above_panel(
     ["main { width: 1200px }", "main { position: fixed; inset-inline: 0 }", "main p { position: relative; left: 50% }"],
 )
 def test_panel_floats_over_page_that_does_not_move_aside(page: Page, stage: Stage, widget: Widget, style: str) -> None:
-    page.goto(stage.page(body=f"<style>{style}</style><p>{'Boils water. ' * 90}</p>"))
-    widget.open()
+    widget.visit(stage.page(body=f"<style>{style}</style><p>{'Boils water. ' * 90}</p>"))
     assert not page.locator(":root[data-roaming-docked]").count()
     expect(page.locator("body")).to_have_css("padding-inline-end", "0px")
     expect(widget.panel).not_to_have_css("box-shadow", "none")
@@ -162,8 +159,7 @@ def test_panel_floats_over_page_that_does_not_move_aside(page: Page, stage: Stag
 
 
 def test_panel_docks_or_floats_again_after_the_page_has_changed(page: Page, stage: Stage, widget: Widget) -> None:
-    page.goto(stage.page(body="<p>Boils water.</p>"))
-    widget.open()
+    widget.visit(stage.page(body="<p>Boils water.</p>"))
     docked = page.locator(":root[data-roaming-docked]")
     expect(docked).to_have_count(1)
     expect(widget.panel).to_have_css("box-shadow", "none")
@@ -175,16 +171,14 @@ def test_panel_docks_or_floats_again_after_the_page_has_changed(page: Page, stag
 
 
 def test_wide_table_does_not_prevent_docking(page: Page, stage: Stage, widget: Widget) -> None:
-    page.goto(stage.page(body="<table><tr><td><p style='width: 1400px'>Wide</table><p>Boils water.</p>"))
-    widget.open()
+    widget.visit(stage.page(body="<table><tr><td><p style='width: 1400px'>Wide</table><p>Boils water.</p>"))
     expect(page.locator(":root[data-roaming-docked]")).to_have_count(1)
 
 
 def test_floating_panel_closes_for_focus_below_it(page: Page, stage: Stage, widget: Widget) -> None:
     page.set_viewport_size({"width": 900, "height": 800})
     style = "<style>.end { float: inline-end }</style>"
-    page.goto(stage.page(body=f"{style}<p><a class=end href=#below>Below</a><a href=#next>Beside</a></p>"))
-    widget.open()
+    widget.visit(stage.page(body=f"{style}<p><a class=end href=#below>Below</a><a href=#next>Beside</a></p>"))
     page.get_by_role("link", name="Beside").focus()
     assert widget.panel.is_visible()
     page.get_by_role("link", name="Below").focus()
@@ -228,8 +222,7 @@ def test_english_texts_end_at_the_right_on_right_to_left_pages(page: Page, stage
         return [text.data, at(length - 1).left >= at(length - 2).left];
     })"""
     texts = dict(widget.panel.evaluate(ends))
-    widget.input.fill("port")
-    widget.input.press("Enter")
+    widget.send("port")
     widget.panel.locator(".notice").wait_for()
     texts |= dict(widget.panel.locator(".notice").evaluate(ends))
     assert len(texts) == 4
@@ -240,8 +233,7 @@ def test_english_texts_end_at_the_right_on_right_to_left_pages(page: Page, stage
 
 
 def test_panel_stays_open_with_width_and_draft_on_next_page(page: Page, material: Stage, widget: Widget) -> None:
-    page.goto(material.url)
-    widget.open()
+    widget.visit(material.url)
     widget.panel.get_by_role("separator").press("ArrowLeft")
     widget.input.fill("And the dr")
     page.goto(material.url + "other/")
@@ -258,8 +250,7 @@ def test_panel_stays_open_with_width_and_draft_on_next_page(page: Page, material
 
 def test_restored_panel_does_not_shift_the_page(page: Page, material: Stage, widget: Widget) -> None:
     material.plays(recorded("answered"))
-    page.goto(material.url)
-    widget.open().ask(QUESTION)
+    widget.visit(material.url).ask(QUESTION)
     page.add_init_script(f"({SHIFTS})()")
     for path in ("other/", ""):
         page.goto(material.url + path)
@@ -273,8 +264,7 @@ def test_place_of_open_panel_is_kept_until_its_conversation_is_shown(
 ) -> None:
     """Neither the place nor what it contains changes; the panel never says that nothing was asked."""
     material.plays(recorded("answered"))
-    page.goto(material.url)
-    widget.open().ask(QUESTION)
+    widget.visit(material.url).ask(QUESTION)
     box = widget.panel.bounding_box()
     release = {name: hold(page, name) for name in ("ask", "turn")}
     page.goto(material.url + "other/", wait_until="commit")
@@ -293,8 +283,7 @@ def test_place_of_open_panel_is_kept_until_its_conversation_is_shown(
 
 
 def test_page_gets_its_place_back_where_the_panel_cannot_be_loaded(page: Page, material: Stage, widget: Widget) -> None:
-    page.goto(material.url)
-    widget.open()
+    widget.visit(material.url)
     page.route("**/roaming-ask.js", lambda route: route.abort())
     page.goto(material.url + "other/")
     expect(page.locator("body")).to_have_css("padding-inline-end", "0px")
@@ -310,8 +299,7 @@ def test_button_in_header_works_before_the_widget_is_loaded(page: Page, material
 
 def test_conversation_keeps_all_turns_and_sends_the_last_six(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(*8 * [recorded("answered")])
-    page.goto(stage.page())
-    widget.open()
+    widget.visit(stage.page())
     for _ in range(7):
         widget.ask(QUESTION)
     page.reload()
@@ -323,8 +311,7 @@ def test_conversation_keeps_all_turns_and_sends_the_last_six(page: Page, stage: 
 
 def test_reading_position_is_restored_on_next_page(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(answer("Water. " * 2_000))
-    page.goto(stage.page())
-    widget.open().ask(QUESTION)
+    widget.visit(stage.page()).ask(QUESTION)
     log = widget.panel.locator(".log")
     log.evaluate("log => void (log.scrollTop = 700)")
     page.reload()
@@ -336,8 +323,7 @@ def test_reading_position_is_restored_on_next_page(page: Page, stage: Stage, wid
 
 
 def test_escape_closes_panel_from_the_page_but_not_from_its_fields(page: Page, stage: Stage, widget: Widget) -> None:
-    page.goto(stage.page(body="<input id=field>"))
-    widget.open()
+    widget.visit(stage.page(body="<input id=field>"))
     page.locator("#field").focus()
     page.keyboard.press("Escape")
     assert widget.panel.is_visible()
@@ -349,10 +335,8 @@ def test_escape_closes_panel_from_the_page_but_not_from_its_fields(page: Page, s
 
 def test_answer_does_not_move_while_it_grows_and_ends(page: Page, stage: Stage, widget: Widget) -> None:
     reply = stage.plays(Reply(recorded("answered"), hold=LATER))
-    page.goto(stage.page())
-    widget.open()
-    widget.input.fill(QUESTION)
-    widget.input.press("Enter")
+    widget.visit(stage.page())
+    widget.send(QUESTION)
     expect(widget.status).to_have_text("Reading 3 sections")
     page.evaluate(
         """() => {
@@ -382,10 +366,8 @@ def test_button_jumps_to_end_of_growing_answer(page: Page, stage: Stage, widget:
         + b'"}\n\ndata: {"type": "data-status"',
     )
     reply = stage.plays(Reply(half, hold=LATER))
-    page.goto(stage.page())
-    widget.open()
-    widget.input.fill(QUESTION)
-    widget.input.press("Enter")
+    widget.visit(stage.page())
+    widget.send(QUESTION)
     log = widget.panel.locator(".log")
     jump = widget.panel.get_by_role("button", name="Jump to latest")
     jump.wait_for()
@@ -405,10 +387,8 @@ def test_button_jumps_to_end_of_growing_answer(page: Page, stage: Stage, widget:
 def test_panel_comes_back_after_outage_with_the_question(page: Page, stage: Stage, widget: Widget, how: str) -> None:
     page.clock.install()
     stage.plays(Reply(b"{}", status=503), recorded("answered"))
-    page.goto(stage.page())
-    widget.open()
-    widget.input.fill(QUESTION)
-    widget.input.press("Enter")
+    widget.visit(stage.page())
+    widget.send(QUESTION)
     notice = widget.panel.locator(".notice")
     notice.wait_for()
     assert widget.input.input_value() == QUESTION
@@ -454,8 +434,7 @@ def test_any_element_of_the_page_opens_the_panel(page: Page, stage: Stage, widge
 
 def test_reader_removes_page_from_question(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(*3 * [recorded("answered")])
-    page.goto(stage.page())
-    widget.open()
+    widget.visit(stage.page())
     chip = widget.panel.get_by_text("About this page", exact=True)
     assert chip.is_visible()
     widget.ask(QUESTION)
@@ -466,8 +445,7 @@ def test_reader_removes_page_from_question(page: Page, stage: Stage, widget: Wid
     assert [asked.get("page") for asked in stage.asked] == ["settings/", None]
     widget.panel.get_by_role("button", name="Start over").click()
     assert chip.is_visible()
-    page.goto(stage.page('endpoint="/" page-context="off"', name="other.html"))
-    widget.open()
+    widget.visit(stage.page('endpoint="/" page-context="off"', name="other.html"))
     expect(chip).to_be_hidden()
 
 
@@ -509,8 +487,7 @@ PRIMARIES = (
 
 @pytest.mark.parametrize("scheme", ["default", "slate"])
 def test_accent_is_readable_on_all_primaries(page: Page, material: Stage, widget: Widget, scheme: str) -> None:
-    page.goto(material.url)
-    widget.open()
+    widget.visit(material.url)
     low = page.evaluate(
         """([scheme, primaries]) => {
             const root = document.querySelector("roaming-ask").shadowRoot;
@@ -554,8 +531,7 @@ def test_accent_is_readable_on_all_primaries(page: Page, material: Stage, widget
 
 def test_expanded_panel_has_whole_height_and_is_remembered(page: Page, material: Stage, widget: Widget) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
-    page.goto(material.url)
-    widget.open()
+    widget.visit(material.url)
     expand = widget.panel.get_by_role("button", name="Expand the panel")
     expand.click()
     expanded = {"x": 560, "y": 0, "width": 720, "height": 800}
@@ -601,8 +577,7 @@ def test_table_of_five_columns_scrolls_to_its_last_one(page: Page, stage: Stage,
 
 def test_panel_without_questions_lists_sections_of_page(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(answer("Yes."))
-    page.goto(stage.page())
-    start = widget.open().panel.locator(".start")
+    start = widget.visit(stage.page()).panel.locator(".start")
     expect(start.locator("h3").first).to_have_text("Server")
     widget.ask(QUESTION)
     expect(start).to_have_count(0)

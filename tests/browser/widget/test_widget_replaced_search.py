@@ -247,15 +247,12 @@ def test_start_follows_instant_navigation(page: Page, material: Stage, widget: W
 
 
 @pytest.mark.parametrize("path", ["", "install/"])
-def test_page_without_sections_starts_with_a_page_of_each_part(
-    page: Page, tmp_path: Path, widget: Widget, path: str
-) -> None:
+def test_page_without_sections_starts_with_a_page_of_each_part(tmp_path: Path, widget: Widget, path: str) -> None:
     pages = {"index.md": "# Home\n\n## News\n", "install.md": "# Install\n", "reference/cli.md": "# Commands\n"}
     pages |= {f"guide/{at}.md": f"# Guide {at}\n" for at in range(9)}
     with served(tmp_path / "site") as stage:
         built(stage, "mkdocs", pages, plugins=["search", {"roaming": {"widget": True}}])
-        page.goto(stage.url + path)
-        widget.open()
+        widget.visit(stage.url + path)
         start = widget.panel.locator(".start h3")
         start.first.wait_for()
         assert start.all_inner_texts() == ["Install", *(f"Guide {at}" for at in range(6)), "Commands"]

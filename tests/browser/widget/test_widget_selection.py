@@ -47,7 +47,6 @@ def select(page: Page, from_: str, start: int, end: int, to: str = "") -> Locato
 
 def copied(page: Page, bar: Locator) -> str:
     """Copy the link to the passage; return its fragment, decoded."""
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     bar.get_by_role("button", name="Copy link to passage").click()
     bar.get_by_text("Copied").wait_for()
     return str(page.evaluate("navigator.clipboard.readText()"))
@@ -151,8 +150,7 @@ def test_bar_is_reached_with_tab_and_hidden_with_escape(page: Page, stage: Stage
 
 
 def test_bar_hides_with_selection_and_leaves_panel_open(page: Page, stage: Stage, widget: Widget) -> None:
-    page.goto(stage.page(body=BODY))
-    widget.open()
+    widget.visit(stage.page(body=BODY))
     bar = select(page, "a", 3, 23)
     bar.wait_for()
     page.keyboard.press("Escape")

@@ -41,8 +41,7 @@ def questions(widget: Widget) -> list[str]:
 def test_start_over_can_be_undone(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(said("One"), said("Two"))
     url = stage.page()
-    page.goto(url)
-    widget.open().ask("First?")
+    widget.visit(url).ask("First?")
     widget.ask("Second?")
     widget.input.fill("a draft")
     widget.panel.get_by_label("Start over").click()
@@ -60,8 +59,7 @@ def test_start_over_can_be_undone(page: Page, stage: Stage, widget: Widget) -> N
 
 def test_undo_is_offered_until_next_question(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(said("One"), said("Two"))
-    page.goto(stage.page())
-    widget.open().ask("First?")
+    widget.visit(stage.page()).ask("First?")
     widget.panel.get_by_label("Start over").click()
     page.keyboard.press("Control+i")
     page.keyboard.press("Control+i")
@@ -74,10 +72,8 @@ def test_undo_is_offered_until_next_question(page: Page, stage: Stage, widget: W
 
 def test_undo_brings_stopped_answer_back(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(Reply(said("One"), hold=b'data: {"type": "data-status"'))
-    page.goto(stage.page())
-    widget.open()
-    widget.input.fill("First?")
-    widget.input.press("Enter")
+    widget.visit(stage.page())
+    widget.send("First?")
     widget.turns.get_by_text("One").wait_for()
     widget.panel.get_by_label("Start over").click()
     widget.panel.get_by_role("button", name="Undo").click()
@@ -92,8 +88,7 @@ def test_undo_brings_stopped_answer_back(page: Page, stage: Stage, widget: Widge
 def test_session_storage_is_default_and_not_shared(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(said("One"))
     url = stage.page()
-    page.goto(url)
-    widget.open().ask("First?")
+    widget.visit(url).ask("First?")
     with tab(page, url) as other:
         assert questions(other) == []
     assert page.evaluate("localStorage.length") == 0
@@ -102,8 +97,7 @@ def test_session_storage_is_default_and_not_shared(page: Page, stage: Stage, wid
 def test_other_tab_follows_questions_and_start_over(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(said("One"), said("Two"), said("Three"))
     url = stage.page(LOCAL)
-    page.goto(url)
-    widget.open()
+    widget.visit(url)
     with tab(page, url) as other:
         widget.ask("First?")
         other.turns.first.wait_for()
@@ -130,8 +124,7 @@ def test_no_turn_is_lost_when_two_tabs_ask_at_once(page: Page, stage: Stage, wid
     stage.plays(Reply(said("One"), hold=end), Reply(said("Two"), hold=end))
     replies = list(stage.replies)
     url = stage.page(LOCAL)
-    page.goto(url)
-    widget.open()
+    widget.visit(url)
     with tab(page, url) as other:
         widgets = [widget, other]
         for one, (question, shown) in zip(widgets, (("First?", "One"), ("Second?", "Two")), strict=True):
@@ -156,12 +149,10 @@ def test_answer_that_runs_survives_start_over_in_other_tab(page: Page, stage: St
     stage.plays(said("One"), Reply(said("Two"), hold=b'data: {"type": "data-status"'))
     held = stage.replies[1]
     url = stage.page(LOCAL)
-    page.goto(url)
-    widget.open().ask("First?")
+    widget.visit(url).ask("First?")
     with tab(page, url) as other:
         other.turns.first.wait_for()
-        widget.input.fill("Second?")
-        widget.input.press("Enter")
+        widget.send("Second?")
         widget.turns.get_by_text("Two").wait_for()
         other.panel.get_by_label("Start over").click()
         page.wait_for_timeout(300)
