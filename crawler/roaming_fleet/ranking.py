@@ -18,7 +18,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Hit
 from mkdocs_roaming.text.tokenizer import extract_terms, parse_query
 from roaming_fleet.buckets import BlobNotFoundError, Bucket
-from roaming_fleet.catalog import NAME_PREFIX, Segment, load_head, read_shard, shard_number
+from roaming_fleet.catalog import NAME_PREFIX, CatalogHead, load_head, read_shard, shard_number
 
 T = TypeVar("T")
 
@@ -29,38 +29,6 @@ class QueryTerm:
 
     terms: frozenset[str]
     rarity: float
-
-
-@dataclass(frozen=True, slots=True)
-class _OpenCatalog:
-    """The head of a catalog; the number of a site is its position in all segments together.
-
-    Attributes:
-        keys: Keys of the sites in alphabetical order.
-        numbered: Keys by number, dead ones included.
-        lengths: Sums of weights by number; 0 for dead sites and those without terms.
-        segments: Each with its first number.
-    """
-
-    generation: str
-    languages: list[str]
-    keys: list[str]
-    numbered: list[str]
-    lengths: list[int]
-    segments: list[tuple[Segment, int]]
-
-    @classmethod
-    def read(cls, bucket: Bucket) -> _OpenCatalog:
-        head = load_head(bucket)
-        opened = cls(head.generation, head.languages, [], [], [], [])
-        for segment in head.segments:
-            dead = set(segment.dead)
-            opened.segments.append((segment, len(opened.numbered)))
-            opened.numbered.extend(segment.keys)
-            opened.keys.extend(key for number, key in enumerate(segment.keys) if number not in dead)
-            opened.lengths.extend(0 if number in dead else length for number, length in enumerate(segment.lengths))
-        opened.keys.sort()
-        return opened
 
 
 class Ranking:
@@ -74,7 +42,7 @@ class Ranking:
         """Read the head of the catalog."""
         self._bucket = bucket
         self._read_shard = lru_cache(_MAX_CACHED_SHARDS)(partial(read_shard, bucket))
-        self._head = _OpenCatalog.read(bucket)
+        self._head = load_head(bucket)
 
     @property
     def keys(self) -> list[str]:
@@ -97,19 +65,19 @@ class Ranking:
         Raises:
             BucketError: It cannot be read.
         """
-        self._head = _OpenCatalog.read(self._bucket)
+        self._head = load_head(self._bucket)
 
     def best(self, question: str, limit: int) -> list[tuple[str, float]]:
         """Return the keys and scores of the best sites for a question, best first."""
         head, scores = self._with_head(lambda head: (head, self._score(head, question)))
-        best = nsmallest(limit, ((-score, head.numbered[number]) for number, score in scores.items()))
+        best = nsmallest(limit, ((-score, head.keys[number]) for number, score in scores.items()))
         return [(key, -score) for score, key in best]
 
     def query_terms(self, question: str) -> list[QueryTerm]:
         """Return the content words of a question."""
         return self._with_head(lambda head: self._query_terms(head, question))
 
-    def _with_head(self, action: Callable[[_OpenCatalog], T]) -> T:
+    def _with_head(self, action: Callable[[CatalogHead], T]) -> T:
         """Call a function with the head; retry with a new one if the catalog's files were removed."""
         try:
             return action(self._head)
@@ -117,14 +85,14 @@ class Ranking:
             self.refresh()
             return action(self._head)
 
-    def _query_terms(self, head: _OpenCatalog, question: str) -> list[QueryTerm]:
+    def _query_terms(self, head: CatalogHead, question: str) -> list[QueryTerm]:
         found = []
         for forms in _parse_words(question, head.languages):
             sites = {number for term in forms for number, _ in self._postings(head, term)}
             found.append(QueryTerm(frozenset(forms), _rarity(len(sites), max(1, len(head.keys)))))
         return found
 
-    def _score(self, head: _OpenCatalog, question: str) -> dict[int, float]:
+    def _score(self, head: CatalogHead, question: str) -> dict[int, float]:
         """Return the scores of all sites with a word of the question, by number."""
         words = _parse_words(question, head.languages)
         if not words:
@@ -154,7 +122,7 @@ class Ranking:
                 scores[number] *= 1 + _NAME_BONUS * (min(share, 100) / 100) ** 2
         return scores
 
-    def _bm25(self, head: _OpenCatalog, term: str, average: float) -> Iterable[tuple[int, float]]:
+    def _bm25(self, head: CatalogHead, term: str, average: float) -> Iterable[tuple[int, float]]:
         postings = self._postings(head, term)
         if not postings:
             return
@@ -164,16 +132,10 @@ class Ranking:
             norm = _K1 * (1 - _B + _B * head.lengths[number] / average)
             yield number, rarity * (_K1 + 1) * frequency / (frequency + norm)
 
-    def _postings(self, head: _OpenCatalog, term: str) -> list[tuple[int, int]]:
-        found: list[tuple[int, int]] = []
-        for segment, first in head.segments:
-            pairs = self._read_shard(segment.id, shard_number(term, segment.shards)).get(term, ())
-            sites = zip(pairs[0::2], pairs[1::2], strict=True)
-            if first or segment.dead:
-                found += [(first + number, weight) for number, weight in sites if head.lengths[first + number]]
-            else:
-                found += sites
-        return found
+    def _postings(self, head: CatalogHead, term: str) -> list[tuple[int, int]]:
+        """Return the numbers of the sites with a term, and its weights."""
+        pairs = self._read_shard(head.generation, shard_number(term, head.shards)).get(term, [])
+        return list(zip(pairs[0::2], pairs[1::2], strict=True))
 
 
 def coverage_factor(library: Library, hits: Iterable[Hit], words: Sequence[QueryTerm]) -> float:

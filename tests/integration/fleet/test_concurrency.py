@@ -177,7 +177,7 @@ def test_unreadable_catalog_keeps_previous_list(store: Path) -> None:
     make_outdated(store, "boats")
     update_catalog(FolderBucket(store))
     now[0] += 61
-    file = store / f".fleet/catalogue/sites-{load_head(FolderBucket(store)).segments[-1].id}.jsonl"
+    file = store / f".fleet/catalogue/sites-{load_head(FolderBucket(store)).generation}.jsonl"
     content = file.read_bytes()
     make_unreadable(file)
     assert collection.records() is before

@@ -36,7 +36,7 @@ def test_entry_contains_no_control_characters(tmp_path: Path, roaming: Callable[
     write_record(bucket, _record("odd", entry))
     write_record(bucket, _record("fine", make_catalog_entry("fine", _manifest("Harbours", language="de"), 1.0)))
     update_catalog(bucket)
-    assert len(load_head(bucket).segments[0].keys) == 2
+    assert len(load_head(bucket).keys) == 2
     assert Ranking(bucket).best("harbours", 2)[0][0] == "fine"
     shown = roaming("sites", tmp_path)
     assert "fine" in shown.stdout
@@ -61,7 +61,7 @@ def test_entry_size_is_bounded(tmp_path: Path) -> None:
         assert (tmp_path / RECORDS_DIR / f"{key}.json").stat().st_size < 40_000
     assert entries[0].sections == 10_000
     update_catalog(bucket)
-    assert len(load_head(bucket).segments[0].keys) == 3
+    assert len(load_head(bucket).keys) == 3
     assert [key for key, _ in Ranking(bucket).best("again", 3)] == ["same"]
 
 
@@ -72,7 +72,7 @@ def test_weights_are_bounded(tmp_path: Path) -> None:
     )
     write_record(bucket, _record("name", make_catalog_entry("name", site, 1.0)))
     update_catalog(bucket)
-    assert len(load_head(bucket).segments[0].keys) == 1
+    assert len(load_head(bucket).keys) == 1
 
 
 def test_languages_are_sorted_by_frequency(tmp_path: Path) -> None:
