@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import pytest
 from embeddings_api import EmbeddingsApi, ToyEmbedder
 
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions, decode_vectors, parse_embeddings_options
@@ -17,10 +15,6 @@ from mkdocs_roaming.manifest.io import load_manifest, validate_manifest
 
 Serve = Callable[..., EmbeddingsApi]
 LONG = "# Long\n\n" + "\n\n".join(f"Paragraph {at} describes " + "water and pumps " * 20 for at in range(9))
-
-
-def read_tree(folder: Path) -> dict[str, bytes]:
-    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 def test_build_publishes_vectors_of_all_sections(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
@@ -35,15 +29,6 @@ def test_build_publishes_vectors_of_all_sections(build: Any, configured: Embeddi
     assert validate_site(open_library(build.site)).faults == ()
     assert api.texts[0] == "Home\n\nHello."
     assert f"vectors of toy: {len(api.texts)} windows, {len(api.texts)} of them new" in report.notes[-1]
-
-
-def test_builds_with_and_without_cache_publish_same_bytes(
-    build: Any, configured: EmbeddingsOptions, tmp_path: Path
-) -> None:
-    build(configured)
-    build(configured, site=tmp_path / "again")
-    build(configured, site=tmp_path / "uncached", cache=None)
-    assert read_tree(build.site) == read_tree(tmp_path / "again") == read_tree(tmp_path / "uncached")
 
 
 def test_rebuild_requests_only_new_windows(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
@@ -120,14 +105,6 @@ def test_changed_model_recomputes_all_vectors(build: Any, configured: Embeddings
     assert build.warnings == []
     assert decode_vectors((build.site / "roaming/vectors.bin").read_bytes()).dimensions == 32
     assert validate_site(open_library(build.site)).faults == ()
-
-
-@pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_vectors_with_nan_or_infinity_are_not_published(build: Any, serve: Serve, number: float) -> None:
-    api = serve(transform={"vectors": lambda vectors: [[number, *vector[1:]] for vector in vectors]})
-    build(parse_embeddings_options({"model": "toy", "base_url": api.url}, {}, "e"))
-    assert "a response that is not of the embeddings API" in build.warnings[0]
-    assert not (build.site / "roaming/vectors.bin").exists()
 
 
 def test_truncated_cache_is_recomputed(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:

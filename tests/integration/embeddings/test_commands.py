@@ -98,20 +98,6 @@ def test_build_without_server_warns_and_fails_with_strict(project: Any, serve: S
     assert project("--strict", **hybrid(api)).returncode == 1
 
 
-@pytest.mark.parametrize(
-    ("plugin", "message"),
-    [
-        ({"search": "hybrid"}, "roaming: embeddings: model is missing. Add it"),
-        ({"search": "hybrid", "embeddings": {"modle": "x"}}, "roaming: embeddings: modle: unknown option"),
-        ({"search": "both"}, "option 'search': expected hybrid or lexical, got 'both'"),
-    ],
-)
-def test_invalid_plugin_options_stop_build(project: Any, plugin: dict[str, Any], message: str) -> None:
-    done = project(**plugin)
-    assert done.returncode == 1
-    assert message in done.stderr
-
-
 # The command line
 
 

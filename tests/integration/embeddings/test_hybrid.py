@@ -23,8 +23,6 @@ from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.tools import SearchResults
 from mkdocs_roaming.manifest.lookup import Scope
 
-pytestmark = pytest.mark.slow
-
 Serve = Callable[..., EmbeddingsApi]
 
 
@@ -57,24 +55,6 @@ def test_find_returns_section_with_synonyms_of_the_query(site: Path, api: Embedd
     (best, *_) = searched.search.find("car?")
     assert (best.section.section.title, best.snippet) == ("Fleet", "Each automobile is washed on Fridays.")
     assert searched.warnings == []
-
-
-def test_scores_of_hits_are_fused_from_words_and_vectors(site: Path, api: EmbeddingsApi) -> None:
-    searched = SearchedSite(site, api.url)
-    hits = searched.search.find("price of tyres", limit=10)
-    assert "Money" in [hit.section.section.title for hit in hits]
-    by_words = {section.id: score for section, score in searched.words.rank(_words("price of tyres"))}
-    near = searched.search.vectors.nearest("price of tyres")
-    assert near is not None
-    scores = fuse_scores(by_words, {section.id: cosine for section, cosine, _ in near})
-    assert {hit.section.id: hit.score for hit in hits} == scores
-    assert [hit.score for hit in hits] == sorted(scores.values(), reverse=True)
-
-
-def _words(query: str) -> Any:
-    from mkdocs_roaming.search.ranking import parse_query
-
-    return parse_query(query, "en")
 
 
 def test_fuse_scores_is_independent_of_scale() -> None:
@@ -171,38 +151,23 @@ def test_recovered_server_is_used_and_next_failure_is_reported(site: Path, api: 
 
 def test_slow_server_delays_one_query_and_its_vector_is_cached_later(site: Path, serve: Serve) -> None:
     stall = threading.Event()
-    api = serve(embedder=ToyEmbedder(256, SYNONYMS), stall=stall)
-    searched = SearchedSite(site, api.url, timeout=1.5)
-    started = time.monotonic()
+    searched = SearchedSite(site, serve(embedder=ToyEmbedder(256, SYNONYMS), stall=stall).url, timeout=0.2)
     assert searched.titles("autumn") == ["Tyres"]
-    first = time.monotonic() - started
-    assert 1.5 <= first < 30.0
     assert searched.titles("car") == []
     assert searched.queries.requests == 1
-    assert "no vector within 1.5 seconds" in searched.warnings[0]
+    assert "no vector within 0.2 seconds" in searched.warnings[0]
     stall.set()
-    end = time.monotonic() + 10
+    end = time.monotonic() + 20
     while searched.queries.cached("autumn") is None and time.monotonic() < end:
         time.sleep(0.01)
     assert searched.search.find("autumn")[0].score == 1
 
 
-@pytest.mark.parametrize(
-    ("transform", "message"),
-    [
-        (
-            lambda vectors: [vector[:-1] for vector in vectors],
-            "a vector of 255 dimensions, but those of the site have 256",
-        ),
-        (lambda vectors: [[float("nan"), *vector[1:]] for vector in vectors], "not of the embeddings API"),
-        (lambda vectors: [], "0 vectors for 1 texts"),
-    ],
-)
-def test_invalid_query_vector_falls_back_to_words(site: Path, serve: Serve, transform: Any, message: str) -> None:
-    searched = SearchedSite(site, serve(embedder=ToyEmbedder(256), transform={"vectors": transform}).url)
+def test_query_vector_of_another_length_falls_back_to_words(site: Path, serve: Serve) -> None:
+    searched = SearchedSite(site, serve(embedder=ToyEmbedder(255)).url)
     assert searched.titles("autumn") == searched.titles("autumn") == ["Tyres"]
     (line,) = searched.warnings
-    assert message in line
+    assert "a vector of 255 dimensions, but those of the site have 256" in line
 
 
 def test_other_model_falls_back_to_words_without_request(site: Path, api: EmbeddingsApi) -> None:
