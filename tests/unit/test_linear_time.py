@@ -31,6 +31,7 @@ from mkdocs_roaming.text.injection import explains_injection, find_instructions,
 from mkdocs_roaming.text.markdown import remove_invisible, shorten, to_single_line
 from mkdocs_roaming.text.openings import make_opening
 from mkdocs_roaming.text.tokenizer import extract_terms
+from roaming_crawler.llms import parse_llms_txt, split_llms_full
 from roaming_crawler.variants import match_version
 from roaming_deps.project import PackageDocs
 from roaming_deps.view import find_packages
@@ -196,6 +197,10 @@ PACKAGES = [PackageDocs(PackageInfo("ebb", "1.0"), "ebb", "python", True, "place
 SECTION = "h\n\n`f(a=1)` `acme_<NAME>_token` The first X runs before X starts, `uv a`. "
 
 
+LLMS = {name: repeat(name) for name in ("- [Page](p.md): about it\n", "- [a](", "> x ", "<!--", "## a\n> b\n", "---\n")}
+LLMS["nested brackets"] = nest("- [", "a", "]")
+
+
 def check(answer: str) -> None:
     sections = {"07f3277d": SECTION + answer[: len(answer) // 4].replace("a_", "b_").replace("after", "before")}
     check_support(answer, sections, question="a token for acme")
@@ -293,6 +298,8 @@ READERS: Mapping[str, tuple[Callable[[str], object], Sequence[Mapping[str, Gener
     "make_opening": (lambda text: shorten(to_single_line(make_opening(text)), 200), (OPENINGS, SIGNS)),
     "split_windows": (lambda text: split_windows(("Guide",), text), (LINKS,)),
     "reconcile_article": (lambda text: reconcile_article(text, f"<main>{text}</main>"), (WORDS,)),
+    "parse_llms_txt": (lambda text: parse_llms_txt(text, "https://docs.example/llms.txt"), (LLMS, SIGNS)),
+    "split_llms_full": (lambda text: split_llms_full(text, "https://docs.example/llms-full.txt"), (LLMS, SIGNS)),
     "match_version": (lambda text: match_version(text, "3.1.4"), (VERSIONS,)),
     "find_packages": (lambda text: find_packages(text, PACKAGES), (CODE, WORDS)),
     "is_on_site": (lambda text: is_on_site(text, "https://docs.example/a/"), (SIGNS, WORDS)),

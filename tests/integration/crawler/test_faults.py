@@ -241,6 +241,7 @@ def test_crawl_skips_compression_bombs(site: Any, run_crawl: Any, html: Any, bom
     assert "more than 10 MB decompressed" in output.skip_reason("/gzip")
     assert "unrequested content encoding 'gzip, gzip'" in output.skip_reason("/twice")
     assert "unrequested content encoding 'br'" in output.skip_reason("/brotli")
+    assert {request.headers["Accept-Encoding"] for request in site.requests} == {"gzip"}
 
 
 def test_crawl_skips_endless_responses(site: Any, run_crawl: Any) -> None:
@@ -345,6 +346,7 @@ def test_update_distinguishes_renamed_changed_failed_and_removed_pages(site: Any
     site.page("/moves", "A page that moves")
     first = run_crawl(site.url)
     moved = next(page.id for page in first.manifest.pages if page.path == "moves")
+    before = {name: (first.folder / name).stat().st_mtime_ns for name in ("fails.md", "stays.md")}
     site.page("/", "Home", links=("/stays", "/moved", "/fails", "/vanishes"))
     site.page("/stays", "Stays", "But says something else.")
     site.page("/moved", "A page that moves")
@@ -360,6 +362,7 @@ def test_update_distinguishes_renamed_changed_failed_and_removed_pages(site: Any
     moved_page = next(page for page in second.manifest.pages if page.path == "moved")
     assert moved in moved_page.sections[0].aliases
     assert not (second.folder / "vanishes.md").exists()
+    assert [name for name in before if (second.folder / name).stat().st_mtime_ns == before[name]] == ["fails.md"]
 
 
 def test_update_refetches_page_with_missing_body(site: Any, run_crawl: Any) -> None:

@@ -47,12 +47,14 @@ def test_crawl_follows_meta_refresh(content: str, site: Any, run_crawl: Any) -> 
 
 
 def test_crawl_skips_page_without_text(site: Any, run_crawl: Any) -> None:
-    site.page("/", "Home", links=("a/", "b/"))
+    site.page("/", "Home", links=("a/", "b/", "c/"))
     site.put("/a/", "<html><head><title>A</title></head><body><script>location.replace('/x/')</script></body></html>")
+    loading = "<div id=root><div class=loading></div></div><noscript>You need to enable JavaScript to run this app.</noscript>"
+    site.put("/c/", f"<title>C</title><body>{loading}<script src=/app.js></script></body>")
     site.put("/b/", "<title>B</title><body><main><img src=map.png alt=Map></main><script>count()</script>")
     output = run_crawl(site.url)
     assert output.paths == ["", "b/"]
-    assert "JavaScript" in output.skip_reason("/a/")
+    assert all("JavaScript shell" in output.skip_reason(path) for path in ("/a/", "/c/"))
 
 
 def test_text_outside_of_the_article_counts_as_lost_unless_pages_repeat_it(site: Any, run_crawl: Any) -> None:
@@ -161,10 +163,13 @@ def test_crawl_refuses_folder_with_other_files(site: Any, run_crawl: Any, tmp_pa
     site.page("/", "Home")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "index.md").write_text("My own words.")
-    with pytest.raises(
-        RoamingError, match="mine: contains files that no crawl has written; give a new or empty folder"
+    (tmp_path / "file").write_text("")
+    for name, message in (
+        ("mine", "contains files that no crawl has written; give a new or"),
+        ("file", "is a file; give a"),
     ):
-        run_crawl(site.url, tmp_path / "mine")
+        with pytest.raises(RoamingError, match=f"{name}: {message}"):
+            run_crawl(site.url, tmp_path / name)
     assert [file.name for file in (tmp_path / "mine").iterdir()] == ["index.md"]
     assert not site.requests
     (tmp_path / "new" / ".git").mkdir(parents=True)

@@ -77,6 +77,20 @@ def test_collection_with_text_of_its_own_stays() -> None:
     assert set(Pages(articles | {"all/": make_article(*"abc", "d")[:2_000]}).collections()) == {"all/"}
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "repeated"),
+    [
+        ("print/a/", make_article("a") + "<p>Printed at 13:20 in the afternoon of a day.</p>", "1 pages such as a/"),
+        ("overview/", make_article("overview", "a"), None),
+        ("pair/", make_article("a", "b"), None),
+        ("version/a/", make_article("a") + "<p>This line is in one version of the page alone.</p>", None),
+    ],
+)
+def test_few_pages_are_repeated_by_print_views_alone(path: str, text: str, repeated: str | None) -> None:
+    articles = {f"{name}/": make_article(name) for name in "abc"} | {path: text}
+    assert Pages(articles).collections().get(path) == repeated
+
+
 def test_short_lines_of_pages_are_ignored() -> None:
     """A table of names may contain all names of several short pages."""
     articles = {f"{name}/": "".join(f"<td>{name} {at}</td>" for at in range(12)) for name in "abc"}
