@@ -61,7 +61,7 @@ class Host:
 @contextmanager
 def host_site(folder: Path) -> Iterator[Host]:
     """Serve a folder locally with ETags and without delay."""
-    port = _free_port()
+    port = find_free_port()
     url = f"http://127.0.0.1:{port}/"
     with tempfile.TemporaryDirectory(prefix="host-") as name:
         work_folder = Path(name)
@@ -100,7 +100,8 @@ def _command(work_folder: Path, site: Path, port: int) -> list[str]:
     return [nginx, "-c", str(work_folder / "nginx.conf")]
 
 
-def _free_port() -> int:
+def find_free_port() -> int:
+    """Return a port on which no local server listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -13,7 +13,6 @@ import argparse
 import io
 import json
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from crawl_hosts import find_free_port
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -236,9 +236,7 @@ def main() -> None:
 @contextmanager
 def serve_site(folder: Path, answer: str, *, page_menu: bool = False) -> Iterator[str]:
     """Build the sample site with the widget, and serve it with an answer; yield its URL."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = find_free_port()
     url = f"http://127.0.0.1:{port}/"
     site, script = build_site(folder, url, {"widget": WIDGET, "page_menu": page_menu}), folder / "script.json"
     call = {"name": "expand_sections", "arguments": {"ids": [OPENED]}}

@@ -1,6 +1,6 @@
 """Measure the CPU time and the latency of the answer endpoint relative to bare routes.
 
-    python benchmarks/serve.py [cpu] [ratios]
+    python benchmarks/serve.py cpu ratios
 
 A site of 834 pages and 5,004 sections is generated once, from 5,000 words with a Zipf-like distribution. A scripted model
 opens two sections and writes three paragraphs. The endpoint runs in its own process, as with `roaming serve`, beside bare
@@ -9,20 +9,18 @@ Starlette routes in another.
 cpu      CPU time of the server for an answer without a model, for the cached answer of a model, and for a bare
          Starlette stream; the last two in alternate rounds.
 ratios   Latencies relative to the bare routes. One client requests both alternately on one connection, so that changes
-         of the load affect both; p50 and p99 of all rounds.
+         of the load affect both; p50 of all rounds.
          first event   of a stream, while eight others run at the same pace; the bare route parses the body as JSON
                        and streams prepared bytes
          sections      `GET /v1/sections/{id}`, another one each time; the bare route returns the same bytes, prepared
-         repeated      the same sections a second time
          search        `GET /v1/search`; the bare route queries an FTS5 table with porter stemming for ids, snippets
-                       and bm25; “search without HTTP” is the same within one process
+                       and bm25
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from collections.abc import Callable
 
 from endpoint import clients, cpu, ratios, servers
@@ -38,22 +36,21 @@ PARTS = {"cpu": cpu.measure_cpu, "ratios": ratios.measure_ratios}
 """The measurements by name; each yields the lines of its table."""
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=PARTS, default=list(PARTS), help="Measurements (default: all).")
+    parser.add_argument("parts", nargs="*", help=f"Measurements: {', '.join(PARTS)}.")
     parser.add_argument("--run", nargs="+", help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     if options.run:
         name, *process_arguments = options.run
         PROCESSES[name](*process_arguments)
-        return 0
+        return
     with build_site() as folder:
         for part in options.parts:
             for line in PARTS[part](folder):
                 print(line, flush=True)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from endpoint.clients import RequestTally, send_question
+from endpoint.clients import send_question
 from endpoint.servers import start_server
 from endpoint.site import random_word
 
@@ -30,7 +30,7 @@ def measure_cpu(folder: Path) -> Iterator[str]:
 
 def measure_cached(folder: Path) -> tuple[float, float]:
     """Return seconds of CPU time for a bare stream and for the cached answer of a model, measured in alternate rounds."""
-    servers = start_server("bare", folder, "0"), start_server("endpoint", folder, "none", "0")
+    servers = start_server("bare", folder, "0"), start_server("endpoint", folder, "0")
     with servers[0] as bare, servers[1] as roaming:
         for port, _ in (bare, roaming):
             _run(port, [_QUESTION] * ROUND)  # the first answer is cached
@@ -50,7 +50,7 @@ def _measure_offline(folder: Path) -> float:
         f"How do I {random_word(rng)} the {random_word(rng, most_common=200)} of the {random_word(rng)}?"
         for _ in range(2 * ANSWERS)
     ]
-    with start_server("endpoint", folder, "none", "0", "offline") as (port, process):
+    with start_server("endpoint", folder, "0", "offline") as (port, process):
         _run(port, questions[ANSWERS:])  # earlier questions of other readers
         return _measure(port, process, questions[:ANSWERS])
 
@@ -64,7 +64,7 @@ def _measure(port: int, process: subprocess.Popen[bytes], questions: list[str]) 
 def _run(port: int, questions: list[str]) -> None:
     async def send_all() -> None:
         for number, question in enumerate(questions):
-            await send_question(port, f"10.0.{number % 200}.1", question, RequestTally())
+            await send_question(port, f"10.0.{number % 200}.1", question)
 
     asyncio.run(send_all())
 

@@ -9,15 +9,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from statistics import median
 from urllib.parse import quote
 
-from endpoint.clients import percentile
-from endpoint.servers import SCRIPT, SearchTable, start_server
-from endpoint.site import open_built_library, random_word
+from endpoint.servers import SCRIPT, start_server
+from endpoint.site import random_word
+from mkdocs_roaming.library.targets import open_library
 
 ROUNDS = 600
 PACE = 0.02
@@ -26,26 +26,24 @@ PACE = 0.02
 
 def measure_ratios(folder: Path) -> Iterator[str]:
     """Yield the table of latencies."""
-    ids = [section.id for section in open_built_library(folder).sections]
+    ids = [section.id for section in open_library(folder).sections]
     rng = random.Random(5)
     queries = [
         " ".join([random_word(rng), random_word(rng, most_common=20), random_word(rng, most_common=200)])
         for _ in range(ROUNDS)
     ]
     with (
-        start_server("endpoint", folder, "none", str(PACE)) as (roaming, _),
+        start_server("endpoint", folder, str(PACE)) as (roaming, _),
         start_server("bare", folder, str(PACE)) as (bare, _),
     ):
-        yield "| request | p50 | p99 | roaming | bare |"
-        yield "| --- | --: | --: | --: | --: |"
+
+        def time_first(number: int, port: int) -> float:
+            return time_first_event(port, queries[number])
+
+        yield "| request | p50 | roaming | bare |"
+        yield "| --- | --: | --: | --: |"
         with run_streams(roaming), run_streams(bare):
-            yield compare(
-                "first event of an answer, eight others running",
-                lambda number, port: time_first_event(port, queries[number]),
-                roaming,
-                bare,
-                ROUNDS // 2,
-            )
+            yield compare("first event of an answer, eight others running", time_first, roaming, bare, ROUNDS // 2)
         connections = {port: http.client.HTTPConnection("127.0.0.1", port, timeout=30) for port in (roaming, bare)}
 
         def time_get(port: int, path: str) -> float:
@@ -64,31 +62,9 @@ def measure_ratios(folder: Path) -> Iterator[str]:
             return time_get(port, f"/v1/search?q={quote(queries[number])}")
 
         yield compare("`GET /v1/sections/{id}`, first request of each", time_section, roaming, bare)
-        yield compare("repeated requests", time_section, roaming, bare)
         yield compare("`GET /v1/search`, compared with one FTS5 query", time_search, roaming, bare)
         for connection in connections.values():
             connection.close()
-    yield _compare_search(folder, queries)
-
-
-def _compare_search(folder: Path, queries: Sequence[str]) -> str:
-    from mkdocs_roaming.library.search import Search
-
-    table, search = SearchTable(folder), Search(open_built_library(folder))
-    search.find("warm")  # the first search builds the index
-
-    def measure_seconds(find: Callable[[str], Any], query: str) -> float:
-        started = time.perf_counter()
-        find(query)
-        return time.perf_counter() - started
-
-    finders = {1: lambda query: search.find(query, limit=5), 2: table.find}
-    return compare(
-        "search without HTTP, compared with one FTS5 query",
-        lambda number, which: measure_seconds(finders[which], queries[number]),
-        1,
-        2,
-    )
 
 
 def compare(label: str, measure: Callable[[int, int], float], roaming: int, bare: int, rounds: int = ROUNDS) -> str:
@@ -99,10 +75,8 @@ def compare(label: str, measure: Callable[[int, int], float], roaming: int, bare
             duration = measure(number, port)
             if number >= rounds // 20:
                 seconds[port].append(duration)
-    roaming_times, bare_times = sorted(seconds[roaming]), sorted(seconds[bare])
-    p50, p99 = (percentile(roaming_times, share) / percentile(bare_times, share) for share in (0.5, 0.99))
-    medians = " | ".join(f"{percentile(values, 0.5) * 1000:.2f} ms" for values in (roaming_times, bare_times))
-    return f"| {label} | {p50:.2f} | {p99:.2f} | {medians} |"
+    ours, base = median(seconds[roaming]), median(seconds[bare])
+    return f"| {label} | {ours / base:.2f} | {1000 * ours:.2f} ms | {1000 * base:.2f} ms |"
 
 
 def time_first_event(port: int, question: str) -> float:

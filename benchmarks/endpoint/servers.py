@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-import os
 import re
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -16,7 +14,9 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from endpoint.site import open_built_library
+from crawl_hosts import find_free_port
+
+from mkdocs_roaming.library.targets import open_library
 
 SCRIPT = Path(__file__).parents[1] / "serve.py"
 PIECES = 6
@@ -26,11 +26,8 @@ PIECES = 6
 @contextmanager
 def start_server(name: str, *arguments: object) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """Run a server until the context exits; yield its port and its process."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    command = [sys.executable, str(SCRIPT), "--run", name, *map(str, arguments)]
-    with subprocess.Popen(command, env={**os.environ, "PORT": str(port)}) as process:
+    port = find_free_port()
+    with subprocess.Popen([sys.executable, SCRIPT, "--run", name, str(port), *map(str, arguments)]) as process:
         try:
             for _ in range(600):
                 connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
@@ -44,8 +41,8 @@ def start_server(name: str, *arguments: object) -> Iterator[tuple[int, subproces
             process.terminate()
 
 
-def run_endpoint(folder: str, limits: str, pace: str, model: str = "scripted") -> None:
-    """Run the endpoint. `limits` is `default` or `none`, `model` is `scripted` or `offline`."""
+def run_endpoint(port: str, folder: str, pace: str, model: str = "scripted") -> None:
+    """Run the endpoint without limits. `model` is `scripted` or `offline`."""
     from mkdocs_roaming.answer.budget import Budget
     from mkdocs_roaming.answer.models.base import create_model
     from mkdocs_roaming.serve.app import AppConfig, create_app
@@ -55,24 +52,20 @@ def run_endpoint(folder: str, limits: str, pace: str, model: str = "scripted") -
     from mkdocs_roaming.serve.service import AnswerConfig
 
     unlimited = 10**9
-    quota, policy = AnswerQuota(), RequestPolicy(proxies=1)
-    if limits == "none":
-        quota = AnswerQuota(*[unlimited] * 7)
-        policy = RequestPolicy(proxies=1, requests_a_minute=unlimited, requests_a_minute_each=unlimited)
     answers = create_model(model, environ={}) if model == "offline" else ScriptedModel(Path(folder), float(pace))
     answer_config = AnswerConfig(answers, Budget(), 0)
     config = AppConfig(
         folder,
         answer_config,
-        quota=quota,
-        policy=policy,
+        quota=AnswerQuota(*[unlimited] * 7),
+        policy=RequestPolicy(proxies=1, requests_a_minute=unlimited, requests_a_minute_each=unlimited),
         on_change=freeze_objects,
         feedback_log=Path(folder).parent / "feedback.jsonl",
     )
-    run_server(create_app(config), bind_socket("127.0.0.1", _get_port()))
+    run_server(create_app(config), bind_socket("127.0.0.1", int(port)))
 
 
-def run_bare(folder: str, pace: str) -> None:
+def run_bare(port: str, folder: str, pace: str) -> None:
     """Run routes that return prepared bytes, equal to those of the endpoint for sections, or query FTS5."""
     import uvicorn
     from anyio import to_thread
@@ -87,7 +80,7 @@ def run_bare(folder: str, pace: str) -> None:
     from mkdocs_roaming.serve.schemas import encode_json
     from mkdocs_roaming.serve.server import bind_socket
 
-    library = open_built_library(Path(folder))
+    library = open_library(folder)
     deployment = Deployment(library, Search(library))
     sections = {
         section_ref.id: encode_json(build_section(deployment, section_ref.id).data) for section_ref in library.sections
@@ -122,7 +115,7 @@ def run_bare(folder: str, pace: str) -> None:
         Route("/healthz", health),
     ]
     config = uvicorn.Config(Starlette(routes=routes), log_config=None, access_log=False, server_header=False)
-    uvicorn.Server(config).run(sockets=[bind_socket("127.0.0.1", _get_port())])
+    uvicorn.Server(config).run(sockets=[bind_socket("127.0.0.1", int(port))])
 
 
 class ScriptedModel:
@@ -131,7 +124,7 @@ class ScriptedModel:
     name = "scripted"
 
     def __init__(self, folder: Path, pace: float) -> None:
-        self._ids = [section_ref.id for section_ref in open_built_library(folder).sections]
+        self._ids = [section_ref.id for section_ref in open_library(folder).sections]
         self._pace = pace
         self._answers = 0
 
@@ -149,8 +142,8 @@ class ScriptedModel:
         arguments: Any = calls[-1].arguments
         first, second = arguments["ids"][0], arguments["ids"][-1]  # a follow-up question opens earlier sections again
         for id_ in (first, second, first):
-            for position in range(PIECES):
-                yield Text(f"Part {position} is in the section, and ")
+            for _ in range(PIECES):
+                yield Text("this part is in the section, and ")
                 await asyncio.sleep(self._pace)
             yield Text("that is all")
             yield Citation(id_)
@@ -164,7 +157,7 @@ class SearchTable:
     def __init__(self, folder: Path) -> None:
         self._table = sqlite3.connect(":memory:", check_same_thread=False)
         self._table.execute("create virtual table s using fts5(id unindexed, title, text, tokenize='porter unicode61')")
-        library = open_built_library(folder)
+        library = open_library(folder)
         rows = (
             (section_ref.id, section_ref.section.title, library.text(section_ref)) for section_ref in library.sections
         )
@@ -178,7 +171,3 @@ class SearchTable:
             (expression,),
         )
         return [{"id": id_, "title": title, "snippet": text, "score": score} for id_, title, text, score in rows]
-
-
-def _get_port() -> int:
-    return int(os.environ["PORT"])

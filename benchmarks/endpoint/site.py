@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mkdocs_roaming import Page, publish_pages
-from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.targets import open_library
 
 PAGES = 834
 SECTIONS = 6
@@ -52,20 +50,9 @@ def make_paragraph(rng: random.Random) -> str:
     return " ".join(words).capitalize() + "."
 
 
-def random_word(rng: random.Random, least_common: int = VOCABULARY, most_common: int = 0) -> str:
-    """Return a word of syllables; the n-th word is about n times as rare as the first.
-
-    Args:
-        rng: The source of randomness.
-        least_common: The highest rank.
-        most_common: The lowest rank.
-    """
-    ranks = least_common - most_common + 1
-    rank = min(int(ranks ** rng.random()) - 1 + most_common, least_common)
+def random_word(rng: random.Random, most_common: int = 0) -> str:
+    """Return a word, but none of the most common ones; the n-th word is about n times as rare as the first."""
+    ranks = VOCABULARY - most_common + 1
+    rank = min(int(ranks ** rng.random()) - 1 + most_common, VOCABULARY)
     digits = f"{rank * _PRIME_STEP % _PRIME_COUNT:04}"
     return "".join(_SYLLABLES[int(digit)] for digit in digits)
-
-
-def open_built_library(folder: Path) -> Library:
-    """Open the built site."""
-    return open_library(folder)
