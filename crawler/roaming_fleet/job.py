@@ -37,7 +37,7 @@ from roaming_fleet.records import (
     without_terms,
     write_record,
 )
-from roaming_fleet.sync import download_site, remove_stale_staging, staging_folder, upload_site
+from roaming_fleet.sync import download_site, staging_folder, upload_site
 
 FIRST_PAUSE = 3_600.0
 """Pause in seconds after a first failure. Each further failure makes it four times as long."""
@@ -97,8 +97,6 @@ def run_job(site: SiteSpec, plan: RunPlan) -> SiteRecord:
         raise BucketError(
             f"{plan.store}: not found on this machine; give a store that all workers can access", lasting=True
         ) from None
-    if bucket.is_remote:
-        remove_stale_staging(Path(plan.scratch))
     return crawl_site(bucket, site, plan, lock_watch(plan.store, plan.run))
 
 
@@ -163,11 +161,11 @@ class _Job:
         if isinstance(bucket, FolderBucket):
             _remove_other_crawl(bucket.root / site.key, site.url, last)
             return self._crawl_into(bucket.root / site.key, last)
-        with staging_folder(Path(plan.scratch), plan.store, site.key) as folder:
-            download_site(bucket, site.key, folder, last)
-            _remove_other_crawl(folder, site.url, last)
+        with staging_folder(Path(plan.scratch)) as folder:
+            if last.published:
+                download_site(bucket, site.key, folder)
             record = self._crawl_into(folder, last)
-            upload_site(bucket, site.key, folder, plan.run, self.lock)
+            upload_site(bucket, site.key, folder, self.lock)
             return record
 
     def _crawl_into(self, folder: Path, last: SiteRecord) -> SiteRecord:

@@ -15,12 +15,13 @@ import json
 import re
 import secrets
 import shlex
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -45,7 +46,6 @@ from roaming_fleet.records import (
     STORE_MARKER,
     SiteRecord,
 )
-from roaming_fleet.sync import default_staging_dir
 
 RUNS_DIR = f"{FLEET_DIR}/runs"
 
@@ -144,8 +144,7 @@ def crawl_many(
         update_catalog(bucket, lock.confirm)
         records = {record.key: record for record in read_records(bucket)}
         check_names(bucket, sites, records, unique_urls=unique_urls)
-        write_missing_reports(bucket, records.values())
-        staging = (scratch or default_staging_dir()).absolute()
+        staging = (scratch or Path(tempfile.gettempdir())).absolute()
         plan = RunPlan(bucket.where, config, run, config_digest(config), str(staging))
         states = {site: site_status(records.get(site.key), plan, older_than) for site in sites}
         due = [site for site, state in states.items() if state == "due"]
@@ -160,9 +159,9 @@ def crawl_many(
         store_failed = _crawl_groups(engine, plan, groups, lock, report, on_event)
         report.seconds = round(time.monotonic() - started, 1)
         try:
-            if not store_failed:  # else the next run writes the report, from the records of the sites
+            if not store_failed:  # else nothing can be written
                 lock.confirm()
-                write_report(bucket, report)
+                bucket.put(f"{RUNS_DIR}/{report.run}.json", msgspec.json.encode(report))
                 if due:
                     update_catalog(bucket, lock.confirm)
         except RoamingError as error:
@@ -197,24 +196,6 @@ def _event_data(record: SiteRecord) -> dict[str, Any]:
     data, entry = msgspec.structs.asdict(record), record.entry
     del data["entry"]
     return {**data, "pages": entry.pages if entry else 0, "sections": entry.sections if entry else 0}
-
-
-def write_report(bucket: Bucket, report: RunReport) -> None:
-    """Write the report of a run."""
-    bucket.put(f"{RUNS_DIR}/{report.run}.json", msgspec.json.encode(report))
-
-
-def write_missing_reports(bucket: Bucket, records: Iterable[SiteRecord]) -> None:
-    """Write the reports of killed runs, from the records of their sites."""
-    written = {PurePosixPath(blob.path).stem for blob in bucket.list(RUNS_DIR)}
-    missing: dict[str, RunReport] = {}
-    for record in records:
-        if record.run not in written:
-            report = missing.setdefault(record.run, RunReport(record.run, 0, stopped=_KILLED))
-            report.sites += 1
-            report.add(record)
-    for report in missing.values():
-        write_report(bucket, report)
 
 
 def site_status(record: SiteRecord | None, plan: RunPlan, older_than: float | None) -> Status:
@@ -404,5 +385,4 @@ def _parse_site(words: Sequence[str], where: str) -> SiteSpec:
     return SiteSpec(url, name)
 
 
-_KILLED = "killed before it wrote a report; this one was made from the records of its sites"
 _MAX_KEY_CHARS = 100

@@ -1,9 +1,13 @@
-"""Disks without hard links or locks."""
+"""Disks without hard links or locks, and full ones."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
+import resource
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -78,10 +82,35 @@ def test_disk_without_locks_is_reported(
     assert not sites.requests
 
 
-@pytest.mark.usefixtures("no_locks")
-def test_scratch_folder_without_locks_is_reported(
-    sites: Any, tmp_path: Path, roaming: Any, s3: Any, fast_options: Any
+@pytest.mark.parametrize("into", ["folder", "bucket"])
+def test_full_disk_stops_run(
+    into: str, sites: Any, tmp_path: Path, fast_options: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
+    sites.pages = 12
+    store = str(tmp_path / "store") if into == "folder" else request.getfixturevalue("s3").where
+    listing = sites.listing(tmp_path / "sites.txt", 3)
+    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing), "-o", store, *fast_options]
+    command += ["--scratch", str(tmp_path / "scratch")]
+    environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # else modules would be truncated
+    full = subprocess.run(command, env=environ, capture_output=True, text=True, preexec_fn=_limit_file_size)
+    assert full.returncode == 1
+    assert "cannot be written to (File too large); fix that, and repeat the command" in full.stderr
+    assert "failed" not in full.stderr
+    assert "Traceback" not in full.stderr
+    result = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert json.loads(result.stdout.splitlines()[-1])["new"] == 3
+    assert not list(tmp_path.glob("scratch/*"))
+
+
+def test_scratch_folder_that_cannot_be_used_stops_run(
+    sites: Any, tmp_path: Path, roaming: Any, s3: Any, fast_options: tuple[str, ...]
+) -> None:
+    (tmp_path / "file").touch()
     listing = sites.listing(tmp_path / "sites.txt", 1)
-    result = roaming("crawl", "--many", listing, "-o", s3.where, *fast_options, "--scratch", tmp_path / "scratch")
-    assert "/site-000/.roaming/lock: cannot be written to (Operation not supported)\n" in result.stderr
+    result = roaming("crawl", "--many", listing, "-o", s3.where, *fast_options, "--scratch", tmp_path / "file/x")
+    assert "file/x: cannot be written to (Not a directory)\n" in result.stderr
+
+
+def _limit_file_size() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))

@@ -192,21 +192,6 @@ def test_conflicting_names_are_refused(
     assert len(kept) == len(set(kept.values())) == 6
 
 
-def test_report_of_killed_run_is_written_by_next_run(crawl: Any, sites: Any, tmp_path: Path) -> None:
-    runs = tmp_path / "store" / ".fleet" / "runs"
-    crawl()
-    sites.revision["127.0.1.1/b"] = 1
-    sites.forbidden = {"127.0.1.2/a"}
-    last = crawl("--refresh")["run"]
-    first = json.loads((runs / f"{last}.json").read_text())
-    (runs / f"{last}.json").unlink()
-    crawl()
-    second = json.loads((runs / f"{last}.json").read_text())
-    same = ("sites", "new", "changed", "same", "failed", "pages_new", "pages_changed", "changes", "failures")
-    assert {name: second[name] for name in same} == {name: first[name] for name in same}
-    assert second["stopped"] == "killed before it wrote a report; this one was made from the records of its sites"
-
-
 def test_site_stopped_by_limit_is_continued(
     roaming: Roaming, sites: Any, tmp_path: Path, fast_options: tuple[str, ...]
 ) -> None:
