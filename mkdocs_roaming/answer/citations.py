@@ -32,27 +32,27 @@ _MARKS = re.compile(
     r"|(?P<space>(?<![ \t])[ \t]*)\[\^(?P<ids>[^\]\n]{1,200})\]",
     re.MULTILINE,
 )
-_ID = r"\b[0-9a-f]{8}\b"
-_WORD_ID = (
-    r"(?<![^\W_])(?<!\w_)(?<![/.=@-])(?<![\w/]\#)(?<![\w\]]\()(?<!\]\(\#)"
-    r"[0-9a-f]{8}(?!_?[^\W_]|[/=@(-]|\.\w|\](?=[(:]))"
-)
+_ID = r"(?<![^\W_])[0-9a-f]{8}(?![^\W_])"
+_WORD_ID = rf"(?<!\w[_@])(?<![/.=-])(?<![\w/]\#)(?<![\w\]]\()(?<!\]\(\#){_ID}(?!_[^\W_]|[/=@(-]|\.\w|\](?=[(:]))"
+_BRACKETED_ID = rf"(?<![/.]){_ID}(?![=(-]|/(?!>)|\.\w)"
 _LABEL = r"[^\[\](){}<>【】［］〔〕\n]"
 _MENTION = re.compile(
     rf"""
     (?P<marked>\[\^[^\]\n]{{1,200}}\](?!:))
     | ^\[\^?\d{{1,3}}\]:?[ \t]+\W?{_WORD_ID}.*  # what a number stands for: [1]: id
-    | (?<![=/]) [\[［【〔<{{]{{1,2}} (?:{_LABEL}{{1,40}}{_WORD_ID}{_LABEL}{{0,80}}|{_WORD_ID}{_LABEL}{{1,80}})
+    | (?<![=/]) [\[［【〔<{{]{{1,2}} (?:{_LABEL}{{1,40}}{_BRACKETED_ID}{_LABEL}{{0,80}}|{_WORD_ID}{_LABEL}{{1,80}})
       [\]］】〕>}}]{{1,2}} (?![(:])  # in brackets with other words: 【id†lines】, [source: id, id]
     | (?<![\w\]]) [(（] (?:\w{{1,20}}[:.]?[ ]){{0,2}} {_WORD_ID}
       (?:[\s,;&+/^]{{1,3}}(?:\w{{1,5}}[ ])?{_WORD_ID}){{0,7}} [)）]  # a word or two: (see id and id)
-    | (?P<before>(?:<\w{{1,20}}>|(?<![\w\]])\(|\[(?!\^)|[^\w\s/.=@(\[-]|_){{0,4}})
+    | (?P<before>(?:<\w{{1,20}}>|(?<![\w\]])\(|\[(?!\^)|[^\w\s/.=(\[-]|_){{0,4}})
       {_WORD_ID} (?P<after>(?:</\w{{1,20}}>|[^\w\s\[({{<【［〔]|_){{0,4}})  # by itself
     """,
     re.MULTILINE | re.IGNORECASE | re.VERBOSE,
 )
 """An id that is a word of its own, with the brackets, quotation marks, tags or other punctuation that encloses it."""
-_LINK_TO_SECTION = re.compile(rf"\[(?P<title>[^\[\]\n]{{0,200}})\]\(\#?(?P<id>{_ID})\)", re.IGNORECASE)
+_LINK_TO_SECTION = re.compile(
+    rf"\[(?P<title>[^\[\]\n]{{0,200}})\]\(\#?(?P<id>{_ID})(?:[ \t]+\"[^\"\n]*\")?\)", re.IGNORECASE
+)
 _ENCLOSING = {"Ps", "Pe", "Pi", "Pf"}  # Unicode's categories of brackets and quotation marks
 _NO_ENCLOSURE = re.compile(r"[\\^#§]|</?\w+>")
 _CODED = re.compile(rf"`+(?P<mark>\W*(?P<id>{_ID})\W*)`+", re.IGNORECASE)
@@ -200,7 +200,7 @@ class AnswerText:
         if not cited:
             self._hold_back()
             self._is_unfounded = self._is_unfounded or not is_refusal(statements)
-            if is_gap and not self._is_unfounded:
+            if is_gap and statements and not self._is_unfounded:
                 self.statements += statements
                 yield from self.release(text)
             else:

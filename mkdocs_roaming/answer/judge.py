@@ -31,7 +31,7 @@ from mkdocs_roaming.text.tokenizer import parse_query
 _CITATION_GROUP = re.compile(r"(?<!\s)(?:\s*\[\^[^\]\n]{1,200}\])+")
 _TABLE_ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
 _QUESTION_END = " \t\n?？.!;:,)"
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s*(?=\S)|\n")
+_SENTENCE_END = re.compile(r"(?<=[.!?;。！？；])\s*(?=\S)|\n")
 _TOOL_NAME = re.compile("|".join(tool.name for tool in TOOLS))
 
 _GAP_MARK = re.compile(rf"\[\^{NO_SOURCE}\]", re.IGNORECASE)

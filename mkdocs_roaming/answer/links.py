@@ -46,7 +46,7 @@ _HARMLESS_TAG = re.compile(
 _SIGN_OF_LINK = re.compile(
     r"\]\s*[(\[:]|!\[|<[!?/a-z]|:/|//|www\.|(?:javascript|data|vbscript|mailto):|&[#a-z]", re.IGNORECASE
 )
-_LINK_TO_ID = re.compile(r"\]\(#?(?P<id>[0-9a-f]{8}|https?://[^()\s…]{1,200}…)\)")
+_LINK_TO_ID = re.compile(r"\]\(#?(?P<id>[0-9a-f]{8}|https?://[^()\s…]{1,200}…)(?:[ \t]+\"[^\"\n]*\")?\)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,31}://[^\s<>`\"'|)\]}\\;,]+", re.IGNORECASE)
 _NAME = re.compile(r"(?<![\w@/.:-])((?:[\w-]+\.)+\w[\w-]*(?::\d+)?)(?:/[^\s<>`\"'|)\]}\\;,]*)?")
 _NO_SLASHES = re.compile(r"https?:(?!//)", re.IGNORECASE)  # browsers read it as if the slashes were there
