@@ -20,6 +20,7 @@ from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
 from mkdocs_roaming.manifest.lookup import SectionRef
 
 _SECTION_TOKENS = range(15, 300)
+_YES_NO = ("no", "yes")
 _PROBES = (
     ("Open section {id} with expand_sections, and say in one sentence what it says.", 0),
     ("What does the section “{title}” say, in one sentence?", PREFETCH_TOKENS),
@@ -28,42 +29,10 @@ _PROBES = (
 
 
 class Probe(Struct, frozen=True):
-    """What a model can do.
+    """What a model can do, or why it did not reply, in one line."""
 
-    Attributes:
-        name: Its name.
-        tools: Whether it called a tool.
-        citations: Whether it cited a section that was opened.
-        streaming: Whether a reply arrived in several pieces.
-        context: The size of its context in tokens, or of the largest request that it has read.
-        is_exact: Whether the size of the context is known.
-        navigates: Whether it reads the outline and opens sections; otherwise it answers from what search opens.
-        seconds: The time to its first token; None if it sent none.
-        problem: What failed, in one line; empty if it replied.
-        works: Whether it replied.
-    """
-
-    name: str
-    tools: bool
-    citations: bool
-    streaming: bool
-    context: int
-    is_exact: bool
-    navigates: bool
-    seconds: float | None
-    problem: str
-    works: bool
-
-    def __str__(self) -> str:
-        abilities = {"streaming": self.streaming, "tools": self.tools, "citations": self.citations}
-        verdicts = [f"{name}: {'yes' if able else 'no'}" for name, able in abilities.items()]
-        way = "the outline, with tools" if self.navigates else "sections that search opens, in one call"
-        verdicts += [
-            f"context: {'' if self.is_exact else 'at least '}{self.context:,} tokens",
-            f"first token after {self.seconds or 0:.1f} s",
-            f"answers from {way}" if self.citations else "readers get search results instead of answers",
-        ]
-        return "; ".join([self.name, *verdicts]) if self.works else self.problem
+    summary: str
+    works: bool = True
 
 
 class _Recorder:
@@ -114,19 +83,21 @@ async def probe_model(
         result = await collect_answer(events)
         if recorder.has_called or result.state == "error" or result.spent:
             break
+    if result.state == "error" or result.spent == "seconds":
+        return Probe(result.error or f"{model.name}: no reply within {budget.seconds:g} seconds", works=False)
+    cites = result.state in ("answered", "partial") and bool(result.citations)
     context = await find_context(model)
-    return Probe(
-        name=model.name,
-        tools=recorder.has_called,
-        citations=result.state in ("answered", "partial") and bool(result.citations),
-        streaming=recorder.pieces > 1,
-        context=context or recorder.largest,
-        is_exact=context is not None,
-        navigates=recorder.has_called,
-        seconds=recorder.seconds,
-        problem=result.error or f"{model.name}: no reply within {budget.seconds:g} seconds",
-        works=result.state != "error" and result.spent != "seconds",
-    )
+    way = "the outline, with tools" if recorder.has_called else "sections that search opens, in one call"
+    verdicts = [
+        model.name,
+        f"streaming: {_YES_NO[recorder.pieces > 1]}",
+        f"tools: {_YES_NO[recorder.has_called]}",
+        f"citations: {_YES_NO[cites]}",
+        f"context: {f'{context:,}' if context else f'at least {recorder.largest:,}'} tokens",
+        f"first token after {recorder.seconds or 0:.1f} s",
+        f"answers from {way}" if cites else "readers get search results instead of answers",
+    ]
+    return Probe("; ".join(verdicts))
 
 
 def _choose_section(navigator: Navigator) -> SectionRef:

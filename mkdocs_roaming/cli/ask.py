@@ -75,8 +75,8 @@ def ask(
         library = open_library(lib)
         probe = anyio.run(probe_model, model, Navigator(library, search=search(library)), budget)
         if not probe.works:
-            raise UsageError(str(probe))
-        click.echo(to_single_line(str(probe)))
+            raise UsageError(probe.summary)
+        click.echo(to_single_line(probe.summary))
         return
     if question is None:
         raise click.UsageError("Missing argument 'QUESTION'.")

@@ -371,7 +371,7 @@ async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
         yield CheckResult("model", "offline, which needs no key")
     elif deployment is not None:
         probe = await probe_model(answers.model, deployment.navigator(), answers.budget)
-        yield CheckResult("model", strip_passwords(str(probe)), ok=probe.works)
+        yield CheckResult("model", strip_passwords(probe.summary), ok=probe.works)
         date, known = load_known_prices()
         date = f", with the prices of {date}" if answers.budget.prices in known.values() else ""
         estimate = await estimate_question_cost(deployment, answers)

@@ -25,7 +25,7 @@ from mkdocs_roaming.answer.support.evidence import (
     normalize_text,
     split_segments,
 )
-from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader, find_names_of_others
+from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader
 from mkdocs_roaming.text.languages import base_language, load_phrases, load_words
 from mkdocs_roaming.text.markdown import find_code_spans
 from mkdocs_roaming.text.tokenizer import SPACELESS, find_stem_synonyms, is_common_word, is_stop_word, parse_word, stem
@@ -134,7 +134,6 @@ def check_support(
         for kind, start, end in checker.check(segment, text[segment.start : segment.end]):
             if kind != "claim" or claims is None:
                 found.append((kind, segment.start + start, segment.start + end))
-    found += (("name", start, end) for start, end in find_names_of_others(sections.values(), text, evidence))
     found = [mark for mark in found if not _is_inside(mark[1], gaps)]
     found += (("name", start, end) for start, end in foreign)
     marks = [(kind, start, min(end, start + MAX_MARK_CHARS)) for kind, start, end in _merge(found)]

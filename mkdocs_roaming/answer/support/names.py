@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import combinations, pairwise, takewhile
 
 from mkdocs_roaming.answer.commands import is_local
 from mkdocs_roaming.answer.support.evidence import Evidence, normalize_text
@@ -54,6 +54,9 @@ _QUOTED_PROSE = re.compile(r"([\"'])(?=[^\"']*\s)[^\"'=<>/_{]*\1")
 _ALTERNATIVES = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+)+")
 _PLAIN = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*[.,:;]?")
 _AMOUNT = re.compile(r"-?[\d._]+[A-Za-z%]{0,2}")
+_CHOSEN = re.compile(rf"{_PLAIN.pattern}|{_AMOUNT.pattern}")
+"""A plain word or an amount: whoever writes an example chooses these."""
+_NOTHING = re.compile("(?!)")
 _COMMAND_WORD = re.compile(r"[a-z][a-z0-9-]*")
 _KEY = re.compile(r"\s*(?:- )?([\w.-]+)\s*(?:=(?!=)|:(?=\s|$))\s*(.*)$")
 _QUOTED_WORD = re.compile(r"([\"'])([a-z]+)\1\s*,?\s*")
@@ -65,62 +68,10 @@ _HOLE = re.compile(
 )
 _ADDRESS = re.compile(r"://|^(?:git@|www\.)")
 _VERSION = re.compile(r"(?<![a-z0-9])v?([0-9]+(?:\.[0-9]+)+)")
+_OTHER_VERSION = r"(?:[:@]|(?<!\w)|(?!\w))[\w.-]{0,60}"
 
-
-_PART = re.compile(
-    r"(?P<fence>`+)|(?P<line>\n)(?:[ \t]*\[\[?(?P<table>[^\[\]\n]+)\]\]?[ \t]*+(?=\n|$))?"
-    r"|(?<=[`\n])(?:[$>#] )?(?P<command>[a-z][\w-]* [a-z][\w-]*)(?= )"
-    r"|(?P<open>(?P<call>[^\W\d]\w*)\(|[(\[{])|(?P<close>[)\]}])"
-    r"|(?P<name>\*\*|--[a-z][\w-]*|[^\W\d]\w*)(?P<key>\s*+(?::[^,=()<>\n]{1,80})?=(?!=))?"
-)
-# Strings of a call may contain anything.
-_PART_OF_CALL = re.compile(rf"\"[^\"\n]*\"|'[^'\n]*'|{_PART.pattern}")
 _IMPORT = re.compile(r"\s*(?:from\s+(?=[\w.]+\s+import\b)|import\s+(?=[\w.]+(?:\s+as\s+\w+)?\s*$))([^\W\d]\w*)")
-
-
-def _find_owned(text: str) -> Iterator[tuple[str, str, str, Span]]:
-    """Yield each word with its owner: the callable, the command (for options) or the table (for keys), or nothing.
-
-    The third value is `:` for a parameter with a type, `=` for other words before `=`, and `-` for an option.
-    """
-    calls: list[str] = []
-    command = table = ""
-    position, text = 0, f"\n{text}"
-    while part := (_PART_OF_CALL if calls else _PART).search(text, position):
-        position, name = part.end(), part["name"]
-        if part["fence"]:
-            calls, command, table = [], "", ""
-        elif part["line"]:
-            command, table = "", part["table"] or table
-        elif part["close"]:
-            calls[-1:] = []
-        elif name:
-            kind = (part["key"] or name).strip()[0]
-            owner = calls[-1] if calls else command if kind == "-" else table if kind == "=" else ""
-            yield owner, name, kind, (part.start("name") - 1, part.end("name") - 1)
-        elif part["command"]:
-            command = part["command"]
-        elif part["open"]:
-            calls.append(part["call"] or "")
-
-
-def find_names_of_others(sections: Iterable[str], answer: str, evidence: Evidence) -> Iterator[Span]:
-    """Yield the spans of keyword arguments, options and keys that do not belong to their owner in an answer.
-
-    The sections have them only for another callable, command or table; or they have the parameters of a callable with
-    types, or the keys of a tool, but not these.
-    """
-    owners: dict[str, set[str]] = {":": set(), "=": set(), "-": set(), "**": set()}
-    for owner, name, kind, _ in _find_owned("\n\n".join(sections)):
-        owners.setdefault(name, set()).add(owner)
-        owners.get(kind, set()).add(owner)
-    own = re.findall(r"\b(?:class|def|func|function)\s+(\w+)", answer)
-    known = (owners[":"] | owners["="] | owners["-"]) - owners["**"] - {"", *own}
-    for owner, name, kind, span in _find_owned(answer):
-        is_free = kind not in ":=-" or evidence.is_asked(name) or _PLACEHOLDER.fullmatch(name)
-        is_complete = owner in owners[":"] or owner.startswith("tool.")
-        if not is_free and owner in known and owners.get(name, set() if is_complete else {""}).isdisjoint(("", owner)):
-            yield span
+_WORD = re.compile(r"\S+")
 
 
 class NameReader:
@@ -139,24 +90,23 @@ class NameReader:
 
     def read_code_span(self, text: str) -> Iterator[Span]:
         """Yield the spans of unknown names in inline code."""
-        evidence = self._evidence
-        if evidence.quotes(text):
+        if self._evidence.quotes(text):
             return
-        value = _QUOTED_WORD.fullmatch(text.strip())
-        if value and value[2] not in evidence.code_words and not evidence.is_asked(value[2]):
+        if self._is_unknown_value(text):
             yield 0, len(text)
             return
-        for match in _NAME.finditer(_HOLE.sub(_fill, _QUOTED_PROSE.sub(_blank, text))):
-            if match[0] not in evidence.chosen_numbers and not self._is_known(match[0]):
-                yield match.span()
+        code = _HOLE.sub(_fill, _QUOTED_PROSE.sub(_blank, text))
+        yield from (
+            span for span in self._find_unknown(code) if text[slice(*span)] not in self._evidence.chosen_numbers
+        )
         yield from self._find_unknown_subcommand(text)
 
     def read_program_line(self, line: str) -> Iterator[Span]:
         """Yield the spans of unknown names in a line of a program, whose writer chooses strings and many names."""
         code = _STRING.sub(_blank, _COMMENT.sub("", line).rstrip())
-        if not code or self._evidence.quotes(code):
+        if self._evidence.quotes(code):
             return
-        yield from self._find_unknown_names(code)
+        yield from self._find_unknown(code, _CHOSEN)
         module = _IMPORT.match(code)
         if module and module[1] not in sys.stdlib_module_names and not self._is_known(module[1]):
             yield module.span(1)
@@ -164,39 +114,39 @@ class NameReader:
     def read_code_line(self, line: str) -> Iterator[Span]:
         """Yield the spans of unknown names in a line of a code block."""
         code = _COMMENT.sub("", line).rstrip()
-        if not code or self._evidence.quotes(code):
+        if self._evidence.quotes(code):
             return
         if table := _TABLE.fullmatch(code):
-            last = normalize_text(table[1]).rpartition(".")[2]
-            is_last_known = last in self._evidence.code_words or self._evidence.is_asked(last)
-            if not (is_last_known and self._is_known(table[1])):
+            if self._is_unknown_word(normalize_text(table[1]).rpartition(".")[2]) or not self._is_known(table[1]):
                 yield table.span(1)
             return
         code = _HOLE.sub(_fill, _QUOTED_PROSE.sub(_blank, code))
-        yield from self._find_unknown_names(code)
+        yield from self._find_unknown(code, _CHOSEN)
         key = _KEY.match(code)
-        value = _QUOTED_WORD.fullmatch(key[2]) if key and not key[1].isalpha() else None
-        if key and value and value[2] not in self._evidence.code_words and not self._evidence.is_asked(value[2]):
+        if key and not key[1].isalpha() and self._is_unknown_value(key[2]):
             yield key.span(2)
         yield from self._find_unknown_subcommand(code)
 
     # Parts of code
 
-    def _find_unknown_names(self, code: str) -> Iterator[Span]:
-        """Yield unknown names that are neither plain words nor amounts."""
+    def _find_unknown(self, code: str, chosen: re.Pattern[str] = _NOTHING) -> Iterator[Span]:
+        """Yield unknown names, without those that the writer of an example chooses."""
         for match in _NAME.finditer(code):
-            is_free = _PLAIN.fullmatch(match[0]) or _AMOUNT.fullmatch(match[0])
-            if not is_free and not self._is_known(match[0]):
+            if not chosen.fullmatch(match[0]) and not self._is_known(match[0]):
                 yield match.span()
+
+    def _is_unknown_value(self, text: str) -> bool:
+        value = _QUOTED_WORD.fullmatch(text.strip())
+        return value is not None and self._is_unknown_word(value[2])
+
+    def _is_unknown_word(self, word: str) -> bool:
+        return word not in self._evidence.code_words and not self._evidence.is_asked(word)
 
     def _find_unknown_subcommand(self, code: str) -> Iterator[Span]:
         """Yield the span of a command with a subcommand that the evidence does not contain."""
         evidence, prompt = self._evidence, _PROMPT.match(code)
-        words: list[re.Match[str]] = []
-        for match in re.compile(r"\S+").finditer(code, prompt.end() if prompt else 0):
-            if not _COMMAND_WORD.fullmatch(match[0]) or _PLACEHOLDER.fullmatch(match[0]):
-                break
-            words.append(match)
+        is_plain = lambda word: _COMMAND_WORD.fullmatch(word[0]) and not _PLACEHOLDER.fullmatch(word[0])  # noqa: E731
+        words = list(takewhile(is_plain, _WORD.finditer(code, prompt.end() if prompt else 0)))
         for first, second in pairwise(words):
             command, follower = first[0], second[0]
             followers = evidence.followers.get(command, set())
@@ -235,14 +185,12 @@ class NameReader:
             host = host.rpartition("@")[2].removeprefix("www.")
             return is_filled or evidence.contains(name.rstrip("/")) or evidence.is_asked(host)
         others = (name.replace("-", "_"), name.replace("_", "-"), name.strip("_"), name.removeprefix("tool."))
-        if any(evidence.contains(other) for other in others):
+        if any(map(evidence.contains, others)):
             return True
         if _PLAIN.fullmatch(name):
-            first, *_ = words = name.split(".")
-            has_other_ending = _PLACEHOLDER.fullmatch(first) and first in evidence.names_with_ending
-            return not has_other_ending and all(
-                evidence.has_word(word) or _PLACEHOLDER.fullmatch(word) for word in words
-            )
+            words = name.split(".")
+            has_other_ending = _PLACEHOLDER.fullmatch(words[0]) and words[0] in evidence.names_with_ending
+            return not has_other_ending and all(evidence.has_word(one) or _PLACEHOLDER.fullmatch(one) for one in words)
         return self._fills_placeholder(name) or self._has_known_parts(name)
 
     def _has_other_version(self, name: str) -> bool:
@@ -251,8 +199,7 @@ class NameReader:
         if not version or version.start() < 2 or not self._evidence.is_asked(version[1]):
             return False
         before, after = name[: version.start()].rstrip(":@"), name[version.end() :]
-        other = r"(?:[:@]|(?<!\w)|(?!\w))[\w.-]{0,60}"
-        return self._evidence.matches(re.escape(before) + other + re.escape(after))
+        return self._evidence.matches(re.escape(before) + _OTHER_VERSION + re.escape(after))
 
     def _fills_placeholder(self, name: str) -> bool:
         """Return whether a name is a documented one in which words of the question replace a part.
@@ -263,14 +210,11 @@ class NameReader:
         if len(words) > _MAX_WORDS_WITH_PLACEHOLDER:
             return False
         asked = [stem(word[0]) in self._evidence.question_words for word in words]
-        for first in range(len(words)):
-            for last in range(first, len(words)):
-                if not asked[last]:
-                    break
-                before, after = name[: words[first].start()], name[words[last].end() :]
+        for first, end in combinations(range(len(words) + 1), 2):
+            if all(asked[first:end]) and len(words) - (end - first) >= 2:
+                before, after = name[: words[first].start()], name[words[end - 1].end() :]
                 filler = rf"[\w<>{{}}$.-]{{1,{_MAX_PLACEHOLDER_CHARS if before and after else 1}}}?"
-                pattern = re.escape(before) + filler + re.escape(after)
-                if len(words) - (last - first + 1) >= 2 and self._evidence.matches(pattern):
+                if self._evidence.matches(re.escape(before) + filler + re.escape(after)):
                     return True
         return False
 
@@ -281,10 +225,9 @@ class NameReader:
             return True  # a path of nested keys
         if not _SEPARATED.search(name):
             return False
-        parts = [part for part in re.split(r"[^a-z0-9]+", name) if part]
+        parts = re.findall(r"[a-z0-9]+", name)
         free = {part for part in parts if evidence.is_asked(part) or _PLACEHOLDER.fullmatch(part)}
-        known = evidence.parts | evidence.numbers | free
-        return known.issuperset(parts) and all(
+        return (evidence.parts | evidence.numbers | free).issuperset(parts) and all(
             pair in evidence.part_pairs or not free.isdisjoint(pair) for pair in pairwise(parts)
         )
 

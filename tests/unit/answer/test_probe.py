@@ -60,11 +60,11 @@ def probe(navigator: Navigator, model: Able) -> Probe:
 )
 def test_probe_says_what_model_can_do(navigator: Navigator, abilities: str, expected: str) -> None:
     result = probe(navigator, Able(*abilities.split()))
-    assert str(result).startswith(f"able; {expected}")
+    assert result.summary.startswith(f"able; {expected}")
     assert result.works
     way = "the outline, with tools" if "tools" in abilities else "sections that search opens, in one call"
-    assert (f"answers from {way}" in str(result)) is ("citations" in abilities)
-    assert ("search results instead" in str(result)) is ("citations" not in abilities)
+    assert (f"answers from {way}" in result.summary) is ("citations" in abilities)
+    assert ("search results instead" in result.summary) is ("citations" not in abilities)
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_probe_says_what_model_can_do(navigator: Navigator, abilities: str, expe
 )
 def test_probe_says_how_much_model_reads(navigator: Navigator, context: int | None, counts: int, expected: str) -> None:
     abilities = ("key", "tools", "citations")
-    assert expected in str(probe(navigator, Able(*abilities, context=context, counts=counts)))
+    assert expected in probe(navigator, Able(*abilities, context=context, counts=counts)).summary
 
 
 def test_probe_of_failing_model_says_why(navigator: Navigator) -> None:
     result = probe(navigator, Able())
-    assert (result.works, str(result)) == (False, "able: the key is not accepted")
+    assert (result.works, result.summary) == (False, "able: the key is not accepted")
