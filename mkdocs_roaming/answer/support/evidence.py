@@ -65,19 +65,7 @@ class Segment:
 
 def split_segments(text: str) -> list[Segment]:
     """Return the segments of Markdown text in order."""
-    return [piece for segment in _SegmentReader(text).read() for piece in _limit_length(text, segment)]
-
-
-def _find_sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each sentence of a paragraph.
-
-    Code is masked, as it may contain what looks like the end of a sentence.
-    """
-    ends = (match.end() for match in _SENTENCE_END.finditer(mask_code(text, "x")))
-    for start, end in pairwise([0, *ends, len(text)]):
-        piece = text[start:end]
-        if piece.strip():
-            yield start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
+    return [piece for segment in _read_segments(text) for piece in _limit_length(text, segment)]
 
 
 def mask_code(text: str, filler: str = " ") -> str:
@@ -101,56 +89,42 @@ def _limit_length(text: str, segment: Segment) -> Iterator[Segment]:
         yield replace(segment, start=start)
 
 
-class _SegmentReader:
-    """Reads a text line by line."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._paragraph_start: int | None = None
-        self._paragraph_end = 0
-
-    def read(self) -> Iterator[Segment]:
-        code = {
-            number: block
-            for block in find_code_blocks(self._text.replace("\r", " "))
-            for number in range(block.start, block.stop)
-        }
-        for number, line in enumerate(_LINE.finditer(self._text)):
-            prefix = _QUOTE_PREFIX.match(line[0])
-            indent = prefix.end() if prefix else 0
-            body, start, end = line[0][indent:].rstrip(), line.start() + indent, line.start() + len(line[0].rstrip())
-            block = code.get(number)
-            if block is None:
-                yield from self._read_line(body, start, end)
-            elif number == block.start:
-                yield from self._end_paragraph()
-            elif number < block.end and body:
-                language = _FENCE_LANGUAGE.sub("", block.info).lower()
-                yield Segment("code", start + len(body) - len(body.lstrip()), end, language)
-        yield from self._end_paragraph()
-
-    def _read_line(self, body: str, start: int, end: int) -> Iterator[Segment]:
-        heading, item = _HEADING.match(body), _LIST_ITEM.match(body)
-        if not body or heading or item or body.startswith("|") or _LABEL.match(body):
-            yield from self._end_paragraph()
-        if heading:
+def _read_segments(text: str) -> Iterator[Segment]:
+    """Yield the segments of a text, which is read line by line."""
+    code = {
+        number: block
+        for block in find_code_blocks(text.replace("\r", " "))
+        for number in range(block.start, block.stop)
+    }
+    paragraph: list[int] = []  # start of the first line, and ends of all lines
+    for number, line in enumerate(_LINE.finditer(text)):
+        prefix = _QUOTE_PREFIX.match(line[0])
+        start, end = line.start() + (prefix.end() if prefix else 0), line.start() + len(line[0].rstrip())
+        body, block = text[start:end], code.get(number)
+        heading, mark = _HEADING.match(body), _LIST_ITEM.match(body) or _LABEL.match(body)
+        is_text = block is None and body and not heading and not body.startswith("|")
+        if paragraph and (mark or not is_text):
+            yield from _split_paragraph(text, paragraph[0], paragraph[-1])
+            paragraph = []
+        if is_text and not _LABEL.fullmatch(body):
+            content = body[mark.end() if mark else 0 :].lstrip()
+            paragraph += (end - len(content), end)
+        elif block and block.start < number < block.end and body:
+            yield Segment("code", end - len(body.lstrip()), end, _FENCE_LANGUAGE.sub("", block.info).lower())
+        elif heading and block is None:
             yield Segment("heading", start + heading.end(), end)
-        elif body.startswith("|"):
-            if not _TABLE_RULE.fullmatch(body):
-                yield Segment("row", start, end)
-        elif body and not _LABEL.fullmatch(body):
-            mark = item or _LABEL.match(body)
-            offset = mark.end() if mark else 0
-            offset += len(body[offset:]) - len(body[offset:].lstrip())
-            if self._paragraph_start is None:
-                self._paragraph_start = start + offset
-            self._paragraph_end = end
+        elif body.startswith("|") and block is None and not _TABLE_RULE.fullmatch(body):
+            yield Segment("row", start, end)
+    if paragraph:
+        yield from _split_paragraph(text, paragraph[0], paragraph[-1])
 
-    def _end_paragraph(self) -> Iterator[Segment]:
-        if self._paragraph_start is not None:
-            offset, text = self._paragraph_start, self._text[self._paragraph_start : self._paragraph_end]
-            self._paragraph_start = None
-            yield from (Segment("sentence", offset + start, offset + end) for start, end in _find_sentences(text))
+
+def _split_paragraph(text: str, start: int, end: int) -> Iterator[Segment]:
+    """Yield the sentences of a paragraph; code is masked, as it may contain what looks like the end of a sentence."""
+    ends = (start + match.end() for match in _SENTENCE_END.finditer(mask_code(text[start:end], "x")))
+    for first, last in pairwise([start, *ends, end]):
+        if text[first:last].strip():
+            yield Segment("sentence", last - len(text[first:last].lstrip()), first + len(text[first:last].rstrip()))
 
 
 # Words and numbers
@@ -264,7 +238,12 @@ class Evidence:
         """Return whether a name occurs, not only as a part of a longer one."""
         name = normalize_text(name).strip()
         if name not in self._known:
-            self._known[name] = self._is_exhausted() or _occurs(name, self.text)
+            literal = re.escape(name)
+            before = (
+                rf"(?<![\w-]{literal})" if name[:1].isalnum() or name[:1] == "-" else ""
+            )  # behind it: that is faster
+            after = r"(?!\w)" if name[-1:].isalnum() else ""
+            self._known[name] = bool(name) and self.matches(literal + before + after)
         return self._known[name]
 
     def quotes(self, text: str) -> bool:
@@ -356,26 +335,6 @@ class Evidence:
             frozenset(stem(word, self._language) for word in find_words(normal)),
             frozenset(number for number, _, _ in find_numbers(normal)),
         )
-
-
-def _occurs(name: str, text: str) -> bool:
-    """Return whether a name occurs in a text, not only as a part of a longer one.
-
-    A name with very many occurrences counts as found, so that hostile text costs no more than a pass over it.
-    """
-    if not name:
-        return False
-    start = -1
-    for _ in range(_MAX_OCCURRENCES):
-        start = text.find(name, start + 1)
-        if start < 0:
-            return False
-        before, after = text[start - 1 : start], text[start + len(name) : start + len(name) + 1]
-        joins_before = (name[0].isalnum() or name[0] == "-") and (before.isalnum() or before in ("_", "-"))
-        joins_after = name[-1].isalnum() and (after.isalnum() or after == "_")
-        if not joins_before and not joins_after:
-            return True
-    return True
 
 
 def _find_own_names(text: str) -> Iterator[str]:
