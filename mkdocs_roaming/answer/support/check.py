@@ -129,15 +129,17 @@ def check_support(
     evidence = Evidence(sections, question, language, answer)
     reads_prose = base_language(language) == "en" and _is_english(" ".join(map(mask_code, prose)))
     checker = _Checker(evidence, NameReader(evidence), reads_prose=reads_prose)
-    found: list[_Found] = [("claim", start, end) for start, end in claims or ()]
+    found = list(_label("claim", claims or ()))
     for segment in segments:
-        for kind, start, end in checker.check(segment, text[segment.start : segment.end]):
-            if kind != "claim" or claims is None:
-                found.append((kind, segment.start + start, segment.start + end))
+        marks = checker.check(segment, text[segment.start : segment.end])
+        found += (
+            (kind, segment.start + start, segment.start + end)
+            for kind, start, end in marks
+            if kind != "claim" or claims is None
+        )
     found = [mark for mark in found if not _is_inside(mark[1], gaps)]
-    found += (("name", start, end) for start, end in foreign)
-    marks = [(kind, start, min(end, start + MAX_MARK_CHARS)) for kind, start, end in _merge(found)]
-    return _make_support(answer, marks, segments, evidence)
+    found += _label("name", foreign)
+    return _make_support(answer, list(_merge(found)), segments, evidence)
 
 
 def mark_addresses(answer: str, addresses: Sequence[tuple[int, int]]) -> Support:
@@ -171,8 +173,8 @@ def read_claims(reply: str, answer: str, statements: Sequence[tuple[int, int]]) 
         if not 0 < number <= len(statements):
             return None
         start, end = statements[number - 1]
-        place = answer.find(words, start, end) if words else -1
-        claims.add((start, end) if place < 0 else (place, place + len(words)))
+        place = answer.find(words, start, end)
+        claims.add((place, place + len(words)) if words and place >= 0 else (start, end))
     return sorted(claims)
 
 
@@ -203,23 +205,21 @@ class _Checker:
     def check(self, segment: Segment, body: str) -> Iterator[_Found]:
         """Yield what is not supported."""
         if segment.kind == "code":
-            spans = self.names.read_program_line(body) if segment.is_program else self.names.read_code_line(body)
-            yield from (("name", start, end) for start, end in spans)
+            read = self.names.read_program_line if segment.is_program else self.names.read_code_line
+            yield from _label("name", read(body))
             return
         prose = _LINK_TARGET.sub(lambda match: " " * len(match[0]), mask_code(body))
         for start, end, ticks in find_code_spans(body):
-            for first, last in self.names.read_code_span(body[start + ticks : end - ticks]):
-                yield "name", start + ticks + first, start + ticks + last
-        yield from (("number", start, end) for start, end in self._find_unknown_numbers(prose))
+            yield from _label("name", self.names.read_code_span(body[start + ticks : end - ticks]), start + ticks)
+        yield from _label("number", self._find_unknown_numbers(prose))
         shape = NAME_IN_ENGLISH if self.reads_prose else ADDRESS_OR_OPTION
-        yield from (("name", start, end) for start, end in self.names.read_prose(prose, shape=shape))
+        yield from _label("name", self.names.read_prose(prose, shape=shape))
         if not self.reads_prose or _LEAD_IN.search(body):
             return
         for start, end in _split_clauses(prose):
             if self._is_foreign(prose[start:end]) or _is_reversed(body[start:end], self.evidence):
                 yield "claim", start, start + len(prose[start:end].rstrip(_PUNCTUATION))
-            for first, last in self._find_other_numbers(prose[start:end]):
-                yield "number", start + first, start + last
+            yield from _label("number", self._find_other_numbers(prose[start:end]), start)
 
     def _find_unknown_numbers(self, prose: str) -> Iterator[tuple[int, int]]:
         known = self.evidence.numbers | self.evidence.chosen_numbers
@@ -268,12 +268,16 @@ def _split_clauses(text: str) -> Iterator[tuple[int, int]]:
             yield start, start + len(text[start:end].rstrip())
 
 
+def _label(kind: MarkKind, spans: Iterable[tuple[int, int]], offset: int = 0) -> Iterator[_Found]:
+    return ((kind, offset + start, offset + end) for start, end in spans)
+
+
 def _merge(found: Iterable[_Found]) -> Iterator[_Found]:
-    """Yield marks in order; of overlapping ones the first."""
+    """Yield marks in order, shortened; of overlapping ones the first."""
     edge = 0
     for kind, start, end in sorted(found, key=lambda mark: (mark[1], -mark[2])):
         if start >= edge and end > start:
-            yield kind, start, end
+            yield kind, start, min(end, start + MAX_MARK_CHARS)
             edge = end
 
 
@@ -378,14 +382,12 @@ def _is_inside(position: int, spans: Sequence[tuple[int, int]]) -> bool:
 def _make_support(answer: str, found: Sequence[_Found], segments: Sequence[Segment], evidence: Evidence) -> Support:
     """Return the result for marks in the order of the text, whose offsets are characters of the answer."""
     to_utf16 = make_utf16_converter(answer)
-    marks: list[Mark] = []
+    starts, marks = [start for _, start, _ in found], list[Mark]()
     total = unsupported = position = 0
     for segment in segments:
         total += segment.end - segment.start
-        own: list[_Found] = []
-        while position < len(found) and found[position][1] < segment.end:
-            own.append(found[position])
-            position += 1
+        own = found[position : bisect_left(starts, segment.end)]
+        position += len(own)
         if own:
             unsupported += segment.end - segment.start
             nearest = evidence.find_nearest(answer[segment.start : segment.end])
