@@ -15,7 +15,7 @@ import yaml
 from messages_api import MessagesApi
 from messages_api.adversary import BEHAVIOURS, Adversary
 from messages_api.navigator import Navigator as WordNavigator
-from messages_api.parts import Call, Cut, Part, Say, View, Wait
+from messages_api.parts import Call, Part, Say, View, Wait
 from messages_api.script import Script
 
 from mkdocs_roaming.answer.budget import Budget
@@ -143,14 +143,6 @@ def test_retries_are_limited(ask: Ask, api: MessagesApi, make: Make, behaviour: 
     assert len(api.exchanges) == 3
 
 
-def test_retry_pauses_grow(ask: Ask, api: MessagesApi, make: Make) -> None:
-    api.brain = Adversary("error frame at once")
-    pauses = Pauses()
-    ask(make(retries=Retries(sleep=pauses)))
-    first, second = pauses
-    assert 0.3 < first <= 0.5 < second <= 1.0
-
-
 class Pauses(list[float]):
     """Records the pauses instead of waiting."""
 
@@ -237,13 +229,13 @@ def test_model_answers_concurrent_questions(api: MessagesApi, make: Make, handbo
 
     async def many() -> None:
         async with anyio.create_task_group() as group:
-            for _ in range(12):
+            for _ in range(4):
                 group.start_soon(one)
 
     anyio.run(many)
     states = [result.state for result in results]
-    assert states.count("error") == 6
-    assert states.count("answered") == 6
+    assert states.count("error") == 2
+    assert states.count("answered") == 2
 
 
 def test_model_works_in_several_event_loops(ask: Ask, api: MessagesApi, make: Make) -> None:
@@ -252,12 +244,3 @@ def test_model_works_in_several_event_loops(ask: Ask, api: MessagesApi, make: Ma
     for _ in range(3):
         assert summarize(ask(model, LOG)).state == "answered"
     assert len({exchange.connection for exchange in api.exchanges}) == len(api.exchanges)
-
-
-def test_released_text_survives_failure(ask: Ask, api: MessagesApi, make: Make, ids: dict[str, str]) -> None:
-    server = ids["Server"]
-    text = f"The port is 8642 [^{server}].\n\nIts address is 127."
-    api.brain = Script([Call("expand_sections", {"ids": [server]})], [Say(text), Cut()])
-    result = summarize(ask(make()))
-    assert (result.state, result.text) == ("error", f"The port is 8642 [^{server}].")
-    assert "connection was lost" in result.error

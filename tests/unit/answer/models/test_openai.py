@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from messages_api import MessagesApi
 from messages_api.chat_wire import Dialect
 from messages_api.navigator import Navigator as WordNavigator
-from messages_api.parts import Broken, Call, Cut, End, Part, Raw, Say, Status, Think
+from messages_api.parts import Call, End, Part, Raw, Say, Status, Think
 from messages_api.script import Script
 
 from mkdocs_roaming.answer import prompts
@@ -23,10 +22,8 @@ from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Event, SectionOpened, ToolCalled, summarize
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Request, Stop, Text, ToolCall, Usage, UserTurn
 from mkdocs_roaming.answer.models.base import Part as OurPart
-from mkdocs_roaming.answer.models.openai import OpenAIModel
-from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.answer.prompts import render_result
-from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.tools import TOOLS
@@ -212,13 +209,6 @@ def test_text_of_delta_is_read(api: MessagesApi, openai: Make, delta: dict[str, 
     assert not calls(parts)
 
 
-def test_call_written_as_text_is_made(ask: Ask, api: MessagesApi, openai: Make, ids: dict[str, str]) -> None:
-    server = ids["Server"]
-    call = f'<tool_call>{{"name": "expand_sections", "arguments": {{"ids": ["{server}"]}}}}</tool_call>'
-    api.brain = Script([Say(call)], [Say(f"8642 [^{server}].")])
-    assert summarize(ask(openai())).text == f"8642 [^{server}]."
-
-
 def test_reasoning_is_ignored(ask: Ask, api: MessagesApi, openai: Make, ids: dict[str, str]) -> None:
     api.budget = None
     server = ids["Server"]
@@ -227,37 +217,9 @@ def test_reasoning_is_ignored(ask: Ask, api: MessagesApi, openai: Make, ids: dic
     assert "Where?" not in json.dumps(api.requests[1])
 
 
-@pytest.mark.parametrize(
-    ("reason", "stop"),
-    [
-        ("stop", "end"),
-        ("length", "length"),
-        ("max_tokens", "length"),
-        ("content_filter", "refusal"),
-        ("tool_calls", "tools"),
-        ("abort", "end"),
-    ],
-)
-def test_finish_reasons_are_mapped(api: MessagesApi, openai: Make, reason: str, stop: str) -> None:
-    api.brain = Script(list(pieces({"content": "Well."}, reason=reason)))
-    last = reply(openai())[-1]
-    assert isinstance(last, Stop)
-    assert last.reason == stop
-
-
 def test_refusal_field_means_refused(ask: Ask, api: MessagesApi, openai: Make) -> None:
     api.brain = Script(list(pieces({"refusal": "I can't help"}, {"refusal": " with that."})))
     assert summarize(ask(openai())).state == "refused"
-
-
-def test_incomplete_call_is_ignored(api: MessagesApi, openai: Make) -> None:
-    api.brain = Script(
-        [expand_call("07f3277d", id="a"), Call("expand_sections", '{"ids": ["07f3', "b"), End("max_tokens")]
-    )
-    parts = reply(openai())
-    assert calls(parts) == [("a", "expand_sections", {"ids": ["07f3277d"]})]
-    assert isinstance(parts[-1], Stop)
-    assert parts[-1].reason == "length"
 
 
 def test_cached_tokens_are_counted_separately(api: MessagesApi, openai: Make) -> None:
@@ -293,61 +255,6 @@ def test_unstreamed_reply_is_read(ask: Ask, api: MessagesApi, openai: Make, ids:
 # Errors
 
 
-@pytest.mark.parametrize(
-    ("frame", "message"),
-    [
-        (
-            {"error": {"message": "Out of memory", "type": "server_error"}},
-            "the provider failed (server_error) (Out of memory)",
-        ),
-        ({"error": "model runner has stopped"}, "the provider failed (200) (model runner has stopped)"),
-        ({"error": {"message": "slow down", "code": 429}}, "too many requests (slow down); try again in a minute"),
-        ({"error": {"message": "No such model", "code": 404}}, "does not know this model or address (No such model)"),
-    ],
-)
-def test_error_in_stream_is_reported(api: MessagesApi, openai: Make, frame: dict[str, Any], message: str) -> None:
-    api.brain = Script([Say("Well."), Raw(f"data: {json.dumps(frame)}\n\n".encode())])
-    with pytest.raises(RoamingError) as caught:
-        reply(openai())
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("status", "message"),
-    [
-        (
-            Status(401, body=b'{"error": {"message": "Incorrect key", "code": "invalid_api_key"}}'),
-            "check OPENAI_API_KEY",
-        ),
-        (
-            Status(404, body=b'{"error": "model \\"qwen3\\" not found"}'),
-            'does not know this model or address (model "qwen3" not',
-        ),
-        (Status(404, body=b"404 page not found"), "check ROAMING_BASE_URL"),
-        (Status(400, body=b'{"error": {"message": "gemma does not support tools"}}'), "cannot call tools"),
-        (Status(422, body=b'{"detail": [{"msg": "odd"}]}'), 'refused (422) ([{"msg": "odd"}])'),
-        (Status(429, body=b'{"error": {"message": "x", "type": "insufficient_quota"}}'), "no credit left"),
-        (
-            Status(301, {"Location": "https://elsewhere.example/"}),
-            "redirects (301) (It did not work); set ROAMING_BASE_URL to",
-        ),
-        (
-            Status(200, {"Content-Type": "text/html"}, b"<!doctype html>"),
-            "sent a response that is not from the chat completions API",
-        ),
-        (Status(200, body=b"[1, 2]"), "sent a response that is not from the chat completions API"),
-        (Status(200, body=b"{" * 100_000), "sent a response that is not from the chat completions API"),
-    ],
-)
-def test_errors_include_fix_in_one_line(api: MessagesApi, openai: Make, status: Status, message: str) -> None:
-    api.brain = Script([status])
-    with pytest.raises(RoamingError) as caught:
-        reply(openai())
-    assert message in str(caught.value)
-    assert str(caught.value).startswith("qwen3: ")
-    assert "\n" not in str(caught.value)
-
-
 def test_endless_event_is_rejected(api: MessagesApi, openai: Make) -> None:
 
     def endless(_: object) -> Iterable[Part]:
@@ -360,19 +267,6 @@ def test_endless_event_is_rejected(api: MessagesApi, openai: Make) -> None:
         reply(openai())
     assert api.idle()
     assert api.exchanges[0].left
-
-
-def test_retry_pauses_grow_and_respect_retry_after(api: MessagesApi, openai: Make) -> None:
-    waited: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        waited.append(seconds)
-
-    api.brain = Script([Status(500)], [Status(503)], [Status(429, {"Retry-After": "7"})], [Status(500)], [Say("Well.")])
-    assert Text("Well.") in reply(openai(retries=Retries(4, sleep=sleep)))
-    assert [0.375, 0.75, 7.0, 3.0] <= waited <= [0.5, 1.0, 7.0, 4.0]
-    assert waited[2] == 7.0
-    assert all(low <= one <= high for low, one, high in zip((0.375, 0.75, 7, 3), waited, (0.5, 1, 7, 4), strict=True))
 
 
 def test_unsupported_parameters_are_left_out(api: MessagesApi, openai: Make) -> None:
@@ -393,48 +287,3 @@ def test_unsupported_parameters_are_left_out(api: MessagesApi, openai: Make) -> 
         (False, True, False),
         (False, True, False),
     ]
-
-
-def test_unreachable_server_is_named() -> None:
-    tried: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        tried.append(seconds)
-
-    model = OpenAIModel("qwen3", base_url="http://user:pass@127.0.0.1:9", retries=Retries(sleep=sleep))
-    with pytest.raises(RoamingError) as caught:
-        reply(model)
-    assert str(caught.value) == (
-        "qwen3: cannot reach http://127.0.0.1:9/v1 (ConnectError); "
-        "start the server or check the network and ROAMING_BASE_URL"
-    )
-    assert len(tried) == 2
-
-
-@pytest.mark.parametrize("url", ["localhost:11434", "ftp://x/", "http://", "", "http://[::1", "http://x:99999"])
-def test_invalid_base_url_is_rejected(url: str) -> None:
-    with pytest.raises(UsageError, match="is not a server address; use a URL such as"):
-        OpenAIModel("qwen3", base_url=url)
-
-
-def test_lost_connection_before_reply_is_retried(api: MessagesApi, openai: Make) -> None:
-    api.brain = Script([Say("Well."), Cut()], [Say("Again.")])
-    with pytest.raises(RoamingError, match="connection was lost"):
-        reply(openai(retries=Retries()))
-    assert len(api.exchanges) == 1
-
-
-def test_key_is_sent_and_never_shown(api: MessagesApi, openai: Make, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    key = "sk-secret-0123456789"
-    model = openai(key=key)
-    api.key = key
-    api.brain = Script([Status(403, message=f"the key {key} may not")], [Broken("x", f"key {key}")])
-    for _ in range(2):
-        with pytest.raises(RoamingError) as caught:
-            reply(model)
-        assert key not in f"{caught.value!r} {caplog.text} {model!r} {vars(model)!r}"
-    assert api.exchanges[0].headers["authorization"] == f"Bearer {key}"
-    with pytest.raises(RoamingError, match="the key is not accepted"):
-        reply(openai(key=""))
-    assert "authorization" not in api.exchanges[-1].headers

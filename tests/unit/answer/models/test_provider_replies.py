@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from messages_api import MessagesApi
-from messages_api.parts import Broken, Call, Say
+from messages_api.parts import Say
 from messages_api.script import Script
 
 from mkdocs_roaming.answer.events import Event, SiteRead, summarize
@@ -35,10 +35,3 @@ def test_small_site_is_read_from_cache(ask: Ask, api: MessagesApi, claude: Make,
     second = summarize(ask(model, "How hot does it get?", whole_site_tokens=8_000)).usage
     assert first.cache_write > first.input
     assert (second.cache_write, second.cache_read) == (0, first.cache_write)
-
-
-def test_interrupted_reply_is_an_error(ask: Ask, api: MessagesApi, make: Make) -> None:
-    api.brain = Script([Say("Let me see."), Call("search_sections", {"query": "port"})], [Say("The port"), Broken()])
-    result = summarize(ask(make(), "Which port?", whole_site_tokens=0))
-    assert result.state == "error"
-    assert result.error

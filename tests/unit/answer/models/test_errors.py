@@ -1,0 +1,159 @@
+"""What both kinds of providers have in common: errors of one line with a fix, retries, ends of replies."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+
+import anyio
+import pytest
+from messages_api import MessagesApi
+from messages_api.parts import Broken, Call, End, Raw, Say, Status
+from messages_api.script import Script
+
+from mkdocs_roaming._http import ApiConfig
+from mkdocs_roaming.answer.budget import StopAnswer
+from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, Text, ToolCall, UserTurn
+from mkdocs_roaming.answer.models.openai import OpenAIModel
+from mkdocs_roaming.answer.models.provider import Retries
+from mkdocs_roaming.answer.models.refusals import error_for_status
+from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.library.tools import TOOLS
+
+Make = Callable[..., Model]
+KEY = "sk-secret-0123456789"
+SERVICE = ApiConfig("qwen3", "http://127.0.0.1:9/v1", KEY, "OPENAI_API_KEY", "ROAMING_BASE_URL")
+
+
+def reply(model: Model) -> list[Part]:
+    async def listen() -> list[Part]:
+        request = Request("The rules.", "The outline.", (UserTurn("Which port?"),), TOOLS)
+        return [part async for part in model.reply(request)]
+
+    return anyio.run(listen)
+
+
+def fail(model: Model) -> RoamingError:
+    with pytest.raises(RoamingError) as caught:
+        reply(model)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "message", "expected"),
+    [
+        (401, "authentication_error", "bad \u202e\u200b\U000e0041key\x9b31m", "(bad key31m); check OPENAI_API_KEY"),
+        (400, "invalid_api_key", "no", "check OPENAI_API_KEY"),
+        (403, "permission_error", "no", "choose another model, or check OPENAI_API_KEY"),
+        (404, "not_found_error", "model: x", "does not know this model or address (model: x)"),
+        (404, "", "", "check ROAMING_BASE_URL"),
+        (413, "request_too_large", "big", "set context in [model]"),
+        (400, "invalid_request_error", "credit balance is too low", "no credit left"),
+        (429, "insufficient_quota", "x", "no credit left"),
+        (400, "", "gemma does not support tools", "cannot call tools"),
+        (307, "", "moved", "redirects (307) (moved); set ROAMING_BASE_URL to"),
+        (418, "", "", "the request was refused (418)"),
+        (400, "invalid_request_error", "long " * 100, "; try another model, and report this"),
+        (500, f"no {KEY}\n\x1b[31m", f"not {KEY}" + "x" * 500, "(not …xxx"),
+        (200, "", "model runner has stopped", "the provider failed (200) (model runner has stopped)"),
+    ],
+)
+def test_error_is_one_line_with_fix_and_without_key(status: int, kind: str, message: str, expected: str) -> None:
+    text = StopAnswer.from_error(error_for_status(SERVICE, status, kind, message), "qwen3").error
+    assert expected in text
+    assert text.startswith("qwen3: ")
+    assert KEY not in text
+    assert text.isprintable()
+    assert len(text) < 400
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        Status(200, {"Content-Type": "text/html"}, b"<!doctype html>"),
+        Status(200, body=b"[1, 2]"),
+        Status(200, body=b"{" * 100_000),
+    ],
+    ids=repr,
+)
+def test_other_response_is_named(api: MessagesApi, make: Make, status: Status) -> None:
+    api.brain = Script([status])
+    assert "sent a response that is not from the " in str(fail(make()))
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        ({"error": {"message": "Out of memory", "type": "server_error"}}, "failed (server_error) (Out of memory)"),
+        ({"error": {"message": "slow down", "code": 429}}, "too many requests (slow down); try again in a minute"),
+        ({"error": {"message": "No such model", "code": 404}}, "does not know this model or address (No such model)"),
+    ],
+)
+def test_error_in_stream_is_reported(api: MessagesApi, make: Make, frame: dict[str, object], message: str) -> None:
+    api.brain = Script([Say("Well."), Raw(f"data: {json.dumps(frame)}\n\n".encode())])
+    assert message in str(fail(make()))
+
+
+def test_key_is_sent_and_never_shown(api: MessagesApi, make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    model, api.key = make(key=KEY), KEY
+    api.brain = Script([Status(403, message=f"the key {KEY} may not")], [Broken("x", f"key {KEY}")])
+    for _ in range(2):
+        assert KEY not in f"{fail(model)!r} {caplog.text} {model!r} {vars(model)!r}"
+    assert api.exchanges[0].headers["authorization"] == f"Bearer {KEY}"
+    assert "the key is not accepted" in str(fail(make(key="")))
+    assert "authorization" not in api.exchanges[-1].headers
+
+
+def test_unreachable_server_is_named(make: Make) -> None:
+    error = fail(make(base_url="http://user:pass@127.0.0.1:9/v1/"))
+    assert "cannot reach http://127.0.0.1:9" in str(error)
+    assert "(ConnectError); start the server or check the network and " in str(error)
+
+
+@pytest.mark.parametrize("url", ["localhost:11434", "ftp://x/", "http://", "", "http://[::1", "http://x:99999"])
+def test_invalid_base_url_is_rejected(url: str) -> None:
+    with pytest.raises(UsageError, match="is not a server address; use a URL such as"):
+        OpenAIModel("qwen3", base_url=url)
+
+
+def test_retry_pauses_grow_and_respect_retry_after(api: MessagesApi, make: Make) -> None:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    api.brain = Script([Status(500)], [Status(503)], [Status(429, {"Retry-After": "7"})], [Status(500)], [Say("Well.")])
+    assert Text("Well.") in reply(make(retries=Retries(4, sleep=sleep)))
+    assert all(low <= one <= high for low, one, high in zip((0.375, 0.75, 7, 3), waited, (0.5, 1, 7, 4), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("reason", "of_claude", "of_openai"),
+    [
+        ("end_turn", "end", "end"),
+        ("stop_sequence", "end", "end"),
+        ("tool_use", "tools", "tools"),
+        ("max_tokens", "length", "length"),
+        ("model_context_window_exceeded", "length", "end"),
+        ("pause_turn", "length", "end"),
+        ("refusal", "refusal", "refusal"),
+        ("something_new", "end", "end"),
+    ],
+)
+def test_stop_reasons_are_mapped(api: MessagesApi, make: Make, reason: str, of_claude: str, of_openai: str) -> None:
+    api.brain = Script([Say("Well."), End(reason)])
+    model = make()
+    last = reply(model)[-1]
+    assert isinstance(last, Stop)
+    assert last.reason == (of_claude if model.name.startswith("claude") else of_openai)
+
+
+def test_incomplete_call_is_ignored(api: MessagesApi, make: Make) -> None:
+    whole = Call("expand_sections", {"ids": ["07f3277d"]}, "a")
+    api.brain = Script([whole, Call("expand_sections", '{"ids": ["07f3', "b"), End("max_tokens")])
+    *parts, last = reply(make())
+    assert [part.arguments for part in parts if isinstance(part, ToolCall)] == [whole.arguments]
+    assert isinstance(last, Stop)
+    assert last.reason == "length"
