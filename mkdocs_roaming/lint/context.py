@@ -13,7 +13,7 @@ from typing import Literal
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_changelog
-from mkdocs_roaming.text.languages import available_languages, base_language, fold, load_phrases
+from mkdocs_roaming.text.languages import base_language, fold, load_phrases
 from mkdocs_roaming.text.markdown import LINE_END, CodeBlock, find_code_blocks, find_code_spans, split_lines
 
 Severity = Literal["error", "warning", "hint"]
@@ -139,10 +139,6 @@ class Finding:
         return ":".join(map(str, filter(None, self.location(docs))))
 
 
-MANY_SUBSECTIONS = 5
-"""A section with this number of subsections needs a text of its own."""
-
-
 @dataclass(frozen=True, slots=True)
 class PageText:
     """The Markdown of a page.
@@ -179,7 +175,6 @@ class LintContext:
     Attributes:
         sections: The sections of the site, with parents, children and breadcrumbs.
         pages: The text of all pages, in the order of the manifest.
-        read_source: Returns the text of a source file, if the sources are known.
     """
 
     def __init__(self, sections: SectionIndex, read_page: Callable[[PageEntry], str]) -> None:
@@ -190,7 +185,6 @@ class LintContext:
             read_page: Returns the Markdown of a page.
         """
         self.sections = sections
-        self.read_source: SourceReader = lambda source: None
         self.pages = tuple(parse_page_text(page, read_page(page)) for page in self.manifest.pages)
 
     @property
@@ -221,29 +215,20 @@ class LintContext:
     @cached_property
     def unlisted_pages(self) -> tuple[PageEntry, ...]:
         """The pages that the author's nav omits; the manifest lists them in a last group of its own."""
-        last = self.manifest.nav[-1] if self.manifest.nav else None
-        if last is None or last.title != MORE_GROUP or last.page is not None or last.url is not None:
+        manifest = self.manifest
+        last = manifest.nav[-1] if manifest.nav else None
+        if last is None or last.title != MORE_GROUP:
             return ()
-        by_path = {page.path: page for page in self.manifest.pages}
-        pages = tuple(by_path[entry.page] for entry in last.children if entry.page in by_path)
-        # The author may have a group of that title too. In the generated one, entries have the titles of their pages,
-        # in the order of the manifest.
-        generated = (
-            len(pages) == len(last.children)
-            and all(page.title == entry.title for page, entry in zip(pages, last.children, strict=True))
-            and pages == self.manifest.pages[-len(pages) :]
-        )
-        return pages if generated else ()
+        # The author may have a group of that title, too. That of the build ends with the last page of the manifest.
+        pages = manifest.pages[-len(last.children) :] if last.children else ()
+        listed = [(entry.page, entry.title) for entry in last.children]
+        return pages if listed == [(page.path, page.title) for page in pages] else ()
 
     def iter_sections(self, pages: Iterable[PageText]) -> Iterator[tuple[PageText, SectionRef]]:
         """Yield every section of some pages with the text of its page, in document order."""
         for text in pages:
             for position in range(len(text.page.sections)):
                 yield text, SectionRef(text.page, position)
-
-    def is_introduction(self, ref: SectionRef) -> bool:
-        """Return whether a section introduces its parent: it has text below a title such as “Overview”."""
-        return ref.section.body != "" and is_empty_title(ref.section.title, self.language)
 
 
 def parse_page_text(page: PageEntry, markdown: str) -> PageText:
@@ -261,16 +246,6 @@ def is_empty_title(title: str, language: str) -> bool:
     return normalized in _empty_titles(language) or normalized in _empty_titles("en")
 
 
-def is_signpost(normalized_title: str) -> bool:
-    """Return whether a title such as “See also” only says what kind of section follows."""
-    return normalized_title in _signpost_titles()
-
-
-def normalize_title(title: str) -> str:
-    """Return a title for comparison: folded, without white space and punctuation around it."""
-    return " ".join(fold(title).split()).strip(_DECORATION)
-
-
 def is_identifier(text: PageText, ref: SectionRef) -> bool:
     """Return whether a title is a name of code, which the author cannot choose.
 
@@ -284,12 +259,6 @@ def is_identifier(text: PageText, ref: SectionRef) -> bool:
 @cache
 def _empty_titles(language: str) -> frozenset[str]:
     return frozenset(map(fold, load_phrases(language, "lint.empty_titles")))
-
-
-@cache
-def _signpost_titles() -> frozenset[str]:
-    languages = available_languages()
-    return frozenset(fold(title) for code in languages for title in load_phrases(code, "lint.signpost_titles"))
 
 
 def _is_post_list(text: PageText, site_url: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -135,7 +135,6 @@ def lint_site(
         PluginError: If a rule of another distribution cannot be loaded.
     """
     config = config or LintConfig()
-    context.read_source = read_source or context.read_source
     page_order = {page.path: number for number, page in enumerate(context.manifest.pages)}
     problems = [
         (rule, problem)
@@ -151,7 +150,7 @@ def lint_site(
 
     @cache
     def open_source(path: str | None) -> _Source | None:
-        text = context.read_source(path) if path else None
+        text = read_source(path) if read_source and path else None
         return _Source.parse(text) if text is not None else None
 
     counts = Counter[str]()
@@ -216,14 +215,14 @@ def _merge_templated(problems: Iterable[tuple[Rule, Problem]]) -> Iterator[tuple
 
     It is the same text, or concerns sections of the same title.
     """
-    groups: dict[object, list[tuple[Rule, Problem]]] = {}
+    groups: dict[object, list[tuple[Rule, Problem]]] = defaultdict(list)
     for rule, problem in problems:
-        page, message = problem.page, re.sub(r"\d+", "#", problem.message)
-        is_text = problem.line is not None
-        is_same = problem.quote != "" and problem.quote in problem.message if is_text else problem.position > 0
-        title = "" if is_text or page is None else page.sections[problem.position].title
-        place = (title,) if is_same else page and page.path
-        groups.setdefault((rule.id, message, place), []).append((rule, problem))
+        page, same = problem.page, ""
+        if problem.line is not None:
+            same = problem.quote if problem.quote in problem.message else ""
+        elif page is not None and problem.position:
+            same = page.sections[problem.position].title
+        groups[rule.id, re.sub(r"\d+", "#", problem.message), same or (page and page.path)].append((rule, problem))
     for (rule, first), *others in groups.values():
         pages = [*dict.fromkeys(other.page.path for _, other in others if other.page and other.page is not first.page)]
         if len(pages) < _MIN_TEMPLATED:

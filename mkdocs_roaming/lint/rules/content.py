@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 
 from mkdocs_roaming.lint.context import LintContext, PageText, Problem, rule
 from mkdocs_roaming.text.injection import explains_injection, find_instructions, find_invisible, is_reported_speech
@@ -138,27 +138,26 @@ class _Examples:
     def __init__(self, text: PageText, prose: str) -> None:
         self._text = text
         self._prose = prose
-        self._find_quotes = cache(self._find_quotes_in_paragraph)
         self._explains_injection = cache(self._section_explains_injection)
 
     def include(self, match: re.Match[str], position: int, line: int) -> bool:
         """Return whether a match in a section and line is an example."""
-        start = self._prose.rfind("\n\n", 0, match.start()) + 1
-        starts, ends = self._find_quotes(start)
-        quote = bisect_left(starts, match.start()) - 1
-        if quote >= 0 and match.end() <= ends[quote]:
+        quote = bisect_left(self._quotes, (match.start(), 0)) - 1
+        if quote >= 0 and match.end() <= self._quotes[quote][1]:
             return True
         is_listed = self._text.lines[line].lstrip().startswith((">", "-", "*", "|"))
         if not is_listed and _SENTENCE_START.search(self._prose, max(0, match.start() - 20), match.start()):
             return False
         return self._explains_injection(position)
 
-    def _find_quotes_in_paragraph(self, start: int) -> tuple[list[int], list[int]]:
-        """Return the starts and the ends of the quotations in the paragraph at an offset."""
-        end = self._prose.find("\n\n", start + 1)
-        paragraph = _ATTRIBUTE.sub(r"\1 \3 ", self._prose[start : end if end > 0 else len(self._prose)])
-        spans = [(quote.start() + start, quote.end() + start) for quote in _QUOTED.finditer(paragraph)]
-        return [first for first, _ in spans], [last for _, last in spans]
+    @cached_property
+    def _quotes(self) -> list[tuple[int, int]]:
+        """Start and end of the quotations, none of which extends beyond its paragraph."""
+        spans, start = [], 0
+        for paragraph in _ATTRIBUTE.sub(r"\1 \3 ", self._prose).split("\n\n"):
+            spans += [(start + quote.start(), start + quote.end()) for quote in _QUOTED.finditer(paragraph)]
+            start += len(paragraph) + 2
+        return spans
 
     def _section_explains_injection(self, position: int) -> bool:
         titles = [section.title for section in self._text.page.sections]

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from mkdocs_roaming.lint.context import (
-    MANY_SUBSECTIONS,
-    LintContext,
-    Problem,
-    is_identifier,
-    rule,
-)
+from mkdocs_roaming.lint.context import LintContext, Problem, is_empty_title, is_identifier, rule
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
-from mkdocs_roaming.manifest.lookup import SectionRef, count_incoming_links
-from mkdocs_roaming.manifest.models import PageEntry
-from mkdocs_roaming.text.markdown import FRONT_MATTER, shorten
-from mkdocs_roaming.text.openings import make_opening
+from mkdocs_roaming.manifest.lookup import count_incoming_links
 
+_MANY_SUBSECTIONS = 5
 _MAX_PAGE_BYTES = 50_000
-_MIN_SHARED = 3  # pages with one text
 
 
 @rule(
@@ -34,7 +24,10 @@ def no_opening(site: LintContext) -> Iterator[Problem]:
         if section.body or (ref.position == 0 and ref.page.description):
             continue
         children = site.sections.children(ref)
-        if len(children) < MANY_SUBSECTIONS or site.is_introduction(children[0]):
+        if len(children) < _MANY_SUBSECTIONS:
+            continue
+        first = children[0].section
+        if first.body and is_empty_title(first.title, site.language):  # an introduction, such as “Overview”
             continue
         fix = "Write its docstring" if "." in (section.anchor or "") else "Write a sentence below the heading"
         yield Problem(
@@ -96,54 +89,6 @@ def orphan_page(site: LintContext) -> Iterator[Problem]:
                 "The page is not in the nav, and no other page links to it.",
                 "Add it to the nav, link to it, or exclude it with `llms: false` in its front matter.",
                 page,
-            )
-
-
-@rule(
-    "no-description",
-    "hint",
-    "llms.txt and the outline describe each page in one line: its description, or its opening.",
-)
-def no_description(site: LintContext) -> Iterator[Problem]:
-    """Find pages with neither a description nor text below the title."""
-    for text in site.manual_pages:
-        page = text.page
-        if page.description or page.sections[0].body or len(page.sections) == 1:  # the theme renders the rest
-            continue
-        children = site.sections.children(SectionRef(page, 0))
-        if site.is_introduction(children[0]) or (len(children) == 1 and children[0].section.opening):
-            continue
-        if len(children) < MANY_SUBSECTIONS:  # otherwise `no-opening` reports the page
-            yield Problem(
-                "The page has neither a description nor text below its title: llms.txt shows its title alone.",
-                "Write a sentence below the title, or `description: …` in the front matter.",
-                page,
-            )
-
-
-@rule(
-    "repeated-description",
-    "hint",
-    "A text that describes several pages describes none of them; llms.txt and the outline leave it out.",
-)
-def repeated_description(site: LintContext) -> Iterator[Problem]:
-    """Find descriptions, and first sentences of pages without one, that pages share; each is reported once."""
-    pages: dict[str, list[PageEntry]] = {}
-    for text in site.manual_pages:
-        source = FRONT_MATTER.match(site.read_source(text.page.source or "") or "")
-        written = re.search(r"^description:[ \t]*(\S.*)$", source[1], re.MULTILINE) if source else None
-        own = "\n".join(text.lines[line] for line in text.own_lines(0)).strip()
-        description = written[1].strip("\"' ") if written else text.page.description
-        description = description or make_opening(own, subsections=0)
-        pages.setdefault(description, []).append(text.page)
-    for description, found in pages.items():
-        if description and len(found) >= _MIN_SHARED:
-            quote = shorten(description, 60)
-            yield Problem(
-                f"{len(found)} pages have the same description, “{quote}”: “{found[0].title}”, “{found[1].title}” …",
-                "Write what each page is about below its title, or as `description: …` in its front matter.",
-                found[0],
-                quote=quote.rstrip("…"),
             )
 
 

@@ -90,10 +90,3 @@ def test_lint_site_reports_the_same_problem_of_a_template_once() -> None:
     (finding,) = lint_case("empty-title/template")
     assert finding.page == "00-valve/"
     assert finding.fix.endswith("The same applies to 4 other pages, such as 01-valve/.")
-
-
-def test_lint_site_finds_repeated_descriptions_in_sources() -> None:
-    context, _ = load_case(CASES / "repeated-description/near")
-    sources = {f"{name}.md": "---\ndescription: 'All of them.'\n---\n" for name in ("gates", "tanks", "valves")}
-    (finding,) = lint_site(context, read_source=sources.get).findings
-    assert (finding.rule, finding.location()) == ("repeated-description", ("gates.md", 2))
