@@ -84,7 +84,7 @@ def unstable_id(site: LintContext) -> Iterator[Problem]:
         for position, (name, section) in enumerate(zip(make_names(page.sections), page.sections, strict=True)):
             ref = SectionRef(page, position)
             parent = site.sections.parent(ref)
-            sibling = (parent and parent.position, " ".join(section.title.split()))
+            sibling = (parent.position if parent else None, " ".join(section.title.split()))
             is_numbered = name and _NUMBERED.search(name) and not _NUMBERED.search(section.anchor or "")
             # `repeated-sibling` reports equal siblings; names of code cannot be changed.
             if is_numbered and sibling not in siblings and not is_identifier(text, ref):
