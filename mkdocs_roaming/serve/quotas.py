@@ -1,11 +1,10 @@
 """Quotas of answers: places in this process, answers per minute and per day, money per day.
 
-Before an answer starts, what 95 of the last 100 answers needed is reserved, for the first 20 its maximum cost. Before
-each model call the reservation grows to what the answer may have cost after it; if the money does not suffice, the
-model is not called. The difference is returned when the cost is known. All reservations together never exceed the money
-of the day. Whatever is unknown counts as spent: an answer whose process died, and every answer while the counters are
-unavailable. What this process has reserved is also counted by itself, so that a refused client knows whether to come
-back in seconds or tomorrow.
+Before an answer starts, the maximum cost of a model call is reserved. Before each call the reservation grows to what
+the answer may have cost after it; if the money does not suffice, the model is not called. The difference is returned
+when the cost is known. All reservations together never exceed the money of the day. Whatever is unknown counts as
+spent: an answer whose process died, and every answer while the counters are unavailable. What this process has reserved
+is also counted by itself, so that a refused client knows whether to come back in seconds or tomorrow.
 
 Counters are in this process, or in a Redis that several processes share. Counting is atomic: a number is added first,
 checked, and taken back if it was too much. So simultaneous requests never pass together if only one of them may, also
@@ -14,10 +13,9 @@ across processes.
 
 from __future__ import annotations
 
-import logging
 import os
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
@@ -33,6 +31,7 @@ from msgspec import Meta
 
 from mkdocs_roaming.answer.budget import StopAnswer
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.serve.log import SeldomLog
 from mkdocs_roaming.serve.requests import ProblemError
 
 DAY_SECONDS = 86_400
@@ -95,8 +94,6 @@ class QuotaLimiter:
         self._paid, self._free = Counter[str](), Counter[str]()
         self.held = Counter[str]()
         """The money that this process has reserved, by the key of the budget."""
-        self.needs = deque[int](maxlen=_MAX_NEEDS)
-        """What the last answers needed: the highest sum of what was spent and what a call in progress might cost."""
 
     @property
     def in_progress(self) -> int:
@@ -116,19 +113,19 @@ class QuotaLimiter:
                     f"{name} is {money:g}, but one answer may cost {max_cost:g}; raise it or lower [budget] cost"
                 )
 
-    async def reserve(self, client: str, *, max_cost: float = 0.0, spends_money: bool = False) -> Reservation:
-        """Reserve a place and the expected cost of an answer.
+    async def reserve(self, client: str, *, cost: float = 0.0, spends_money: bool = False) -> Reservation:
+        """Reserve a place and some money for an answer.
 
         Args:
             client: The network of the client.
-            max_cost: The maximum cost; 0 if it is free or if prices are unknown.
-            spends_money: Whether the answer costs anything, even if its maximum cost is unknown.
+            cost: The maximum cost of a model call; 0 if it is free or if prices are unknown.
+            spends_money: Whether the answer costs anything, even if the cost is unknown.
 
         Raises:
             ProblemError: 429 if a quota is exhausted, 503 if money cannot be counted.
         """
-        key, now, amount = self.hash_client(client), self.counters.clock(), self._expect(ceil(max_cost * _MICRO))
-        is_paid = spends_money or max_cost > 0
+        key, now, amount = self.hash_client(client), self.counters.clock(), ceil(cost * _MICRO)
+        is_paid = spends_money or cost > 0
         budgets = self._list_budgets(key, now) if is_paid else []
         places = self._paid if is_paid else self._free
         try:
@@ -158,35 +155,25 @@ class QuotaLimiter:
 
     async def _count(self, client: str, now: float, undo: AsyncExitStack, *, is_paid: bool) -> None:
         """Count an answer for its client and in total. Raise ProblemError if there are too many."""
-        windows = [
-            (
-                Window(setting, getattr(self.quota, setting), DAY_SECONDS if "_day" in setting else 60),
-                client if setting.endswith("_each") else "all",
-            )
-            for setting in (_PAID_WINDOWS if is_paid else _FREE_WINDOWS)
-        ]
+        windows = []
+        for setting in _PAID_WINDOWS if is_paid else _FREE_WINDOWS:
+            seconds = DAY_SECONDS if "_day" in setting else 60
+            owner = client if setting.endswith("_each") else "all"
+            windows.append((Window(setting, getattr(self.quota, setting), seconds), owner))
         if full := await self.counters.hit(windows):
-            window, seconds = full
+            window, wait = full
             detail = f"Too many questions {'for one day' if window.seconds == DAY_SECONDS else 'in a minute'}."
-            raise ProblemError(429, "rate", detail, retry_after=seconds, setting=str(window))
+            raise ProblemError(429, "rate", detail, retry_after=wait, setting=str(window))
         undo.push_async_callback(self.counters.undo_hit, windows, now)
 
     def _list_budgets(self, client: str, now: float) -> list[DailyBudget]:
-        """Return the budgets of the day: the client's and the common one, which is also counted without a limit."""
-        each, total = self.quota.money_a_day_each, self.quota.money_a_day
+        """Return the budgets of the day: the client's and the common one, which are also counted without a limit."""
         budgets = []
-        if each is not None and not isinstance(each, str):
-            budgets.append(DailyBudget(_money_key(client, now), each, "money_a_day_each"))
-        if total is not None:
-            limit = inf if isinstance(total, str) else total
-            budgets.append(DailyBudget(_money_key("all", now), limit, "money_a_day"))
+        for setting, owner in (("money_a_day_each", client), ("money_a_day", "all")):
+            limit = getattr(self.quota, setting)
+            if limit is not None:
+                budgets.append(DailyBudget(_money_key(owner, now), inf if limit == UNLIMITED else limit, setting))
         return budgets
-
-    def _expect(self, max_cost: int) -> int:
-        """Return what 95 % of the last answers needed, at most the maximum cost."""
-        if len(self.needs) < _MIN_NEEDS:
-            return max_cost
-        return min(sorted(self.needs)[ceil(_EXPECTED_SHARE * len(self.needs)) - 1], max_cost)
 
     async def take_money(self, budget: DailyBudget, amount: int, undo: AsyncExitStack) -> None:
         """Reserve money. Raise ProblemError if there is too little, in all or at the moment."""
@@ -195,24 +182,25 @@ class QuotaLimiter:
         undo.callback(subtract, self.held, budget.key, amount)
         total = await self.counters.add(budget.key, amount, _PURSE_SECONDS)
         undo.push_async_callback(self.counters.subtract, budget.key, amount, _PURSE_SECONDS)
-        limit, setting = budget.limit * _MICRO, f"{budget.setting} = {budget.limit:g}"
+        limit = budget.limit * _MICRO
         if total <= limit:
             return
-        if total - self.held[budget.key] + amount <= limit:
-            detail = "Answers are not available now; try again in a moment."
-            raise ProblemError(429, "busy", detail, retry_after=_BUSY_RETRY_SECONDS, setting=setting)
-        tomorrow = DAY_SECONDS - self.counters.clock() % DAY_SECONDS
-        raise ProblemError(429, "money", "Answers are not available now.", retry_after=tomorrow, setting=setting)
+        is_spent = total - self.held[budget.key] + amount > limit  # otherwise other answers have reserved the rest
+        seconds = DAY_SECONDS - self.counters.clock() % DAY_SECONDS if is_spent else _BUSY_RETRY_SECONDS
+        code, setting = "money" if is_spent else "busy", f"{budget.setting} = {budget.limit:g}"
+        raise ProblemError(429, code, "Answers are not available now.", retry_after=seconds, setting=setting)
 
     def _take_place(self, places: Counter[str], key: str) -> None:
-        detail = name = ""
-        if places[key] >= self.quota.concurrent_each:
-            detail, name = "Your other questions are still being answered.", "concurrent_each"
-        elif places.total() >= self.quota.concurrent:
-            detail, name = "All places are taken; try again in a moment.", "concurrent"
-        if detail:
-            setting = f"{name} = {getattr(self.quota, name)}"
-            raise ProblemError(429, "busy", detail, retry_after=_BUSY_RETRY_SECONDS, setting=setting)
+        """Count an answer in progress. Raise ProblemError if there are too many."""
+        checks = (
+            ("concurrent_each", places[key], "Your other questions are still being answered."),
+            ("concurrent", places.total(), "All places are taken; try again in a moment."),
+        )
+        for name, taken, detail in checks:
+            limit = getattr(self.quota, name)
+            if taken >= limit:
+                setting = f"{name} = {limit}"
+                raise ProblemError(429, "busy", detail, retry_after=_BUSY_RETRY_SECONDS, setting=setting)
         places[key] += 1
 
 
@@ -224,7 +212,6 @@ class Reservation:
     ) -> None:
         self.settled = False
         self._limiter, self._budgets, self._amount, self._free_place = limiter, budgets, amount, free_place
-        self._need = 0
 
     async def grow(self, total: float) -> None:
         """Reserve what the answer may have cost after its next model call, if it is more than what is reserved.
@@ -232,18 +219,17 @@ class Reservation:
         Raises:
             StopAnswer: The money does not suffice or cannot be counted, or the cost of the answer is settled.
         """
-        need = ceil(total * _MICRO)
-        self._need, amount = max(self._need, need), max(need, self._amount)
+        missing = ceil(total * _MICRO) - self._amount
         try:
             async with AsyncExitStack() as undo:
-                for budget in self._budgets if amount > self._amount else ():
-                    await self._limiter.take_money(budget, amount - self._amount, undo)
+                for budget in self._budgets if missing > 0 else ():
+                    await self._limiter.take_money(budget, missing, undo)
                 if self.settled:  # perhaps in the meantime: the client has disconnected
                     raise StopAnswer("budget", spent="cost")
                 undo.pop_all()
         except (ProblemError, CounterStorageError):
             raise StopAnswer("budget", spent="cost") from None
-        self._amount = amount
+        self._amount += max(missing, 0)
 
     async def settle(self, cost: float | None) -> None:
         """Count the actual cost and free the place. With None, the cost is unknown and the full amount is spent."""
@@ -251,18 +237,11 @@ class Reservation:
             return
         self.settled = True
         self._free_place()
-        is_known = cost is not None and isfinite(cost)
-        spent = ceil(max(cost or 0.0, 0.0) * _MICRO) if is_known else self._amount
-        difference = spent - self._amount
-        if self._budgets and (need := max(self._need, spent)):
-            self._limiter.needs.append(need)
-        counters = self._limiter.counters
+        unspent = 0 if cost is None or not isfinite(cost) else self._amount - ceil(cost * _MICRO)
         with anyio.CancelScope(shield=True):  # the money is spent even if the client has disconnected
             for budget in self._budgets:
-                if difference > 0:
-                    await counters.add_eventually(budget.key, difference, _PURSE_SECONDS)
-                elif difference < 0:
-                    await counters.subtract(budget.key, -difference, _PURSE_SECONDS)
+                if unspent:
+                    await self._limiter.counters.subtract(budget.key, unspent, _PURSE_SECONDS)
                 subtract(self._limiter.held, budget.key, self._amount)
 
 
@@ -274,7 +253,7 @@ def subtract(counts: Counter[str], key: str, amount: int) -> None:
 
 
 def _money_key(owner: str, now: float) -> str:
-    return f"roaming/money/{owner}/{time.strftime('%Y-%m-%d', time.gmtime(now))}"
+    return f"roaming/money/{owner}/{int(now // DAY_SECONDS)}"
 
 
 # Counters
@@ -285,7 +264,7 @@ class CounterStorageError(Exception):
 
 
 class Window(NamedTuple):
-    """The limit of a setting for every period of some seconds: the current period, and a part of the one before."""
+    """The limit of a setting for every minute or day of the clock."""
 
     setting: str
     limit: int
@@ -297,18 +276,6 @@ class Window(NamedTuple):
     def slot(self, key: str, now: float) -> str:
         """Return the counter of a period."""
         return f"roaming/{self.setting}/{key}/{int(now // self.seconds)}"
-
-    def has_room(self, now: float, previous: int, current: int) -> bool:
-        """Return whether the count is within the limit, with the part of the last period that the window covers."""
-        return previous * (1 - now % self.seconds / self.seconds) + current <= self.limit
-
-    def seconds_to_wait(self, now: float, previous: int, current: int) -> float:
-        """Return the seconds until one more fits, without requests in between."""
-        elapsed = now % self.seconds / self.seconds
-        if current < self.limit and previous:
-            return (1 - (self.limit - 1 - current) / previous - elapsed) * self.seconds
-        rest = max(0.0, 1 - (self.limit - 1) / current) if current else 0.0
-        return (1 - elapsed + rest) * self.seconds
 
 
 class CounterStore:
@@ -325,8 +292,7 @@ class CounterStore:
         self.is_shared = url is not None
         self._storage = _MemoryStorage(clock) if url is None else _open_redis(url)
         self._timeout = timeout
-        self._is_down, self._down_until = False, -inf
-        self._postponed: dict[str, int] = {}
+        self._log = SeldomLog()
 
     async def hit(self, windows: Sequence[tuple[Window, str]]) -> tuple[Window, float] | None:
         """Count one in every window, each under its key; if one of them is full, in none.
@@ -338,42 +304,20 @@ class CounterStore:
             CounterStorageError: The storage is unavailable.
         """
         now = self.clock()
-        counted: list[tuple[Window, str]] = []
-        try:
-            for window, key in windows:
-                previous = max(await self.get(window.slot(key, now - window.seconds)), 0)
-                current = await self.add(window.slot(key, now), 1, 2 * window.seconds + 1)
-                counted.append((window, key))
-                if not window.has_room(now, previous, current):
-                    await self.undo_hit(counted, now)
-                    return window, window.seconds_to_wait(now, previous, max(current - 1, 0))
-        except CounterStorageError:
-            await self.undo_hit(counted, now)
-            raise
+        for position, (window, key) in enumerate(windows):
+            if await self.add(window.slot(key, now), 1, window.seconds) > window.limit:
+                await self.undo_hit(windows[: position + 1], now)
+                return window, window.seconds - now % window.seconds
         return None
 
     async def undo_hit(self, windows: Sequence[tuple[Window, str]], when: float) -> None:
         """Subtract an earlier count. If the storage is unavailable, the count remains."""
         for window, key in windows:
-            await self.subtract(window.slot(key, when), 1, 2 * window.seconds + 1)
+            await self.subtract(window.slot(key, when), 1, window.seconds)
 
     async def add(self, key: str, amount: int, seconds: int) -> int:
         """Add to a counter that expires after some seconds, and return its value. Raise CounterStorageError."""
-        postponed = self._postponed.pop(key, 0)
-        try:
-            return await self._call(lambda: self._storage.incr(key, seconds, amount + postponed))
-        except BaseException:  # cancelled, too
-            if postponed:
-                self._postponed[key] = postponed
-            raise
-
-    async def add_eventually(self, key: str, amount: int, seconds: int) -> None:
-        """Add to a counter; if the storage is unavailable, with the next addition to this counter."""
-        try:
-            await self.add(key, amount, seconds)
-        except CounterStorageError:
-            if len(self._postponed) < _MAX_POSTPONED:
-                self._postponed[key] = self._postponed.get(key, 0) + amount
+        return await self._call(lambda: self._storage.incr(key, seconds, amount))
 
     async def subtract(self, key: str, amount: int, seconds: int) -> None:
         """Subtract from a counter, without effect if the storage is unavailable (the reply may have been lost)."""
@@ -392,26 +336,15 @@ class CounterStore:
                 await client.aclose()
 
     async def _call(self, call: Callable[[], Awaitable[int]]) -> int:
-        """Call the storage. After a failure it is not called for some seconds, so that requests do not wait for it."""
         if not self.is_shared:
             return await call()
-        if self.clock() < self._down_until:
-            raise CounterStorageError
         try:
             with anyio.fail_after(self._timeout):
-                if self._is_down:  # a storage that hangs would carry out an addition later, although it failed here
-                    await self._storage.get(_PROBE_KEY)
-                count = await call()
+                return await call()
         except _STORAGE_ERRORS as error:
-            if not self._is_down:
-                message = "no money is spent until then: start Redis, or correct ROAMING_COUNTERS"
-                _log.warning("the counters cannot be reached (%s); %s", type(error).__name__, message)
-            self._is_down, self._down_until = True, self.clock() + _RETRY_SECONDS
+            message = "the counters cannot be reached (%s); no money is spent: start Redis, or correct ROAMING_COUNTERS"
+            self._log.warn(message, type(error).__name__)
             raise CounterStorageError from error
-        if self._is_down:
-            _log.info("the counters can be reached again")
-            self._is_down = False
-        return count
 
 
 class _MemoryStorage:
@@ -463,13 +396,8 @@ UNLIMITED = "unlimited"
 _PAID_WINDOWS = ("answers_a_minute_each", "answers_a_day_each", "answers_a_minute")
 _FREE_WINDOWS = ("free_answers_a_minute_each", "free_answers_a_minute")
 _MICRO = 1_000_000
-_MIN_NEEDS, _MAX_NEEDS, _EXPECTED_SHARE = 20, 100, 0.95
 _PURSE_SECONDS = 2 * DAY_SECONDS
 _BUSY_RETRY_SECONDS = 5.0
 _REDIS_SCHEMES = ("redis", "rediss", "redis+unix")
 _STORAGE_ERRORS = (StorageError, OSError)  # TimeoutError is an OSError
-_RETRY_SECONDS = 5.0
-_PROBE_KEY = "roaming/probe"
 _MIN_SWEEP_SIZE = 4_096
-_MAX_POSTPONED = 1_000
-_log = logging.getLogger("mkdocs_roaming.serve")

@@ -115,8 +115,8 @@ class Routes:
         """Reserve a place and money for an answer; a cached one needs neither."""
         if answer.cached:
             return None
-        client, max_cost = get_client(request.scope), answer.max_cost
-        reservation = await self._limiter.reserve(client, max_cost=max_cost, spends_money=answer.spends_money)
+        client, cost = get_client(request.scope), answer.call_cost
+        reservation = await self._limiter.reserve(client, cost=cost, spends_money=answer.spends_money)
         answer.model.on_spend = reservation.grow
         return reservation
 

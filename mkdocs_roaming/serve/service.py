@@ -197,9 +197,10 @@ class AnswerRequest:
         return not self.cached and self._config.model.name != "offline"
 
     @property
-    def max_cost(self) -> float:
-        """The maximum cost of the answer; 0 if it is free or unlimited."""
-        return self._config.budget.cost or 0.0 if self.spends_money else 0.0
+    def call_cost(self) -> float:
+        """The maximum cost of a model call, on average; 0 if it is free or unlimited."""
+        budget = self._config.budget
+        return (budget.cost or 0.0) / budget.rounds if self.spends_money else 0.0
 
     async def parts(self, ping_seconds: float = inf) -> AsyncGenerator[StreamPart, None]:
         """Yield the parts of the answer as they are produced, and an empty one after each silence of some seconds."""

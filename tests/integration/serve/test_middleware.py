@@ -583,7 +583,7 @@ def test_simultaneous_requests_get_at_most_all_places() -> None:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         try:
-            reservation = await limiter.reserve("192.0.2.1", max_cost=0.01)
+            reservation = await limiter.reserve("192.0.2.1", cost=0.01)
         except ProblemError as refusal:
             await send_problem(send, refusal)
             return

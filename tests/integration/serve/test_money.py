@@ -97,7 +97,8 @@ class Workers:
             elif number % 3:
                 text = "".join(response.iter_text())
                 code = text.partition('"data-status","data":{"state":"')[2].partition('"')[0]
-                self.costs.append(float(text.partition('"cost":')[2].partition(",")[0]))
+                cost = text.partition('"cost":')[2].partition(",")[0]
+                self.costs.append(0.0 if cost == "null" else float(cost))  # the money was spent before its first call
             else:
                 next(text for text in response.iter_text() if "8642" in text or "[DONE]" in text)
                 code = "aborted"
