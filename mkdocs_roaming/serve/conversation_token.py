@@ -11,12 +11,13 @@ import base64
 import binascii
 import hashlib
 import hmac
-import json
 import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+
+import msgspec
 
 from mkdocs_roaming.answer.conversation import Exchange, find_citations
 from mkdocs_roaming.answer.support.check import CITATION
@@ -24,20 +25,27 @@ from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.manifest.models import SiteEntry
 
 MAX_TOKEN_CHARS = 2_048
-MAX_QUESTION_CHARS = 300
-MAX_ANSWER_CHARS = 500
+MAX_QUESTION_BYTES = 400
+MAX_ANSWER_BYTES = 700
 MAX_OPENED = 16
 TOKEN_SECONDS = 86_400
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(msgspec.Struct, frozen=True, array_like=True):
     """A question and its answer, with the opened sections (most important last) and the digest of the site."""
 
     question: str
     answer: str
     opened: tuple[str, ...] = ()
     digest: str = ""
+
+
+class _Payload(msgspec.Struct, array_like=True):
+    """What is signed: the turn, the second when it expires, and a random number."""
+
+    turn: Turn
+    expires: int
+    nonce: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +61,19 @@ class TokenSigner:
     """Signs and verifies turns for a site, which `identify_site` names; `clock` returns seconds since 1970."""
 
     def __init__(self, key: bytes, *, seconds: int = TOKEN_SECONDS, clock: Callable[[], float] = time.time) -> None:
-        self._key = hmac.digest(key, b"mkdocs-roaming: turns of a conversation, 2", hashlib.sha256)
+        self._key = hmac.digest(key, b"mkdocs-roaming: turns of a conversation, 3", hashlib.sha256)
         self.seconds, self._clock = seconds, clock
 
     def sign(self, turn: Turn, site: str) -> str:
         """Return a turn as a token, cut so that it fits. The tokens of equal turns differ."""
         expires = int(self._clock()) + self.seconds
-        payload = _encode_payload(turn, expires, secrets.token_urlsafe(_NONCE_BYTES))
+        cut_turn = Turn(
+            _truncate(turn.question, MAX_QUESTION_BYTES),
+            _truncate(turn.answer, MAX_ANSWER_BYTES),
+            turn.opened[-MAX_OPENED:],
+            turn.digest[:_DIGEST_CHARS],
+        )
+        payload = msgspec.msgpack.encode(_Payload(cut_turn, expires, secrets.token_bytes(_NONCE_BYTES)))
         return _join(payload, self._sign(payload, site))
 
     def verify(self, token: str, site: str) -> Turn | None:
@@ -74,11 +88,8 @@ class TokenSigner:
             return None
         if token != _join(payload, signature):  # the decoder skips characters: a signature is for one token
             return None
-        question, answer, opened, digest, expires, *_ = json.loads(payload)
-        if expires < self._clock():
-            return None
-        ids = tuple(opened[start : start + _ID_CHARS] for start in range(0, len(opened), _ID_CHARS))
-        return Turn(question, answer, ids, digest)
+        read = msgspec.msgpack.decode(payload, type=_Payload)
+        return read.turn if read.expires >= self._clock() else None
 
     def _sign(self, payload: bytes, site: str) -> bytes:
         # The digest has a fixed length, so that no end of a site's name can pass as the start of a payload.
@@ -96,7 +107,7 @@ def make_turn(question: str, answer: str, trail: Iterable[str], cited: Iterable[
     """Return the turn of an answer. The cited sections are the most important ones, the first of them above all."""
     important = list(dict.fromkeys(cited))[:MAX_OPENED]
     others = [id_ for id_ in dict.fromkeys(trail) if id_ not in important]
-    return Turn(question, answer, tuple([*others, *reversed(important)][-MAX_OPENED:]), digest[:_DIGEST_CHARS])
+    return Turn(question, answer, (*others, *reversed(important)), digest)
 
 
 def restore_memory(tokens: Sequence[str], signer: TokenSigner, sections: SectionIndex, site: str) -> ConversationMemory:
@@ -117,25 +128,13 @@ def _update_citations(answer: str, sections: SectionIndex) -> str:
     return CITATION.sub(lambda match: f"[^{ids[match[1]]}]" if ids[match[1]] else "", answer).strip()
 
 
-def _encode_payload(turn: Turn, expires: int, nonce: str) -> bytes:
-    """Return a turn as JSON, with question and answer shortened until it fits."""
-    question, answer = _truncate(turn.question, MAX_QUESTION_CHARS), _truncate(turn.answer, MAX_ANSWER_CHARS)
-    while True:
-        fields = [question, answer, "".join(turn.opened[-MAX_OPENED:]), turn.digest, expires, nonce]
-        payload = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-        if len(payload) <= _MAX_PAYLOAD_BYTES:
-            return payload
-        if len(answer) > len(question) // 2:
-            answer = _truncate(answer, len(answer) * 7 // 8)
-        else:
-            question = _truncate(question, len(question) * 7 // 8)
-
-
-def _truncate(text: str, max_chars: int) -> str:
+def _truncate(text: str, max_bytes: int) -> str:
     """Return text of limited length, without a partial citation at its end."""
-    if len(text) <= max_chars:
-        return text
-    return _PARTIAL_CITATION.sub("", text[: max(max_chars - 1, 0)]).rstrip() + "…"
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) <= max_bytes:
+        return encoded.decode("utf-8")
+    cut_text = encoded[: max_bytes - _ELLIPSIS_BYTES].decode("utf-8", "ignore")
+    return _PARTIAL_CITATION.sub("", cut_text).rstrip() + "…"
 
 
 def _join(payload: bytes, signature: bytes) -> str:
@@ -146,9 +145,7 @@ def _encode_base64(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
 
 
-_ID_CHARS = 8
 _DIGEST_CHARS = 23  # `sha256:` and 16 digits
-_SIGNATURE_CHARS = 44
 _NONCE_BYTES = 6
-_MAX_PAYLOAD_BYTES = (MAX_TOKEN_CHARS - _SIGNATURE_CHARS) * 3 // 4 - 2
+_ELLIPSIS_BYTES = 3
 _PARTIAL_CITATION = re.compile(r"\[\^?[0-9a-f]{0,8}\Z")

@@ -183,7 +183,7 @@ class SeldomLog:
 
 
 seldom = SeldomLog()
-_WARNING_SECONDS, _MAX_KINDS = 60, 1_000
+_WARNING_SECONDS, _MAX_KINDS = 60, 100
 
 
 # Redaction
@@ -296,7 +296,6 @@ _RANDOM_CHANGE_RATE = 0.4
 
 # Refused requests
 
-MAX_WARNINGS_AN_HOUR = 60
 _MAX_VALUE_CHARS = 300
 _CLIENT_SECRET = os.urandom(32)
 
@@ -307,41 +306,26 @@ def name_client(client: str) -> str:
 
 
 class RefusalLog:
-    """Logs a warning for each newly refused host, origin or client, with the setting that would admit it.
-
-    An equal one is logged again in the next hour. Their number is limited, because clients choose the values.
+    """Logs refused requests with the setting that would admit them, at most once a minute for each.
 
     Args:
         proxies: The configured number of trusted reverse proxies.
-        clock: Returns seconds.
     """
 
-    def __init__(self, proxies: int = 0, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._proxies, self._clock = proxies, clock
-        self._hour = 0
-        self._known: set[tuple[str, str]] = set()
+    def __init__(self, proxies: int = 0) -> None:
+        self._proxies = proxies
+        self._log = SeldomLog()
 
     def warn(self, problem: ProblemError, scope: Mapping[str, Any], client: str) -> None:
-        """Log a refused request if a setting would admit it and no equal one was refused before."""
+        """Log a refused request if a setting would admit it."""
+        message = ""
         if problem.setting:
             is_common = problem.code in ("rate", "busy", "money") and "_each" not in problem.setting
-            owner = "" if is_common else client
-            self._log(problem.setting, owner, lambda: _explain_limit(problem, owner), scope)
+            message = _explain_limit(problem, "" if is_common else client)
         elif explain := _HEADERS.get(problem.code):
-            value = ", ".join(get_header_values(scope, problem.code.encode()))[:_MAX_VALUE_CHARS]
-            self._log(problem.code, value, lambda: explain(value, scope), scope)
-
-    def _log(self, name: str, value: str, explain: Callable[[], str], scope: Mapping[str, Any]) -> None:
-        hour = int(self._clock() // 3_600)
-        if hour != self._hour:
-            self._hour, self._known = hour, set()
-        if (name, value) in self._known or len(self._known) > MAX_WARNINGS_AN_HOUR:
-            return
-        self._known.add((name, value))
-        if len(self._known) > MAX_WARNINGS_AN_HOUR:
-            _log.warning("further refused requests are not logged in this hour; the metrics count them")
-        elif message := explain():
-            _log.warning("%s%s", message, self._explain_proxies(scope))
+            message = explain(", ".join(get_header_values(scope, problem.code.encode()))[:_MAX_VALUE_CHARS], scope)
+        if message:
+            self._log.warn("%s%s", message, self._explain_proxies(scope), kind=message)
 
     def _explain_proxies(self, scope: Mapping[str, Any]) -> str:
         """Return a hint if clients share the address of a reverse proxy, otherwise an empty string."""

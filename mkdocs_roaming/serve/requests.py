@@ -227,36 +227,14 @@ def parse_question(body: bytes) -> Question:
     """Parse the body of a question: of this API, or of the AI SDK's `useChat`.
 
     Raises:
-        ProblemError: 400 if the body is not a JSON object, 413 if it is too large without earlier messages, 422 if it
-            contains no valid question.
+        ProblemError: 400 if the body is not a JSON object, 422 if it contains no valid question.
     """
-    data = _decode(_shorten(body) if len(body) > _MAX_WHOLE_BYTES else body)
+    data = _decode(body)
     if "question" not in data and "messages" in data:
         data = _parse_messages(_convert(data, Chat).messages) | data
     if "question" not in data:
         raise ProblemError(422, "no_question", "`question` is missing.")
     return validate(_convert(data, Question))
-
-
-def _shorten(body: bytes) -> bytes:
-    """Return a long body without what is not read: other fields, old messages, and the texts of answers.
-
-    Decoding all of it would block the event loop. Unlike `_decode`, this refuses unpaired surrogates.
-    """
-    try:
-        data = msgspec.json.decode(body, type=_LONG_BODY) if body.count(b"{") <= _MAX_OBJECTS else None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise ProblemError(400, "not_json", "The body is not JSON, or not that of a question.") from None
-    if data is not None:
-        data.messages = (data.messages or [])[-_MAX_MESSAGES:]
-        last = max((at for at, message in enumerate(data.messages) if message.role == "user"), default=-1)
-        for at, message in enumerate(data.messages):
-            message.parts = message.parts if at == last else _NULL
-            message.metadata = message.metadata if len(bytes(message.metadata)) <= _MAX_METADATA_BYTES else _NULL
-        body = msgspec.json.encode(data)
-    if len(body) > _MAX_WHOLE_BYTES:
-        raise ProblemError(413, "size", f"Without earlier messages, a body has at most {_MAX_WHOLE_BYTES} bytes.")
-    return body
 
 
 def validate(question: Question) -> Question:
@@ -345,6 +323,8 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 
 def _decode(body: bytes) -> dict[str, Any]:
     """Decode a JSON object. Fields with null are absent."""
+    if body.count(b"{") + body.count(b"[") > _MAX_OBJECTS:  # decoding them would block the event loop
+        raise ProblemError(413, "size", f"A body has at most {_MAX_OBJECTS} objects and arrays.")
     try:
         data: object = decode_json(body)
     except ValueError:
@@ -363,17 +343,7 @@ def _convert(data: dict[str, Any], type_: type[_T]) -> _T:
         raise ProblemError(422, _FIELD_CODES.get(field, f"bad_{field}"), f"{error}.") from None
 
 
-_MAX_WHOLE_BYTES = 131_072
 _MAX_OBJECTS = 30_000
-_MAX_MESSAGES = 16
-_MAX_METADATA_BYTES = 4_096
-_NULL = msgspec.Raw(b"null")
-_RAW = (msgspec.Raw, _NULL)
-_LONG_FIELDS = ("question", "page", "lang", "turns", "scope")
-_LONG_MESSAGE: Any = msgspec.defstruct("_LONG_MESSAGE", [("role", str, ""), ("parts", *_RAW), ("metadata", *_RAW)])
-_LONG_BODY: Any = msgspec.defstruct(
-    "_LONG_BODY", [("messages", list[_LONG_MESSAGE] | None, None), *((name, *_RAW) for name in _LONG_FIELDS)]
-)
 _FIELD_CODES = {"question": "no_question", "lang": "bad_language"}
 _FIELD = re.compile(r"(?:`\$\.|required field `)(\w+)")  # msgspec has no attribute for the path
 _HOST = re.compile(r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(?::(?P<port>[0-9]{1,5}))?")

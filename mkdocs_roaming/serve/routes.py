@@ -38,7 +38,7 @@ from mkdocs_roaming.serve.encoding import (
     encode_sse,
     make_failure,
 )
-from mkdocs_roaming.serve.log import Journal, hash_turn, problem_from_error
+from mkdocs_roaming.serve.log import Journal, problem_from_error
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.quotas import DAY_SECONDS, CounterStorageError, QuotaLimiter, Reservation, Window
@@ -149,29 +149,26 @@ class Routes:
     # Other operations
 
     async def feedback(self, request: Request) -> Response:
-        """Log a reader's opinion of an answer, and count it once. A comment or another opinion may follow."""
+        """Log a reader's opinion of an answer, and count it. A comment or another opinion may follow."""
         if not self._journal.logs_feedback:
             raise ProblemError(404, "no_feedback", "Feedback is not collected here.")
         feedback = parse_feedback(await _read_json(request, _MAX_FEEDBACK_BYTES))
         if (rated := self._service.read_turn(feedback.turn)) is None:
             raise ProblemError(422, "unknown_turn", "The turn is not from this server, or too old: ask again.")
-        number = await self._count_rating(get_client(request.scope), feedback.turn)
-        if number <= _MAX_RATINGS:
-            await run_in_thread(lambda: self._journal.log_feedback(feedback, rated.question))
-        if number == 1:
-            self._metrics.count_feedback(helpful=feedback.helpful)
+        await self._count_rating(get_client(request.scope))
+        await run_in_thread(lambda: self._journal.log_feedback(feedback, rated.question))
+        self._metrics.count_feedback(helpful=feedback.helpful)
         return Response(status_code=204)
 
-    async def _count_rating(self, client: str, turn: str) -> int:
-        """Return the number of this client's ratings of an answer, this one included."""
-        counters, key = self._limiter.counters, self._limiter.hash_client(client)
+    async def _count_rating(self, client: str) -> None:
+        """Raise ProblemError if a client sends too many ratings."""
         try:
-            if full := await counters.hit([(_FEEDBACK_WINDOW, key)]):
-                raise ProblemError(429, "rate", "Too many ratings for one day.", retry_after=full[1])
-            return await counters.add(f"roaming/rated/{hash_turn(turn)}/{key}", 1, self._service.signer.seconds)
+            full = await self._limiter.counters.hit([(_FEEDBACK_WINDOW, self._limiter.hash_client(client))])
         except CounterStorageError:
             detail = "Ratings cannot be counted now; try again soon."
             raise ProblemError(503, "counters", detail, retry_after=30) from None
+        if full:
+            raise ProblemError(429, "rate", "Too many ratings for one day.", retry_after=full[1])
 
     async def health(self, request: Request) -> Response:
         """Return whether questions can be answered."""
@@ -381,6 +378,5 @@ _STATUS_DETAILS = {
 _WIDGET_FILE = re.compile(r"(?:roaming-[A-Za-z0-9]{1,40}\.js|ask\.[A-Za-z0-9-]{1,40}\.json)")
 _CLOSE_SECONDS = 2.0
 _FEEDBACK_WINDOW = Window("feedback_a_day_each", 100, DAY_SECONDS)
-_MAX_RATINGS = 3  # of one client about one answer: a rating, another one, a comment
 _MAX_FEEDBACK_BYTES = 32_768
 _MAX_TAGS_CHARS = 1_000

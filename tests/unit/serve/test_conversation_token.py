@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import base64
-import hashlib
-import hmac
-import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,27 +34,20 @@ def test_equal_turns_have_different_tokens() -> None:
     assert {signer.verify(token, SITE) for token in tokens} == {TURN}
 
 
-def test_verify_accepts_token_of_earlier_version() -> None:
-    payload = json.dumps([TURN.question, TURN.answer, "".join(TURN.opened), TURN.digest, 4_000_000_000]).encode()
-    key = hmac.digest(b"a key", b"mkdocs-roaming: turns of a conversation, 2", "sha256")
-    signature = hmac.digest(key, hashlib.sha256(SITE.encode()).digest() + payload, "sha256")
-    token = b".".join(base64.urlsafe_b64encode(part).rstrip(b"=") for part in (payload, signature)).decode()
-    assert SIGNER.verify(token, SITE) == TURN
-
-
 @given(texts, texts, ids)
 def test_token_is_at_most_two_kibibytes(question: str, answer: str, opened: list[str]) -> None:
     signed = SIGNER.sign(make_turn(question, answer, opened, opened[:5], "sha256:" + "0" * 64), SITE)
     assert len(signed) <= MAX_TOKEN_CHARS
     read = SIGNER.verify(signed, SITE)
     assert read is not None
-    assert (len(read.question) <= 300, len(read.answer) <= 500) == (True, True)
     assert question.startswith(read.question.removesuffix("…"))
 
 
 def test_truncated_answer_has_no_partial_citation() -> None:
-    for length in range(480, 500):
-        read = SIGNER.verify(SIGNER.sign(replace(TURN, answer="x" * length + " [^2ebf9271] and more" * 9), SITE), SITE)
+    for length in range(650, 700):
+        read = SIGNER.verify(
+            SIGNER.sign(msgspec.structs.replace(TURN, answer="x" * length + " [^2ebf9271] and more" * 9), SITE), SITE
+        )
         assert read is not None
         assert read.answer.count("[^") == read.answer.count("[^2ebf9271]")
 

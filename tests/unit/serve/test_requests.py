@@ -175,15 +175,9 @@ def test_find_page_accepts_addresses_of_browsers_and_guessed_folders(
 
 # Long bodies
 
-MEGABYTE = 1_000_000
-
 
 def message(role: str, text: str, **metadata: str) -> dict[str, Any]:
     return {"role": role, "parts": [{"type": "text", "text": text}], "metadata": metadata}
-
-
-def repeat(start: str, piece: str, end: str, size: int = MEGABYTE) -> bytes:
-    return (start + piece * (size // len(piece)) + end).encode()
 
 
 CONVERSATION = [
@@ -201,27 +195,8 @@ def test_long_conversation_keeps_last_turns() -> None:
     assert question.turns == tuple(f"turn {at}" for at in range(74, 80))
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        pytest.param(json.dumps({"messages": CONVERSATION}).encode(), None, id="conversation"),
-        pytest.param(repeat('{"messages":[', "1,", "1]}"), "not_json", id="numbers"),
-        pytest.param(repeat('{"messages":[', "{},", "{}]}"), "size", id="objects"),
-        pytest.param(repeat('{"messages":[', '{"role":""},', '{"role":""}]}', 340_000), "no_question", id="messages"),
-        pytest.param(repeat('{"question":"a","turns":[', '"",', '""]}'), "size", id="turns"),
-        pytest.param(repeat('{"question":"a","other":[', "1,", "1]}"), None, id="unknown_field"),
-        pytest.param(repeat('{"question":"a","other":[', "1,", "1]}", 131_000), None, id="longest_that_is_read_whole"),
-        pytest.param(repeat("[", "1,", "1]"), "not_json", id="array"),
-        pytest.param(repeat('{"messages":', "[", ""), "not_json", id="nested"),
-        pytest.param(b"\xff" * MEGABYTE, "not_json", id="no_text"),
-    ],
-)
-def test_parse_question_of_long_body(body: bytes, code: str | None) -> None:
-    def parse() -> str | None:
-        try:
-            parse_question(body)
-        except ProblemError as problem:
-            return problem.code
-        return None
-
-    assert parse() == code
+@pytest.mark.parametrize("piece", ["{},", "[],", "["])
+def test_body_of_many_objects_is_refused_before_it_is_decoded(piece: str) -> None:
+    with pytest.raises(ProblemError) as caught:
+        parse_question(f'{{"messages":[{piece * 40_000}'.encode())
+    assert (caught.value.status, caught.value.code) == (413, "size")
