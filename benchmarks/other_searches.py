@@ -10,8 +10,7 @@ is published HTML. Compared are:
   page; and `all by score`, also what is folded behind "more on this page";
 - Zensical: its search in Chromium, on the HTML that Zensical builds from the same sources (`--zensical`);
 - Pagefind: `npx pagefind` on the same HTML, as its interface shows results: a page and its three best sections, in the order
-  of the page; and `best section first`, the sections of each page in the order of their scores;
-- Sphinx: the page `search.html`, in Chromium.
+  of the page; and `best section first`, the sections of each page in the order of their scores.
 
 The heading of a group of results counts only if the page itself matches. For each kind of question, the share with a right
 section among the first and the first five results is printed, and for all questions the same of a right page; then the means
@@ -21,7 +20,6 @@ over the sites that have a search. Addresses are mapped to sections by the manif
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -37,6 +35,7 @@ from pathlib import Path
 from threading import Thread
 
 from playwright.sync_api import Browser, sync_playwright
+from question_files import Question, read_questions
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
@@ -93,24 +92,8 @@ PAGEFIND = """async ({ query, all, limit }) => {
     });
     return links.flat().map((link) => new URL(link, location).href);
 }"""
-SPHINX = f"""async () => {{
-    {UNTIL}
-    const summary = () => document.querySelector("#search-results .search-summary")?.textContent ?? "";
-    await until(() => /found|did not match/.test(summary()));
-    return [...document.querySelectorAll("#search-results ul.search > li > a")].map((link) => link.href);
-}}"""
-
 Find = Callable[[str], list[str]]
 """Returns addresses of results, relative to the site, best first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question and the ids of the sections each of which answers it."""
-
-    kind: str
-    ask: str
-    gold: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -139,9 +122,9 @@ def main() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         for folder, file in (each.split("=", 1) for each in options.sets):
-            questions = read_questions(Path(file))
-            kinds = list(dict.fromkeys(question.kind for question in questions))
             library = open_library(folder)
+            questions = read_questions(Path(file), library)
+            kinds = list(dict.fromkeys(question.kind for question in questions))
             print_header(f"{library.manifest.site.name}, {len(questions)} questions", kinds)
             for name, find in iter_searches(browser, library, Path(folder), zensical.get(folder)):
                 shares[name].append(rate(find, library, questions).shares(kinds))
@@ -160,8 +143,6 @@ def iter_searches(browser: Browser, library: Library, site: Path, zensical: str 
         if (site / "search" / "search_index.json").exists():
             yield "Material", in_browser(browser, url, MATERIAL)
             yield "Material, all by score", in_browser(browser, url, MATERIAL, everything=True)
-        if (site / "searchindex.js").exists():
-            yield "Sphinx", in_browser(browser, url, SPHINX, page="search.html?q=")
         command = ["npx", "--yes", "pagefind", "--site", str(site), "--output-path", f"{temporary}/pagefind"]
         subprocess.run(command, check=True, capture_output=True)
         yield "Pagefind", in_browser(browser, url, PAGEFIND)
@@ -171,15 +152,12 @@ def iter_searches(browser: Browser, library: Library, site: Path, zensical: str 
             yield "Zensical", in_browser(browser, url, ZENSICAL)
 
 
-def in_browser(browser: Browser, url: str, script: str, page: str = "", *, everything: bool = False) -> Find:
-    """Return the search of a script in a new tab; a page whose address ends with `=` is opened for each query."""
+def in_browser(browser: Browser, url: str, script: str, *, everything: bool = False) -> Find:
+    """Return the search of a script in a new tab."""
     tab = browser.new_page()
     tab.goto(url)
 
     def find(query: str) -> list[str]:
-        if page:
-            tab.goto("about:blank")
-            tab.goto(url + page + "+".join(query.split()))
         links = tab.evaluate(script, {"query": query, "all": everything, "limit": max(DEPTHS)})
         return [re.sub(r"\?[^#]*", "", link.removeprefix(url)) for link in links]
 
@@ -190,7 +168,7 @@ def rate(find: Find, library: Library, questions: Sequence[Question]) -> Score:
     """Return the score of a search."""
     score = Score()
     for question in questions:
-        sections = [library.sections.resolve(address) for address in find(question.ask)[: max(DEPTHS)]]
+        sections = [library.sections.resolve(address) for address in find(question.text)[: max(DEPTHS)]]
         score.addresses += [section is not None for section in sections]
         golds = [section for id_ in question.gold if (section := library.sections.get(id_))]
         pages = {section.page.path for section in golds}
@@ -199,12 +177,6 @@ def rate(find: Find, library: Library, questions: Sequence[Question]) -> Score:
             score.sections[question.kind, depth].append(any(section.id in question.gold for section in first))
             score.pages[depth].append(any(section.page.path in pages for section in first))
     return score
-
-
-def read_questions(file: Path) -> list[Question]:
-    """Read a question file."""
-    entries = map(json.loads, file.read_text("utf-8").splitlines())
-    return [Question(entry["kind"], entry["ask"], frozenset(entry["sections"])) for entry in entries]
 
 
 def print_header(title: str, kinds: Sequence[str]) -> None:

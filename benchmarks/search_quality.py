@@ -15,11 +15,10 @@ import argparse
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
 from public.baselines import make_fts5
+from question_files import Question, read_questions
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
@@ -30,15 +29,6 @@ from mkdocs_roaming.text.tokenizer import is_stop_word, split_words
 
 DEPTHS = (1, 5, 12)
 Ranking = Callable[[str], list[SectionRef]]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question, the ids of the right sections, and the path of an excluded page."""
-
-    text: str
-    gold: frozenset[str]
-    excluded_page: str | None = None
 
 
 def main() -> None:
@@ -55,23 +45,16 @@ def main() -> None:
         questions = read_questions(file, library)
         answerable = [question for question in questions if question.gold]
         print(f"\n{file}: {len(answerable)} answerable questions, {len(questions) - len(answerable)} without an answer")
-        print_hits(
-            answerable, {"roaming search": search_ranking(Search(library)), "FTS5 porter": fts5_ranking(library)}
-        )
+        print_hits(answerable, library, Search(library))
     if options.links:
         questions = make_link_questions(library, options.links)
         print(f"\n{len(questions)} link texts")
-        print_hits(
-            questions,
-            {
-                "roaming search": search_ranking(Search(library, weights=Weights(links=0.0))),
-                "FTS5 porter": fts5_ranking(library),
-            },
-        )
+        print_hits(questions, library, Search(library, weights=Weights(links=0.0)))
 
 
-def print_hits(questions: Sequence[Question], rankings: dict[str, Ranking]) -> None:
+def print_hits(questions: Sequence[Question], library: Library, search: Search) -> None:
     """Print a row for each ranking."""
+    rankings = {"roaming search": search_ranking(search), "FTS5 porter": fts5_ranking(library)}
     print(f"{'':16}" + "".join(f"{f'{what} @{depth}':>13}" for what in ("page", "section") for depth in DEPTHS))
     for name, rank in rankings.items():
         page, section = count_hits(questions, rank)
@@ -101,24 +84,6 @@ def find_ranks(question: Question, sections: Sequence[SectionRef]) -> tuple[int,
     return page, section
 
 
-def read_questions(file: Path, library: Library) -> list[Question]:
-    """Read a question file; an unknown section address is an error."""
-    questions = []
-    for at, entry in enumerate(yaml.safe_load(file.read_text("utf-8"))["questions"], 1):
-        gold = set()
-        for address in entry.get("sections", ()):
-            section = library.sections.resolve(address)
-            if section is None:
-                raise SystemExit(f"{file}: question {at}: unknown section {address!r}")
-            gold.add(section.id)
-        if bool(gold) != entry.get("answerable", True):
-            raise SystemExit(
-                f"{file}: question {at}: answerable is {entry.get('answerable', True)}, but it has {len(gold)} sections"
-            )
-        questions.append(Question(entry["ask"], frozenset(gold)))
-    return questions
-
-
 def make_link_questions(library: Library, limit: int) -> list[Question]:
     """Return random link texts with at least two significant words as questions, each only once."""
     pages = {page.markdown: page for page in library.manifest.pages}
@@ -133,7 +98,7 @@ def make_link_questions(library: Library, limit: int) -> list[Question]:
             if target is None or target.page is section.page or len(significant) < 2:
                 continue
             questions_by_link.setdefault(
-                (words.lower(), target.id), Question(words, frozenset([target.id]), section.page.path)
+                (words.lower(), target.id), Question(words, frozenset([target.id]), excluded_page=section.page.path)
             )
     questions = list(questions_by_link.values())
     random.Random(7).shuffle(questions)
