@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -106,6 +107,55 @@ def test_documented_commands_are_valid(file: str) -> None:
     found = find_commands((ROOT / file).read_text("utf-8"))
     wrong = {command: message for command, complete in found if (message := find_misuse(command, complete=complete))}
     assert wrong == {}
+
+
+# What the commands that are not run here need, and the tests that run them or their like.
+ELSEWHERE = {
+    r"^roaming (?:serve|mcp (?!.*--print-config))": "a server: tests/integration/serve, tests/integration/wire",
+    r"^roaming (?:build|init)\b": "a project of a generator: tests/integration/setup, tests/integration/deploy",
+    r"^roaming crawl ": "a web site: tests/integration/crawler/test_docs.py",
+    r"^roaming describe .*--(?:model|plan|apply)": "a model: tests/integration/cli/test_describe.py",
+    r"^roaming versions ": "a branch with versions: tests/integration/plugin/test_versions.py",
+    r"^roaming deps|--deps": "packages: tests/integration/deps",
+    r"--installed|installed:": "an installed package with documentation: tests/integration/library",
+    r" sample_site/site\b": "the documented output is compared above",
+    r"^roaming index ": "HTML that the plugin has not published: tests/integration/plugin, tests/integration/cli",
+    r"^roaming eval .* --compare search,offline": "tests/integration/evals/test_documentation.py",
+    r"^roaming report ": "logs: tests/integration/cli/test_report.py",
+    r"--baseline": "an earlier result: tests/integration/evals",
+    r"\b50daac19\b": "the site of the tutorial: test_tutorial.py",
+    r"^roaming \w+ https:": "another host",
+    r"--model": "a model: tests/integration/cli",
+    r" (?:LIB|STORE)\b": "the name of a site",
+}
+RUN = sorted(
+    {command for file in TEXTS for command, complete in find_commands((ROOT / file).read_text("utf-8")) if complete}
+)
+
+
+@pytest.fixture(scope="module")
+def project(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that the guides work with: sources, built site, questions."""
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copytree(ROOT / "sample_site", folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("site", ".cache"))
+    shutil.copytree(sample, folder / "site")
+    shutil.copytree(sample, folder / "sample_site" / "site")
+    shutil.copy(ROOT / "LICENSE", folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command", [command for command in RUN if not any(re.search(pattern, command) for pattern in ELSEWHERE)]
+)
+def test_documented_commands_run(command: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They exit with 0, or with 3 where nothing is found. Patterns without a command are not needed any more."""
+    assert [pattern for pattern in ELSEWHERE if not any(re.search(pattern, one) for one in RUN)] == []
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("BROWSER", "true")  # the program that `--open` starts
+    words, _, typed = re.split(r" (?:2?>|\|)", command)[0].partition(" <<< ")
+    arguments = shlex.split(words, comments=True)[1:]
+    result = CliRunner().invoke(main, arguments, input="\n".join(shlex.split(typed)))
+    assert result.exit_code in (0, 3), result.output
 
 
 def test_find_misuse_reports_invalid_commands() -> None:
