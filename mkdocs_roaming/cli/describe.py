@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import anyio
 import click
 
-from mkdocs_roaming.answer.budget import Prices
 from mkdocs_roaming.cli.common import CONFIG, FAULTS_FOUND, FILE, FOLDER, LIBRARY, progress, warn
 from mkdocs_roaming.cli.session import ResolvedOptions
 from mkdocs_roaming.cli.sites import open_lib
@@ -21,12 +20,10 @@ from mkdocs_roaming.describe.requests import (
     MAX_SECTION_TOKENS,
     DescriptionRequest,
     Missing,
-    Selection,
-    count_retries,
     find_missing,
     make_requests,
 )
-from mkdocs_roaming.describe.run import DescribeRun, ModelRunner, ReplyFolder, apply_replies, estimate_cost
+from mkdocs_roaming.describe.run import ModelRunner, ReplyFolder, apply_replies, estimate_cost
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.files import check_writable, write_text_file
 from mkdocs_roaming.library.library import Library
@@ -48,7 +45,7 @@ class _Project:
 
     library: Library
     file: Path
-    selection: Selection
+    top: int | None
     missing: Missing
     requests: list[DescriptionRequest]
 
@@ -74,9 +71,7 @@ class _Project:
 )
 @click.option("--check", is_flag=True, help="Exit with 4 if descriptions are missing or stale; needs no model.")
 @click.option("--dry-run", is_flag=True, help="Show what would be requested, and its cost; needs no key.")
-@click.option("--pages-only", is_flag=True, help="Describe pages only.")
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Describe the N sections with most links to them.")
-@click.option("--redo", is_flag=True, help="Write existing descriptions again, also those that a person edited.")
+@click.option("--top", type=click.IntRange(min=0), metavar="N", help="Describe the N sections with most links to them.")
 @click.option(
     "--max-cost",
     type=click.FloatRange(min=0, min_open=True),
@@ -84,8 +79,19 @@ class _Project:
     show_default=True,
     help="Stop before the requests cost more.",
 )
-@click.option("--parallel", type=click.IntRange(1, 16), default=4, show_default=True, help="Concurrent requests.")
-def describe(lib: str, file: Path, **given: Any) -> None:
+def describe(
+    lib: str,
+    file: Path,
+    model: str | None,
+    base_url: str | None,
+    config: Path | None,
+    plan: Path | None,
+    applied: Path | None,
+    check: bool,
+    dry_run: bool,
+    top: int | None,
+    max_cost: float,
+) -> None:
     """Describe sections in readers' words, with a model.
 
     It writes what each section is for, and questions that it answers, asked by somebody who does not know the docs.
@@ -94,22 +100,25 @@ def describe(lib: str, file: Path, **given: Any) -> None:
     some are still missing afterwards.
     """
     library = open_lib(lib)
-    selection = Selection(given["pages_only"], given["top"], given["redo"])
-    missing = find_missing(library, _read_file(file), selection)
-    project = _Project(library, file, selection, missing, list(make_requests(library, missing)))
-    if given["check"]:
+    missing = find_missing(library, _read_file(file), top)
+    project = _Project(library, file, top, missing, list(make_requests(library, missing)))
+    if check:
         _check(project)
-    elif given["applied"] is not None:
-        _apply(project, given["applied"])
+    elif applied is not None:
+        folder = ReplyFolder(applied)
+        if unused := folder.count_unused(project.requests):
+            warn(f"{applied}: unused replies: {unused}; their sections are described, or have changed since the plan")
+        _apply(project, folder)
     elif not project.requests:
         click.echo(f"{file}: nothing to describe")
-    elif given["plan"] is not None:
-        command = shlex.join(["roaming", "describe", lib, "--file", str(file), "--apply", str(given["plan"])])
-        removed = ReplyFolder(given["plan"]).write_requests(project.requests, command)
+    elif plan is not None:
+        command = shlex.join(["roaming", "describe", lib, "--file", str(file), "--apply", str(plan)])
+        removed = ReplyFolder(plan).write_requests(project.requests, command)
         earlier = f"; removed {pluralize(removed, 'request')} of an earlier plan" if removed else ""
-        click.echo(f"{given['plan']}: {_summarize_requests(project)}; README.md there says what to do{earlier}")
+        click.echo(f"{plan}: {_summarize_requests(project)}; README.md there says what to do{earlier}")
     else:
-        _ask_model(project, given)
+        options = ResolvedOptions(load_settings(config), model, base_url)
+        _ask_model(project, options, max_cost, is_dry=dry_run)
 
 
 def _read_file(file: Path) -> Descriptions:
@@ -132,7 +141,7 @@ def _check(project: _Project) -> None:
     missing = project.missing
     if missing.edited:
         changed = pluralize(len(missing.edited), "section")
-        warn(f"{changed} changed after a person edited the texts: edit them again, or --redo")
+        warn(f"{changed} changed after a person edited the texts: edit them again, or delete them")
     if not project.requests and not missing.edited:
         click.echo(f"{project.file}: complete")
         return
@@ -143,18 +152,9 @@ def _check(project: _Project) -> None:
     sys.exit(FAULTS_FOUND)
 
 
-def _apply(project: _Project, path: Path) -> None:
-    folder, checker = ReplyFolder(path), Checker(project.library)
-    run = apply_replies(checker, project.requests, folder)
-    if unused := folder.count_unused(project.requests):
-        warn(f"{path}: unused replies: {unused}; their sections are described, or have changed since the plan")
-    _finish(run, _merge(project, checker, run))
-
-
-def _ask_model(project: _Project, given: dict[str, Any]) -> None:
+def _ask_model(project: _Project, options: ResolvedOptions, max_cost: float, *, is_dry: bool) -> None:
+    """Send the requests, and merge what was written, also if the run was interrupted."""
     requests = project.requests
-    options = ResolvedOptions(load_settings(given["config"]), given["model"], given["base_url"])
-    is_dry = given["dry_run"]
     model, budget = options.create_model(checks_only=is_dry)
     if model.name == "offline" and not is_dry:
         raise UsageError("--model: descriptions need a language model; without a key, use --plan and a coding agent")
@@ -165,47 +165,51 @@ def _ask_model(project: _Project, given: dict[str, Any]) -> None:
         prices = None
     tokens = sum(request.input_tokens for request in requests)
     cost = f", up to {estimate_cost(requests, prices):.4f} {prices.currency}" if prices else ""
-    retries = f"up to {count_retries(requests)} more for what the replies leave out"
-    click.echo(f"{_summarize_requests(project)}, {retries}; ~{tokens} input tokens{cost}", err=True)
-    if not is_dry:
-        check_writable(project.file)
-        _run(project, options, prices, given)
-
-
-def _run(project: _Project, options: ResolvedOptions, prices: Prices | None, given: dict[str, Any]) -> None:
-    """Send the requests, and merge what was written, also if the run was interrupted."""
+    click.echo(f"{_summarize_requests(project)}; ~{tokens} input tokens{cost}", err=True)
+    if is_dry:
+        return
+    check_writable(project.file)
     folder = ReplyFolder(Path(".cache/roaming/describe"))
     folder.create()
-    checker = Checker(project.library)
+    language = project.library.manifest.site.language
+    runner = ModelRunner(lambda: options.create_model()[0], folder, language, prices, max_cost)
     with progress("Describing") as steps:
-        runner = ModelRunner(checker, lambda: options.create_model()[0], folder, prices, given["max_cost"])
-        runner.parallel, runner.on_progress = given["parallel"], steps(len(project.requests))
-        run = runner.run
+        runner.on_progress = steps(len(requests))
         try:
-            anyio.run(runner.send, project.requests)
+            anyio.run(runner.send, requests)
         except KeyboardInterrupt:
-            run.stop_reason = "interrupted"
-    is_complete = _merge(project, checker, run)
-    folder.remove(run.done)
-    if prices and (spent := prices.cost(run.usage)) is not None:
-        click.echo(f"{pluralize(run.sent, 'request')}, {spent:.4f} {prices.currency}", err=True)
-    _finish(run, is_complete)
+            runner.stop_reason = "interrupted"
+    if prices:
+        click.echo(f"{pluralize(runner.sent, 'request')}, {runner.cost:.4f} {prices.currency}", err=True)
+    _apply(project, folder, runner)
 
 
-def _finish(run: DescribeRun, is_complete: bool) -> None:
-    """Exit with the code of a run."""
-    if run.stop_reason:
-        warn(f"{run.stop_reason}; run the command again to go on")
-    if run.stop_reason or run.problems:
+def _apply(project: _Project, folder: ReplyFolder, runner: ModelRunner | None = None) -> None:
+    """Check the replies of a folder, merge their texts into the file, and exit with the code of the run.
+
+    The replies of a model are deleted afterwards; those of others may be corrected and merged again.
+    """
+    checker = Checker(project.library)
+    done, problems = apply_replies(checker, project.requests, folder)
+    is_complete = _merge(project, checker, done)
+    stop_reason = ""
+    if runner is not None:
+        folder.remove(done)
+        problems += runner.problems
+        stop_reason = runner.stop_reason
+    _warn([*problems, *map(str, checker.checked.refused)])
+    if stop_reason:
+        warn(f"{stop_reason}; run the command again to go on")
+    if stop_reason or problems:
         sys.exit(1)
     if not is_complete:
         sys.exit(FAULTS_FOUND)
 
 
-def _merge(project: _Project, checker: Checker, run: DescribeRun) -> bool:
-    """Write the texts of a run into the file; return whether nothing is missing any more."""
+def _merge(project: _Project, checker: Checker, done: Iterable[DescriptionRequest]) -> bool:
+    """Write the texts of replies into the file; return whether nothing is missing any more."""
     checked, current = checker.checked, _read_file(project.file)  # a person may have edited it during the run
-    missing = find_missing(project.library, current, project.selection)
+    missing = find_missing(project.library, current, project.top)
     sections = {id_: texts for id_, texts in checked.sections.items() if id_ in missing.sections}
     pages = {path: texts for path, texts in checked.pages.items() if path in missing.pages}
     if sections or pages:
@@ -213,12 +217,7 @@ def _merge(project: _Project, checker: Checker, run: DescribeRun) -> bool:
         write_text_file(project.file, render_descriptions(merged).decode())
     described = f"{pluralize(len(sections), 'section')} and {pluralize(len(pages), 'page')}"
     click.echo(f"{project.file}: {described} described")
-    faults = [*run.problems, *map(str, checked.refused)]
-    for fault in faults[:_MAX_SHOWN]:
-        warn(fault)
-    if len(faults) > _MAX_SHOWN:
-        warn(f"{len(faults) - _MAX_SHOWN} more texts were refused, or requests failed")
-    names = {request.name for request in run.done}
+    names = {request.name for request in done}
     unanswered = sum(request.name not in names for request in project.requests)
     left_sections = len(missing.sections) - len(sections)
     left_pages = len(missing.pages) - len(pages)
@@ -228,3 +227,10 @@ def _merge(project: _Project, checker: Checker, run: DescribeRun) -> bool:
         left = f"{pluralize(left_sections, 'section')} and {pluralize(left_pages, 'page')}"
         warn(f"{project.file}: {left} without a description{requests}")
     return is_complete
+
+
+def _warn(faults: list[str]) -> None:
+    for fault in faults[:_MAX_SHOWN]:
+        warn(fault)
+    if len(faults) > _MAX_SHOWN:
+        warn(f"{len(faults) - _MAX_SHOWN} more texts were refused, or requests failed")

@@ -8,6 +8,7 @@ must find the section, without the help of texts by a model: a text that leads e
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from unicodedata import normalize
@@ -39,7 +40,7 @@ from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.text.injection import scan_markdown
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
-from mkdocs_roaming.text.tokenizer import SPACELESS
+from mkdocs_roaming.text.tokenizer import SPACELESS, extract_terms, parse_words
 
 _MARKUP = re.compile(
     r"(?ia)</?\w|<!|&#?\w+;|\w://|\]\(|\A\[.*\]:|\A#|\[\^|\w(?:\[\.\]|\[dot\]|\(dot\)|。)[a-z]|\b(?:data|javascript):\S"
@@ -58,6 +59,8 @@ _COMMAND = re.compile(
 )
 """A short option, path of Windows, variable, account, key or command, in the form in which texts are compared."""
 _MIN_BYTES = 8
+_MAX_OCCURRENCES = 300
+"""Number of sections above which a word is left out of a search for a text, so that all texts take linear time."""
 _MIN_SCORE_SHARE = 0.15
 """Share of the best score that a section must have: 5 % of its own questions are below, and 88 % of those of others."""
 
@@ -106,6 +109,9 @@ class Checker:
         self.library, self.checked = library, Checked()
         self._language = library.manifest.site.language
         self._search = Search(library.rename_ids(lambda manifest: describe_manifest(manifest, Descriptions())[0]))
+        self._occurrences = Counter(
+            term for section in library.sections for term in {*extract_terms(library.text(section), self._language)}
+        )
 
     def check_reply(self, request: DescriptionRequest, reply: Reply) -> None:
         """Add the texts of a reply that can be used.
@@ -116,7 +122,7 @@ class Checker:
         written = {section.id: section for section in reply.sections}
         for section in request.sections:
             self._check_section(section, written.get(section.id, DescribedSection(section.id)))
-        if request.page is not None and request.wants_description:
+        if request.wants_description:
             self._check_description(request.page, reply.description or "")
 
     def _check_section(self, section: SectionRef, written: DescribedSection) -> None:
@@ -156,7 +162,9 @@ class Checker:
 
     def _finds(self, text: str, ids: Iterable[str]) -> bool:
         """Return whether a search with a text finds one of the sections, with a score that is not far from the best."""
-        scores = self._search.score(text)
+        words = parse_words(text, self._language)
+        rare = [word.text for word in words if all(self._occurrences[part] <= _MAX_OCCURRENCES for part in word.parts)]
+        scores = self._search.score(" ".join(rare) or text)
         best = max((scores.get(id_, 0.0) for id_ in ids), default=0.0)
         return best > 0 and best >= _MIN_SCORE_SHARE * max(scores.values())
 

@@ -1,7 +1,5 @@
 """What has to be described, as requests to a model: one for each page, or part of a long page.
 
-A retry is for sections of several pages, whose first replies had no usable texts.
-
 A request names everything that it depends on, and its name is a digest of it. A reply with that name, from an
 interrupted run or from a file that somebody else wrote, is the reply to it, and is not paid for twice.
 """
@@ -10,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from math import ceil
 from typing import Any
 
@@ -82,7 +80,6 @@ MAX_SECTION_TOKENS = 6_000
 _PART_SECTIONS = 40
 _EXCERPTS = 12
 _BEGINNING_CHARS = 2_500
-_REQUESTS_PER_RETRY = 4
 _TOKENS_PER_SECTION = 75
 _REPLY_FRAME_TOKENS = 120
 
@@ -104,25 +101,23 @@ class Reply(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class DescriptionRequest:
-    """Sections that are to be described: of a page, or of several ones in a retry.
+    """Sections of a page that are to be described.
 
     Attributes:
         rules: The instructions.
         sections: The sections to describe.
         texts: Their text as the model sees it.
-        page: The page; None in a retry.
+        page: The page.
         wants_description: Whether the page is to be described, too.
         beginning: The beginning of the page, if none of its sections are to be described.
-        refused: Texts of an earlier reply that cannot be used, with the reasons.
     """
 
     rules: str
     sections: Sequence[SectionRef]
     texts: Sequence[str]
-    page: PageEntry | None = None
+    page: PageEntry
     wants_description: bool = False
     beginning: str = ""
-    refused: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -142,38 +137,19 @@ class DescriptionRequest:
         return estimate_tokens(self.rules) + estimate_tokens(self.render())
 
     def __str__(self) -> str:
-        return f"/{self.page.path}" if self.page else f"retry for {len(self.sections)} sections"
+        return f"/{self.page.path}"
 
     def render(self) -> str:
         """Return the request as data: the outline of the page, and the sections to describe."""
-        data: dict[str, object] = {"page": self.page.title if self.page else "several pages"}
-        if self.page:
-            outline = [f"{'  ' * (section.level - 1)}{section.title}" for section in self.page.sections]
-            data |= {"path": f"/{self.page.path}", "outline": outline}
+        outline = [f"{'  ' * (section.level - 1)}{section.title}" for section in self.page.sections]
+        data: dict[str, object] = {"page": self.page.title, "path": f"/{self.page.path}", "outline": outline}
         data["sections"] = [
             {"id": section.id, "page": section.page.title, "title": section.section.title, "text": text}
             for section, text in zip(self.sections, self.texts, strict=True)
         ]
         if self.wants_description:
             data |= {"asked_for": "description", "beginning": self.beginning}
-        if self.refused:
-            data["cannot_be_used"] = self.refused
         return json.dumps(data, ensure_ascii=False, indent=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """What is described.
-
-    Attributes:
-        pages_only: Whether only descriptions of pages are written.
-        top: Number of sections to describe: those that other sections link to most; None for all.
-        redo: Whether texts that exist are written again, also those that a person has edited.
-    """
-
-    pages_only: bool = False
-    top: int | None = None
-    redo: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,37 +160,31 @@ class Missing:
     pages: dict[str, PageEntry]
     stale: frozenset[str]
     edited: frozenset[str]
-    """Sections with stale texts of a person, which are not described unless the selection says `redo`."""
+    """Sections with stale texts of a person, which are not described."""
 
 
-def find_missing(library: Library, descriptions: Descriptions, selection: Selection) -> Missing:
+def find_missing(library: Library, descriptions: Descriptions, top: int | None = None) -> Missing:
     """Return what a file of descriptions lacks.
 
     Args:
         library: The site.
         descriptions: The file.
-        selection: What is described.
+        top: Number of sections to describe: those that other sections link to most; None for all.
     """
     index = TextIndex(descriptions, library.manifest)
-    chosen = _select_sections(library, selection)
     sections: dict[str, SectionRef] = {}
     stale: set[str] = set()
     edited: set[str] = set()
-    for section in library.sections:
-        if section.id not in chosen:
-            continue
+    for section in _select_sections(library, top):
         match = index.find(section.section)
+        texts = match.texts
         if match.is_stale:
             stale.add(section.id)
-        is_kept = match.texts is not None and match.texts.is_edited and not selection.redo
-        if is_kept and match.is_stale:
-            edited.add(section.id)
-        is_current = match.texts is not None and not match.texts.is_empty and not match.is_stale
-        if selection.redo or not (is_kept or is_current):
+        if texts is not None and texts.is_edited:
+            edited |= {section.id} if match.is_stale else set()
+        elif texts is None or texts.is_empty or match.is_stale:
             sections[section.id] = section
-    pages = {
-        page.path: page for page in library.manifest.pages if selection.redo or _lacks_description(page, descriptions)
-    }
+    pages = {page.path: page for page in library.manifest.pages if _lacks_description(page, descriptions)}
     return Missing(sections, pages, frozenset(stale), frozenset(edited))
 
 
@@ -225,18 +195,13 @@ def _lacks_description(page: PageEntry, descriptions: Descriptions) -> bool:
     return not (page.description or is_known)
 
 
-def _select_sections(library: Library, selection: Selection) -> Container[str]:
-    if selection.pages_only:
-        return ()
+def _select_sections(library: Library, top: int | None) -> list[SectionRef]:
     sections = [section for section in library.sections if section.section.body]
-    if selection.top is not None:
-        links = dict.fromkeys((section.id for section in sections), 0)
-        for section in library.manifest.sections():
-            for target in section.links:
-                links[target] = links.get(target, 0) + 1
-        sections.sort(key=lambda section: links[section.id], reverse=True)
-        sections = sections[: selection.top]
-    return {section.id for section in sections}
+    if top is None:
+        return sections
+    links = Counter(target for section in library.manifest.sections() for target in section.links)
+    chosen = {section.id for section in sorted(sections, key=lambda section: -links[section.id])[:top]}
+    return [section for section in sections if section.id in chosen]
 
 
 def make_requests(library: Library, missing: Missing) -> Iterator[DescriptionRequest]:
@@ -245,7 +210,8 @@ def make_requests(library: Library, missing: Missing) -> Iterator[DescriptionReq
     Raises:
         LibraryError: A page cannot be read.
     """
-    rules = _make_rules(library)
+    site = library.manifest.site.name
+    rules = RULES.format(site=site, about=MAX_ABOUT, ask=MAX_ASK, description=MAX_DESCRIPTION)
     by_page: dict[str, list[SectionRef]] = {path: [] for path in missing.pages}
     for section in missing.sections.values():
         by_page.setdefault(section.page.path, []).append(section)
@@ -257,31 +223,6 @@ def make_requests(library: Library, missing: Missing) -> Iterator[DescriptionReq
         if wants_description:
             beginning = library.file(page.markdown).decode("utf-8", "replace")[:_BEGINNING_CHARS]
             yield DescriptionRequest(rules, (), (), page, wants_description, beginning)
-
-
-def count_retries(requests: Sequence[DescriptionRequest]) -> int:
-    """Return the maximum number of retries."""
-    return ceil(len(requests) / _REQUESTS_PER_RETRY)
-
-
-def make_retries(
-    library: Library, sections: Mapping[SectionRef, Sequence[str]], count: int
-) -> Iterator[DescriptionRequest]:
-    """Yield at most `count` requests for sections that have no usable texts.
-
-    Args:
-        library: The site.
-        sections: The sections, with the texts that were refused and the reasons.
-        count: Maximum number of requests.
-    """
-    for refs, texts in islice(_split(library, sections), count):
-        refused = [text for section in refs for text in sections[section]]
-        yield DescriptionRequest(_make_rules(library), refs, texts, refused=refused or ["sections were left out"])
-
-
-def _make_rules(library: Library) -> str:
-    site = library.manifest.site.name
-    return RULES.format(site=site, about=MAX_ABOUT, ask=MAX_ASK, description=MAX_DESCRIPTION)
 
 
 def _split(library: Library, sections: Iterable[SectionRef]) -> Iterator[tuple[list[SectionRef], list[str]]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from math import inf
@@ -24,8 +24,6 @@ from mkdocs_roaming.describe.requests import (
     TOOL,
     DescriptionRequest,
     Reply,
-    count_retries,
-    make_retries,
     parse_reply,
 )
 from mkdocs_roaming.errors import RoamingError, UsageError
@@ -36,6 +34,7 @@ MAX_CONSECUTIVE_ERRORS = 3
 
 _REQUEST, _REPLY = ".request.json", ".reply.json"
 _SECONDS = 180.0
+_PARALLEL = 4
 _README = """\
 # Descriptions to write
 
@@ -125,154 +124,120 @@ class ReplyFolder:
                 (self.path / (request.name + _REPLY)).unlink()
 
 
+def apply_replies(
+    checker: Checker, requests: Iterable[DescriptionRequest], folder: ReplyFolder
+) -> tuple[list[DescriptionRequest], list[str]]:
+    """Check the replies that a folder has; return the requests with a reply, and a line for each that is not valid."""
+    done: list[DescriptionRequest] = []
+    problems: list[str] = []
+    for request in requests:
+        try:
+            reply = folder.read(request)
+        except ValueError as error:
+            problems.append(str(error))
+            continue
+        if reply is not None:
+            checker.check_reply(request, reply)
+            done.append(request)
+    return done, problems
+
+
+def estimate_cost(requests: Iterable[DescriptionRequest], prices: Prices | None) -> float:
+    """Return the estimated cost of requests, with replies of the maximum length; 0 for a model without cost."""
+    usages = [Usage(input=request.input_tokens, output=request.output_tokens) for request in requests]
+    return sum(prices.cost(usage) or 0.0 for usage in usages) if prices else 0.0
+
+
 @dataclass(slots=True)
-class DescribeRun:
-    """What a run has got, and what it has cost.
+class ModelRunner:
+    """Sends requests to a model, several at a time, and stores the replies.
 
     Attributes:
-        done: The requests with a reply.
+        create_model: Creates the model; its client belongs to the event loop that it is created in.
+        folder: Receives the replies.
+        language: The language of the site.
+        prices: Prices of the model; None for a model without cost.
+        max_cost: Requests stop before their cost passes this amount.
+        on_progress: Called after each request.
         usage: The tokens of the requests that were sent.
         sent: Number of requests that were sent.
         problems: What failed, one line each.
         stop_reason: Why requests were not sent; empty if all were.
     """
 
-    done: list[DescriptionRequest] = field(default_factory=list)
+    create_model: Callable[[], Model]
+    folder: ReplyFolder
+    language: str = "en"
+    prices: Prices | None = None
+    max_cost: float = inf
+    on_progress: Callable[[], None] = lambda: None
     usage: Usage = NO_USAGE
     sent: int = 0
     problems: list[str] = field(default_factory=list)
     stop_reason: str = ""
-
-
-def apply_replies(checker: Checker, requests: Iterable[DescriptionRequest], folder: ReplyFolder) -> DescribeRun:
-    """Check the replies that a folder has for requests; none is sent."""
-    run = DescribeRun()
-    for request in requests:
-        try:
-            reply = folder.read(request)
-        except ValueError as error:
-            run.problems.append(str(error))
-            continue
-        if reply is not None:
-            checker.check_reply(request, reply)
-            run.done.append(request)
-    return run
-
-
-def estimate_cost(requests: Sequence[DescriptionRequest], prices: Prices) -> float:
-    """Return the estimated cost of requests and their retries, with replies of the maximum length."""
-    costs = [_estimate(request, prices) for request in requests]
-    return sum(costs) + count_retries(requests) * max(costs, default=0.0)
-
-
-def _estimate(request: DescriptionRequest, prices: Prices | None) -> float:
-    usage = Usage(input=request.input_tokens, output=request.output_tokens)
-    return (prices.cost(usage) if prices else None) or 0.0
-
-
-@dataclass(slots=True)
-class ModelRunner:
-    """Sends requests to a model, several at a time.
-
-    Attributes:
-        checker: Checks the replies.
-        create_model: Creates the model; its client belongs to the event loop that it is created in.
-        folder: Receives the replies.
-        prices: Prices of the model; None for a model without cost.
-        max_cost: Requests stop before their cost passes this amount.
-        parallel: Maximum number of requests at a time.
-        on_progress: Called after each request.
-    """
-
-    checker: Checker
-    create_model: Callable[[], Model]
-    folder: ReplyFolder
-    prices: Prices | None = None
-    max_cost: float = inf
-    parallel: int = 4
-    on_progress: Callable[[], None] = lambda: None
-    run: DescribeRun = field(default_factory=DescribeRun)
     _reserved: float = 0.0
     _failures: int = 0
 
-    async def send(self, requests: Sequence[DescriptionRequest]) -> None:
-        """Send requests, and retries for sections without usable texts.
+    @property
+    def cost(self) -> float:
+        """The cost of the requests that were sent."""
+        return (self.prices.cost(self.usage) or 0.0) if self.prices else 0.0
+
+    async def send(self, requests: Iterable[DescriptionRequest]) -> None:
+        """Send the requests that have no valid reply.
 
         It stops when the cost is reached, or the model fails several times in a row.
         """
-        model = self.create_model()
-        await self._send(model, requests)
-        checked = self.checker.checked
-        refused: dict[str, list[str]] = {}
-        for refusal in checked.refused:
-            refused.setdefault(refusal.section, []).append(str(refusal))
-        again = {
-            section: refused.get(section.id, [])
-            for request in self.run.done
-            for section in request.sections
-            if section.id not in checked.sections
-        }
-        if again and not self.run.stop_reason:
-            await self._send(model, list(make_retries(self.checker.library, again, count_retries(requests))))
-
-    async def _send(self, model: Model, requests: Sequence[DescriptionRequest]) -> None:
-        waiting = iter(requests)
+        model, waiting = self.create_model(), iter(requests)
 
         async def work() -> None:
             for request in waiting:
-                if self.run.stop_reason:
+                if self.stop_reason:
                     return
                 await self._describe(model, request)
                 self.on_progress()
 
         async with anyio.create_task_group() as workers:
-            for _ in range(self.parallel):
+            for _ in range(_PARALLEL):
                 workers.start_soon(work)
 
     async def _describe(self, model: Model, request: DescriptionRequest) -> None:
-        """Get the reply to a request, and check it."""
-        estimate = _estimate(request, self.prices)
-        reply = None
+        """Get the reply to a request, and store it."""
         with suppress(ValueError):  # what is stored but not valid is asked for again
-            reply = self.folder.read(request)
-        if reply is None and self._cost + self._reserved + estimate > self.max_cost:
-            self.run.stop_reason = f"the next request would pass --max-cost {self.max_cost:g}"
+            if self.folder.read(request) is not None:
+                return
+        estimate = estimate_cost([request], self.prices)
+        if self.cost + self._reserved + estimate > self.max_cost:
+            self.stop_reason = f"the next request would pass --max-cost {self.max_cost:g}"
             return
         self._reserved += estimate
         try:
-            if reply is None:
-                data = await self._call(model, request)
-                reply = parse_reply(data)
-                self.folder.write_reply(request, data)
-            self.checker.check_reply(request, reply)
-            self.run.done.append(request)
+            data = await self._call(model, request)
+            parse_reply(data)
+            self.folder.write_reply(request, data)
             self._failures = 0
         except (StopAnswer, RoamingError, ValueError, OSError) as error:
             late = f"no reply within {_SECONDS:g} seconds"
             reason = (error.error or late) if isinstance(error, StopAnswer) else str(error)
-            self.run.problems.append(f"{request}: {model.name}: {reason}")
+            self.problems.append(f"{request}: {model.name}: {reason}")
             self._failures += 1
             if self._failures >= MAX_CONSECUTIVE_ERRORS:
-                self.run.stop_reason = f"{model.name} failed {MAX_CONSECUTIVE_ERRORS} times"
+                self.stop_reason = f"{model.name} failed {MAX_CONSECUTIVE_ERRORS} times"
         finally:
             self._reserved -= estimate
 
     async def _call(self, model: Model, request: DescriptionRequest) -> object:
         """Send a request, and return the arguments of the tool or the text."""
-        self.run.sent += 1
+        self.sent += 1
         turn = UserTurn(PROMPT, request.render())
-        language = self.checker.library.manifest.site.language
-        encoded = Request(request.rules, "", (turn,), (TOOL,), output_tokens=request.output_tokens, language=language)
+        tokens = request.output_tokens
+        encoded = Request(request.rules, "", (turn,), (TOOL,), output_tokens=tokens, language=self.language)
         reply = ModelReply(model, encoded, Deadline(_SECONDS, time.monotonic))
         async with aclosing(reply.stream()) as parts:
             async for part in parts:
                 if isinstance(part, Usage):
-                    self.run.usage += part
+                    self.usage += part
         if reply.stop.reason == "length" and not reply.calls:
             raise ValueError("the reply was cut off at its maximum length")
         calls = [call.arguments for call in reply.calls if call.name == TOOL.name]
         return calls[0] if calls else reply.text
-
-    @property
-    def _cost(self) -> float:
-        return (self.prices.cost(self.run.usage) or 0.0) if self.prices else 0.0

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 
 from mkdocs_roaming.answer.budget import Prices
@@ -18,7 +19,6 @@ from mkdocs_roaming.describe.checks import Checked, Checker
 from mkdocs_roaming.describe.requests import (
     MAX_SECTION_TOKENS,
     DescriptionRequest,
-    Selection,
     find_missing,
     make_requests,
     parse_reply,
@@ -27,7 +27,6 @@ from mkdocs_roaming.describe.requests import (
 from mkdocs_roaming.describe.run import ModelRunner, ReplyFolder, apply_replies, estimate_cost
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.readers import MemoryReader
 from mkdocs_roaming.manifest.descriptions import (
     Descriptions,
     SectionTexts,
@@ -73,7 +72,7 @@ def library(make_site: MakeSite) -> Library:
 
 
 def requests_of(library: Library, descriptions: Descriptions | None = None, **options: Any) -> list[DescriptionRequest]:
-    missing = find_missing(library, descriptions or Descriptions(), Selection(**options))
+    missing = find_missing(library, descriptions or Descriptions(), **options)
     return list(make_requests(library, missing))
 
 
@@ -124,10 +123,13 @@ def write_about(data: dict[str, Any]) -> dict[str, Any]:
     return {"sections": sections, "description": f"{data['page']}: how to begin"}
 
 
-def run(model: WritingModel, library: Library, folder: Path, **options: Any) -> ModelRunner:
-    runner = ModelRunner(Checker(library), lambda: model, ReplyFolder(folder), **options)
+def run(model: WritingModel, library: Library, folder: Path, **options: Any) -> tuple[ModelRunner, Checked]:
+    """Send all requests of a site, and check the replies."""
+    runner = ModelRunner(lambda: model, ReplyFolder(folder), **options)
     anyio.run(runner.send, requests_of(library))
-    return runner
+    checker = Checker(library)
+    apply_replies(checker, requests_of(library), ReplyFolder(folder))
+    return runner, checker.checked
 
 
 # What is asked for
@@ -180,8 +182,8 @@ def test_section_too_long_for_a_request_is_shown_in_excerpts_of_all_its_parts(li
     assert shown.count("\n…\n") == 11
 
 
-def test_only_pages_are_described_with_pages_only(library: Library) -> None:
-    requests = requests_of(library, pages_only=True)
+def test_only_pages_are_described_with_top_0(library: Library) -> None:
+    requests = requests_of(library, top=0)
     # The other page has a description already: the opening of its only section.
     assert [(len(one.sections), one.wants_description) for one in requests] == [(0, True)]
     assert INSTALL in json.loads(requests[0].render())["beginning"]
@@ -194,28 +196,19 @@ def test_sections_with_most_links_come_first_with_top(make_site: MakeSite) -> No
     assert [section.section.title for section in request.sections] == ["Remove"]
 
 
-def test_described_sections_are_not_asked_for_again(library: Library, tmp_path: Path) -> None:
-    done = run(WritingModel(write_about), library, tmp_path)
-    descriptions = merge_texts(
-        Descriptions(), library.manifest, done.checker.checked.sections, done.checker.checked.pages
-    )
+def test_described_sections_and_texts_of_a_person_are_not_asked_for(
+    library: Library, tmp_path: Path, make_site: MakeSite
+) -> None:
+    _, checked = run(WritingModel(write_about), library, tmp_path)
+    descriptions = merge_texts(Descriptions(), library.manifest, checked.sections, checked.pages)
     assert requests_of(library, descriptions) == []
-    assert len(requests_of(library, descriptions, redo=True)) == 2
-
-
-def test_text_of_a_person_is_not_asked_for(library: Library, tmp_path: Path, make_site: MakeSite) -> None:
-    done = run(WritingModel(write_about), library, tmp_path)
     id_ = next(section.id for section in library.sections if section.section.title == "Install")
-    edited = done.checker.checked.sections[id_]
-    done.checker.checked.sections[id_] = type(edited)(edited.title, edited.digest, "By hand", (), edited.written)
-    descriptions = merge_texts(
-        Descriptions(), library.manifest, done.checker.checked.sections, done.checker.checked.pages
-    )
+    sections = checked.sections | {id_: msgspec.structs.replace(checked.sections[id_], about="By hand", asks=())}
+    descriptions = merge_texts(Descriptions(), library.manifest, sections, checked.pages)
     changed = make_site([("guide/", GUIDE.replace("8124", "9000")), ("more/", LINKS)]).library()
-    missing = find_missing(changed, descriptions, Selection())
+    missing = find_missing(changed, descriptions)
     assert not missing.sections
     assert missing.edited == missing.stale == {id_}
-    assert id_ in find_missing(changed, descriptions, Selection(redo=True)).sections
 
 
 # What is accepted
@@ -393,64 +386,52 @@ def test_json_within_text_is_a_reply() -> None:
     assert parse_reply(text).sections[0].about == "x"
 
 
+def test_search_of_a_large_site_leaves_out_frequent_words(make_site: MakeSite) -> None:
+    names = ["".join(pair) + "ket" for pair in product(("ba", "du", "fo", "gi", "lo", "mu", "pa", "ri"), repeat=3)]
+    library = make_site([(f"{name}/", f"# Part {name}\n\nThe motor has a {name}.\n") for name in names]).library()
+    title = f"Part {names[7]}"
+    assert check(library, title, "", f"Which motor has the {names[7]}?").sections
+    assert not check(library, title, "", f"Which motor has the {names[9]}?").sections
+
+
 # Runs
 
 
-def test_model_describes_every_section(library: Library, tmp_path: Path) -> None:
+def test_model_describes_every_section_and_no_reply_is_paid_for_twice(library: Library, tmp_path: Path) -> None:
     model = WritingModel(write_about)
-    done = run(model, library, tmp_path)
-    assert {texts.about for texts in done.checker.checked.sections.values()} == {
+    runner, checked = run(model, library, tmp_path)
+    assert {texts.about for texts in checked.sections.values()} == {
         "The part Guide",
         "The part Install",
         "The part Remove",
         "The part Next",
     }
-    assert {page.description for page in done.checker.checked.pages.values()} == {"Guide: how to begin"}
+    assert {page.description for page in checked.pages.values()} == {"Guide: how to begin"}
     assert set(model.tools) == {("describe_sections",)}
-    assert done.run.usage == Usage(input=2_000, output=400)
-
-
-def test_interrupted_run_pays_for_no_reply_twice(library: Library, tmp_path: Path) -> None:
-    model = WritingModel(write_about)
-    run(model, library, tmp_path)
-    assert len(model.seen) == 2
-    again = run(model, library, tmp_path).run
-    assert (len(model.seen), again.sent, len(again.done)) == (2, 0, 2)
+    assert runner.usage == Usage(input=2_000, output=400)
+    again, checked = run(model, library, tmp_path)
+    assert (len(model.seen), again.sent, len(checked.sections)) == (2, 0, 4)
 
 
 @pytest.mark.parametrize("about", ["Costs 99 dollars", "", "-", None], ids=["refused", "empty", "dash", "null"])
-def test_sections_without_usable_texts_are_requested_once_more_together(
+def test_sections_without_usable_texts_stay_without_description(
     library: Library, tmp_path: Path, about: str | None
 ) -> None:
-    def write(data: dict[str, Any]) -> dict[str, Any]:
-        if "cannot_be_used" in data:
-            return write_about(data)
-        asks = None if about is None else []
-        return {"sections": [{"id": section["id"], "about": about, "asks": asks} for section in data["sections"]]}
-
-    model = WritingModel(write)
-    done = run(model, library, tmp_path)
-    assert [len(seen["sections"]) for seen in model.seen] == [3, 1, 4]
-    assert (about or "left out") in " ".join(model.seen[-1]["cannot_be_used"])
-    assert len(done.checker.checked.sections) == 4
-
-
-def test_model_that_writes_nothing_gets_at_most_a_quarter_more_requests(make_site: MakeSite, tmp_path: Path) -> None:
-    pages = [(f"p{at}/", f"# P{at}\n\n{f'Text of page {at}. ' * 1_000}\n") for at in range(9)]
-    model = WritingModel(lambda data: {"sections": []})
-    done = run(model, make_site(pages).library(), tmp_path)
-    assert len(model.seen) == 9 + 3
-    assert done.checker.checked.sections == {}
+    asks = None if about is None else []
+    model = WritingModel(
+        lambda data: {"sections": [{"id": one["id"], "about": about, "asks": asks} for one in data["sections"]]}
+    )
+    runner, checked = run(model, library, tmp_path)
+    assert (checked.sections, runner.problems, len(model.seen)) == ({}, [], 2)
 
 
 def test_model_that_answers_nonsense_is_not_asked_for_ever(make_site: MakeSite, tmp_path: Path) -> None:
     library = make_site([(f"p{at}/", f"# P{at}\n\nText of page {at}.\n") for at in range(20)]).library()
     model = WritingModel(lambda data: "I cannot do that.")
-    done = run(model, library, tmp_path, parallel=1)
-    assert len(model.seen) == 3
-    assert done.run.stop_reason == "writing failed 3 times"
-    assert len(done.run.problems) == 3
-    assert done.checker.checked.sections == {}
+    runner, checked = run(model, library, tmp_path)
+    assert 3 <= len(model.seen) <= 6
+    assert runner.stop_reason == "writing failed 3 times"
+    assert checked.sections == {}
 
 
 def test_failed_requests_do_not_stop_others(library: Library, tmp_path: Path) -> None:
@@ -459,39 +440,18 @@ def test_failed_requests_do_not_stop_others(library: Library, tmp_path: Path) ->
             ModelError("writing: too many requests; try again later") if data["page"] == "Guide" else write_about(data)
         )
 
-    done = run(WritingModel(write), library, tmp_path)
-    assert {texts.title for texts in done.checker.checked.sections.values()} == {"Next"}
-    assert done.run.problems == ["/guide/: writing: writing: too many requests; try again later"]
-
-
-def test_reply_is_stored_if_the_site_disappears_during_the_run(make_site: MakeSite, tmp_path: Path) -> None:
-    site = make_site([("guide/", GUIDE), ("more/", LINKS)])
-    files = {path: text.encode() for path, text in site.files.items()}
-    library = Library(site.manifest, MemoryReader(files, where="site"), cache_bytes=0)
-    requests = requests_of(library)
-
-    def write(data: dict[str, Any]) -> object:
-        files.clear()
-        return write_about(data)
-
-    model, checker, again = WritingModel(write), Checker(library), Checker(site.library())
-    runner = ModelRunner(checker, lambda: model, ReplyFolder(tmp_path))
-    anyio.run(runner.send, requests)
-    assert {texts.title for texts in checker.checked.sections.values()} <= {"Next"}  # the last page is cached
-    assert "no guide/index.md" in runner.run.problems[0]
-    apply_replies(again, requests, ReplyFolder(tmp_path))
-    assert len(again.checked.sections) == 4
+    runner, checked = run(WritingModel(write), library, tmp_path)
+    assert {texts.title for texts in checked.sections.values()} == {"Next"}
+    assert runner.problems == ["/guide/: writing: writing: too many requests; try again later"]
 
 
 def test_run_stops_before_the_cost_is_passed(make_site: MakeSite, tmp_path: Path) -> None:
     library = make_site([(f"p{at}/", f"# P{at}\n\nText of page {at}.\n") for at in range(20)]).library()
     model = WritingModel(write_about)
-    done = run(model, library, tmp_path, prices=PRICES, max_cost=0.01)
-    cost = PRICES.cost(done.run.usage)
-    assert cost is not None
-    assert 0.004 < cost <= 0.01
-    assert done.run.stop_reason == "the next request would pass --max-cost 0.01"
-    assert len(done.run.done) == len(model.seen) < 20
+    runner, checked = run(model, library, tmp_path, prices=PRICES, max_cost=0.01)
+    assert 0.004 < runner.cost <= 0.01
+    assert runner.stop_reason == "the next request would pass --max-cost 0.01"
+    assert len(checked.sections) == len(model.seen) < 20
 
 
 def test_estimate_grows_with_the_site(library: Library) -> None:
@@ -508,11 +468,11 @@ def test_files_are_answered_instead_of_a_model(library: Library, tmp_path: Path)
     folder.write_reply(requests[0], write_about(asked))
     (tmp_path / f"{requests[1].name}.reply.json").write_text("not yet", "utf-8")
     checker, before = Checker(library), sorted(tmp_path.iterdir())
-    done = apply_replies(checker, requests, folder)
+    done, problems = apply_replies(checker, requests, folder)
     abouts = {texts.about for texts in checker.checked.sections.values()}
     assert abouts == {"The part Guide", "The part Install", "The part Remove"}
-    assert done.done == requests[:1]
-    assert "write it again" in done.problems[0]
+    assert done == requests[:1]
+    assert "write it again" in problems[0]
     assert sorted(tmp_path.iterdir()) == before
     assert folder.write_requests(requests[1:], "roaming describe site --apply plan") == 1
     assert (folder.count_unused(requests), folder.count_unused(requests[1:])) == (0, 1)
@@ -522,4 +482,4 @@ def test_reply_to_an_earlier_text_is_not_used(library: Library, tmp_path: Path, 
     folder, requests = ReplyFolder(tmp_path), requests_of(library)
     folder.write_reply(requests[0], answer(requests[0], "Install"))
     changed = make_site([("guide/", GUIDE.replace("8124", "9000")), ("more/", LINKS)]).library()
-    assert apply_replies(Checker(changed), requests_of(changed), folder).done == []
+    assert apply_replies(Checker(changed), requests_of(changed), folder) == ([], [])
