@@ -156,6 +156,7 @@ def test_file_of_another_site_is_ignored(make_site: Callable, library: Library, 
 _number = st.one_of(st.integers(0, 9), st.integers(0, 2**32 - 1))
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_search_with_manipulated_index_does_not_fail(library: Library, cache: IndexCache, data: st.DataObject) -> None:

@@ -354,64 +354,11 @@ def test_tool_parameters_are_valid_json_schema(library: Library) -> None:
 # Invalid arguments
 
 
-JUNK: list[object] = [
-    *(None, True, False, 0, -1, 3.7, float("nan"), float("inf"), 10**30, "1e400", "[1e400]", b"bytes", b"\xff\xfe"),
-    *("", " ", "\0", "a" * 100_000, "🛟🌊" * 50, "\ud800", "潮位計の保証期間", "{" * 3_000, "[" * 100_000),
-    *("'; DROP TABLE sections; --", '" OR 1=1', "title:pump* NEAR(a b) AND NOT ^x {col} : +- ()", "NEAR(", "*", '"'),
-    *("AND OR NOT", "../../etc/passwd", "%00", "ffffffff", "FFFFFFFF+", "[07f3277d]", "read_outline"),
-    *({}, [], (), {"id": {"id": {"id": {"id": "deep"}}}}, [[[[["deep"]]]]], ["x"] * 5_000, list(range(1_000))),
-    *({"ids": "x"}, object(), {1: 2}, {"part": "9" * 50}, print, range(5), {"a"}),
-]
-
-
-def test_call_with_random_arguments_stays_within_cap(library: Library, make_site: Callable) -> None:
-    """Unknown ids, repeats, wrong types, huge lists, SQL and search syntax."""
-    draw = random.Random(20)
-    long_site = make_site(
-        [
-            (
-                "l/",
-                "# Long\n\n" + "A long line of words. " * 4000 + "\n\n## " + "Very " * 900 + "long_site\n\nText.\n",
-            )
-        ]
-    )
-    navigators = [
-        Navigator(library, cap=2_000),
-        Navigator(library),
-        Navigator(long_site.library(), cap=2_500),
-    ]
-    names: list[object] = [
-        *(tool.name for tool in AGENT_TOOLS),
-        "expand_section",
-        "Search",
-        "nothing",
-        "",
-        7,
-        None,
-        "🛟",
-    ]
-    keys = ["ids", "id", "section_id", "query", "limit", "part", "x"]
-    for at in range(10_000):
-        navigator = navigators[at % len(navigators)]
-        ids = [section.id for section in navigator.sections]
-        values = [
-            *JUNK,
-            draw.choice(ids),
-            draw.choice(ids) + "+",
-            draw.sample(ids, min(3, len(ids))),
-            draw.randint(-2, 60),
-        ]
-        arguments: object = (
-            draw.choice(JUNK) if draw.random() < 0.1 else {draw.choice(keys): draw.choice(values) for _ in range(3)}
-        )
-        name = names[draw.randrange(3)] if draw.random() < 0.8 else draw.choice(names)
-        result = navigator.call(name, arguments)
-        assert len(render(result)) <= navigator.cap, (name, arguments)
-        if draw.random() < 0.05:
-            navigator.drop(draw.sample(ids, 1))
-
-
 _VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
+_VALUES |= st.sampled_from(
+    ["{" * 3_000, "[" * 100_000, "[1e400]", "\ud800", "NEAR(a b) AND NOT ^x {col} : +- ()", "9" * 50]
+)
+_VALUES |= st.deferred(lambda: st.sampled_from([section.id for section in _navigator().sections]))
 _KEYS = st.sampled_from(["ids", "id", "query", "part", "limit"]) | st.text()
 
 

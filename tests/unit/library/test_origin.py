@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,26 +11,29 @@ from msgspec import structs
 from mkdocs_roaming.library.library import OWN, Library, Origin, extract_host
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.readers import FolderReader
+from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.tools import ExpandResult, OutlineResult, SearchResults, render
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 
 LABEL = "untrusted content from gauge.example\n"
 
 
 @pytest.fixture
-def own(sample: Path) -> Library:
-    return Library(load_manifest((sample / MANIFEST_PATH).read_bytes()), FolderReader(sample))
+def own(make_site: Callable, tmp_path: Path) -> Library:
+    prose = "The gauge is read every hour and written into the book of the day. " * 30
+    pages = [(f"p{at}/", f"# Gauge {at}\n\n{prose}\n\n## Part {at}\n\n{prose}\n") for at in range(12)]
+    return open_library(make_site(pages).publish(tmp_path / "site"))
 
 
 @pytest.fixture
-def foreign(sample: Path) -> Library:
-    """The sample site as a crawl would have written it, with a flag on the first section of each page."""
-    manifest = load_manifest((sample / MANIFEST_PATH).read_bytes())
+def foreign(own: Library) -> Library:
+    """The site as a crawl would have written it, with a flag on the first section of each page."""
     pages = tuple(
         structs.replace(page, sections=(structs.replace(page.sections[0], flags=("hidden", "odd")), *page.sections[1:]))
-        for page in manifest.pages
+        for page in own.manifest.pages
     )
-    return Library(structs.replace(manifest, crawled_from="gauge.example", pages=pages), FolderReader(sample))
+    return Library(
+        structs.replace(own.manifest, crawled_from="gauge.example", pages=pages), FolderReader(Path(own.where))
+    )
 
 
 def _call(library: Library, name: str, *, flagged: bool = True) -> str:

@@ -214,7 +214,7 @@ def rules_on(draw: st.DrawFn, manifest: Manifest) -> list[RuleEntry]:
     return draw(st.lists(st.builds(RuleEntry, whens, some_ids.map(tuple)), max_size=12))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_apply_rules_stays_within_budget(site: MadeSite, data: st.DataObject) -> None:
     """Only sections of the site are opened, each once."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import subprocess
 import sys
 import unicodedata
@@ -94,27 +93,6 @@ def test_occurs_in_matches_other_spellings_of_a_word(case: dict[str, Any]) -> No
 
     assert [query for query in case["found_by"] if not hit(query)] == []
     assert [query for query in case["not_by"] if hit(query)] == []
-
-
-@pytest.mark.parametrize("case", CASES["find"], ids=case_id)
-def test_sqlite_index_of_terms_matches_the_same_queries(case: dict[str, Any]) -> None:
-
-    def one(word: tokenizer.Word) -> str:
-        quoted = ['"' + " ".join(run) + '"' + "*" * word.prefix for run in word.runs]
-        return "(" + " OR ".join(quoted) + ")"
-
-    database = sqlite3.connect(":memory:")
-    signs = "".join(sign for sign in map(chr, range(33, 127)) if not sign.isalnum() and sign not in "'\"")
-    database.execute(f"""CREATE VIRTUAL TABLE t USING fts5(terms, tokenize = "ascii tokenchars '{signs}'")""")
-    database.execute("INSERT INTO t VALUES (?)", [" ".join(tokenizer.extract_terms(case["text"], case["language"]))])
-
-    def hit(question: str) -> bool:
-        match = " AND ".join(map(one, tokenizer.parse_query(question, case["language"])))
-        return bool(database.execute("SELECT 1 FROM t WHERE t MATCH ?", [match]).fetchall())
-
-    assert [query for query in case["found_by"] if not hit(query)] == []
-    assert [query for query in case["not_by"] if hit(query)] == []
-    database.close()
 
 
 @given(TEXTS, LANGUAGES)
