@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import cast
 from urllib.parse import urljoin
 from zlib import crc32
@@ -32,7 +33,7 @@ from mkdocs_roaming.manifest.models import Heading, NavItem, url_to_path
 from mkdocs_roaming.sources import decode_text, site_nav
 from mkdocs_roaming.text.injection import InjectedText, scan_hidden_texts
 from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
-from roaming_crawler.scope import LinkResolver, canonical_url, make_link_resolver
+from roaming_crawler.scope import canonical_url
 
 PARSER_VERSION = "11"
 """Incremented when the parser returns another result for the same HTML."""
@@ -106,7 +107,7 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
         _make_links_absolute(article, base)
     article_texts = [str(part) for part in article.itertext()]
     words = split_words("".join(article_texts))
-    resolve = make_link_resolver(base)
+    resolve = cache(partial(canonical_url, base=base))  # links of the article occur in the navigation, too
     links = _extract_links(article, resolve)
     if target := _resolve(find_redirect(text), base):
         links[target] = None
@@ -198,7 +199,7 @@ def _make_links_absolute(article: etree._Element, base: str) -> None:
                     element.set(name, urljoin(base, value))
 
 
-def _extract_links(tree: etree._Element, resolve: LinkResolver) -> dict[str, None]:
+def _extract_links(tree: etree._Element, resolve: Callable[[str], str | None]) -> dict[str, None]:
     """Return the link targets in a tree, without `nofollow` links."""
     urls = (resolve(href) for href in dict.fromkeys(_find_links(tree)) if href and not href.startswith("#"))
     return {url: None for url in urls if url}
@@ -219,7 +220,7 @@ def _extract_alternates(tree: etree._Element, base: str) -> Iterator[tuple[str, 
             yield (link.get("hreflang") or "").strip(), url
 
 
-def _extract_nav(tree: etree._Element, resolve: LinkResolver, site_url: str) -> tuple[NavItem, ...]:
+def _extract_nav(tree: etree._Element, resolve: Callable[[str], str | None], site_url: str) -> tuple[NavItem, ...]:
     def to_path(href: str) -> str | None:
         url = resolve(href)
         return url_to_path(site_url, url) if url else None

@@ -5,18 +5,15 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import canonicalize_path, page_files, url_to_path
 from mkdocs_roaming.publish.selection import Selection
-
-LinkResolver = Callable[[str], str | None]
-"""Returns the canonical URL of a link on a page, or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,31 +80,6 @@ def canonical_url(url: str, base: str = "") -> str | None:
     except ValueError:
         return None
     return _canonicalize(absolute)
-
-
-def make_link_resolver(base: str) -> LinkResolver:
-    """Return a function like `canonical_url` for the links of the page at a canonical URL.
-
-    Links that need no more than a concatenation are not parsed: a navigation repeats a thousand of them on every page.
-    """
-    path, origin = urlsplit(base).path, url_origin(base)
-    folders = path.split("/")[:-1] if "//" not in path else []
-    parents = ["/".join((origin, *folders[1:count], "")) for count in range(len(folders), 0, -1)]
-
-    @cache  # links of the article occur in the navigation, too
-    def resolve(href: str) -> str | None:
-        match = _PLAIN_LINK.match(href)
-        if not match or not match[0] or len(href) + len(base) > _MAX_URL_CHARS:
-            return canonical_url(href, base)
-        up, rest = match.groups()
-        if up == "/":
-            return _canonicalize(f"{origin}/{rest}")
-        level = len(up) // 3
-        if level >= len(parents) or not (up or rest):
-            return canonical_url(href, base)
-        return _canonicalize(parents[level] + rest)
-
-    return resolve
 
 
 @lru_cache(maxsize=8192)  # the navigation repeats the same URLs on every page
@@ -260,7 +232,6 @@ def _strip_tracking(query: str) -> str:
 
 
 _MAX_URL_CHARS = 2_000
-_PLAIN_LINK = re.compile(r"(/|(?:\.\./)*)((?:[\w~-][\w.~-]*/)*(?:[\w~-][\w.~-]*)?)(?:#.*)?\Z", re.DOTALL)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _FORBIDDEN_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\\]|%00|%0[ad]|%5c", re.IGNORECASE)
 _FILE_SUFFIX = re.compile(r"\.(html?|md|txt|json|xml|php|gz)$", re.IGNORECASE)
