@@ -138,8 +138,3 @@ def test_mirror_skips_flagged_pages(hostile: Any, run_crawl: Any, tmp_path: Path
     hostile.responses.clear()
     output = run_crawl(hostile.url, tmp_path / "mirror", skip_flagged=True)
     assert output.paths == ["", "calm/", "shade/"]
-
-
-def test_crawl_of_published_site_flags_no_pointer(site: Any, sample: Path, run_crawl: Any) -> None:
-    site.folder(sample)
-    assert run_crawl(site.url).result.flagged == ()

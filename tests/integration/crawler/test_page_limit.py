@@ -47,16 +47,6 @@ def test_failed_pages_stay_published_at_page_limit(refresh: bool, seven_pages: A
     assert second.result.gone == ()
 
 
-def test_new_pages_do_not_replace_published_ones(seven_pages: Any, run_crawl: Any) -> None:
-    run_crawl(seven_pages.url, limits=FOUR_PAGES)
-    seven_pages.page("/", "Home", links=("/a/", "/b/", *(f"/p{at}/" for at in range(6))))
-    for name in ("/a/", "/b/", "/p0/", "/p1/", "/p2/"):
-        seven_pages.page(name, name, "Second revision.")
-    second = run_crawl(seven_pages.url, limits=FOUR_PAGES)
-    assert second.paths == ["", "p0/", "p1/", "p2/"]
-    assert all("Second revision." in second.text(path) for path in ("p0/", "p1/", "p2/"))
-
-
 def test_new_pages_do_not_replace_published_ones_of_deeper_levels(site: Any, run_crawl: Any) -> None:
     site.page("/", "Home", links=("/b/",))
     site.page("/b/", "B", links=("/b/one/", "/b/two/"))
@@ -76,16 +66,6 @@ def test_new_pages_do_not_replace_published_ones_of_deeper_levels(site: Any, run
     undisturbed_requests = run_crawl(site.url, limits=whole)
     assert undisturbed_requests.paths == ["", "a/", "b/", "b/two/"]  # removed pages make room for new ones
     assert undisturbed_requests.result.gone == ("b/one/",)
-
-
-def test_room_of_removed_pages_is_used_for_new_ones(seven_pages: Any, run_crawl: Any) -> None:
-    run_crawl(seven_pages.url, limits=FOUR_PAGES)
-    seven_pages.responses.clear()
-    seven_pages.page("/", "Home", links=("/x/", "/y/", "/z/", "/zz/"))
-    for name in ("/x/", "/y/", "/z/", "/zz/"):
-        seven_pages.page(name, name)
-    second = run_crawl(seven_pages.url, limits=FOUR_PAGES)
-    assert second.paths == ["", "x/", "y/", "z/"]
 
 
 def test_lower_page_limit_keeps_published_pages(seven_pages: Any, run_crawl: Any) -> None:

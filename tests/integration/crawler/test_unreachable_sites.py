@@ -179,14 +179,3 @@ def test_pause_grows_with_permanently_failing_page(
     assert (record().kept, record().tries, record().next_try, record().error) == (0, 0, 0.0, "")
     assert record().entry.crawled >= started
     assert "0 of 1 sites to crawl; 1 are done" in crawl().stderr
-
-
-def test_pause_grows_from_partial_to_full_failure(
-    seven_pages: Any, crawl: Crawl, record: Callable[[], SiteRecord], reply: Any
-) -> None:
-    crawl()
-    _forbid_six_pages(seven_pages)
-    crawl("--refresh")
-    _forbid(seven_pages, reply)
-    crawl("--refresh")
-    assert (record().state, record().tries) == ("failed", 2)

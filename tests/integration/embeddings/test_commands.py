@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,10 +15,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import httpx2
 import pytest
 import yaml
 from click.testing import CliRunner, Result
 from embeddings_api import SYNONYMS, EmbeddingsApi, ToyEmbedder
+from serving import serve_app
 
 from mkdocs_roaming.cli import main
 
@@ -204,92 +205,66 @@ METRICS_PORT = 19464
 
 
 @contextmanager
-def endpoint(
-    site: Path, api: EmbeddingsApi, on_warning: Callable[[str], None], timeout: float, pause: float = 60.0
-) -> Iterator[str]:
-    """Serve a site in a thread; yield its URL."""
-    import uvicorn
-
+def endpoint(site: Path, api: EmbeddingsApi, on_warning: Callable[[str], None], **options: float) -> Iterator[int]:
+    """Serve a site in a thread; yield the port when the site is loaded."""
     from mkdocs_roaming.answer.budget import Budget
     from mkdocs_roaming.answer.results import Offline
     from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
     from mkdocs_roaming.library.hybrid import HybridSearch
     from mkdocs_roaming.serve.app import AppConfig, create_app
-    from mkdocs_roaming.serve.server import bind_socket
     from mkdocs_roaming.serve.service import AnswerConfig
 
-    queries = QueryEmbedder(
-        EmbeddingsClient("toy", base_url=api.url, retries=0), on_warning=on_warning, timeout=timeout, pause=pause
-    )
+    queries = QueryEmbedder(EmbeddingsClient("toy", base_url=api.url, retries=0), on_warning=on_warning, **options)
     config = AnswerConfig(Offline(), Budget(), 0, lambda library: HybridSearch(library, queries))
-    listening = bind_socket("127.0.0.1", 0)
     app = create_app(AppConfig(str(site), config, metrics=f"127.0.0.1:{METRICS_PORT}"))
-    server = uvicorn.Server(uvicorn.Config(app, lifespan="on", log_config=None))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        end = time.monotonic() + 20
-        while time.monotonic() < end:
-            try:
-                get(f"{url}/healthz")
-                break
-            except OSError:
-                time.sleep(0.05)
-        yield url
-    finally:
-        server.should_exit = True
-        thread.join(20)
-        listening.close()
+    with serve_app(app, lifespan="on") as port:
+        while "no_site" in get(port, "/v1/outline"):
+            time.sleep(0.02)
+        yield port
 
 
-def get(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=20) as response:
-        text: str = response.read().decode("utf-8")
-        return text
-
-
-def post(url: str, body: dict[str, Any]) -> dict[str, Any]:
-    headers = {"Content-Type": "application/json", "Accept": "application/json"}
-    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request, timeout=20) as response:
-        data: dict[str, Any] = json.load(response)
-        return data
+def get(port: int, path: str) -> str:
+    return httpx2.get(f"http://127.0.0.1:{port}{path}", timeout=20).text
 
 
 def test_endpoint_searches_by_vectors(build: Any, configured: Any, api: EmbeddingsApi) -> None:
     build(configured)
-    with endpoint(build.site, api, print, 2.0) as url:
-        assert json.loads(get(f"{url}/v1/search?q=car"))["hits"][0]["title"] == "Fleet"
-        assert "automobile is washed" in get(f"{url}/ask?q={quote('When is the car washed?')}")
-        metrics = get(f"http://127.0.0.1:{METRICS_PORT}/metrics")
+    with endpoint(build.site, api, print, timeout=2.0) as port:
+        assert json.loads(get(port, "/v1/search?q=car"))["hits"][0]["title"] == "Fleet"
+        assert "automobile is washed" in get(port, f"/ask?q={quote('When is the car washed?')}")
+        metrics = get(METRICS_PORT, "/metrics")
     assert "roaming_search_by_meaning 1.0\n" in metrics
 
 
 def test_answer_without_vectors_is_not_cached(build: Any, configured: Any, api: EmbeddingsApi) -> None:
     build(configured)
-    question = {"question": "When is the car washed?"}
-    with endpoint(build.site, api, print, 2.0, pause=0.2) as url:
+    with endpoint(build.site, api, print, timeout=2.0, pause=0.2) as port:
+
+        def is_cached() -> bool:
+            headers = {"Accept": "application/json"}
+            body = {"question": "When is the car washed?"}
+            reply = httpx2.post(f"http://127.0.0.1:{port}/v1/ask", json=body, headers=headers, timeout=20)
+            return bool(reply.json()["status"]["cached"])
+
         api.refusals = [(500, {}, "")]
-        assert not post(f"{url}/v1/ask", question)["status"]["cached"]
+        assert not is_cached()
         time.sleep(0.3)
-        assert not post(f"{url}/v1/ask", question)["status"]["cached"]
-        assert post(f"{url}/v1/ask", question)["status"]["cached"]
+        assert [is_cached(), is_cached()] == [False, True]
 
 
 def test_query_that_waits_for_its_vector_does_not_block_others(build: Any, configured: Any, serve: Serve) -> None:
     build(configured)
     api = serve(embedder=ToyEmbedder(256, SYNONYMS), stall=threading.Event())
     warnings: list[str] = []
-    with endpoint(build.site, api, warnings.append, 1.5) as url, ThreadPoolExecutor(8) as several:
-        pending = [several.submit(get, f"{url}/v1/search?q=autumn+{at}") for at in range(4)]
+    with endpoint(build.site, api, warnings.append, timeout=1.5) as port, ThreadPoolExecutor(8) as several:
+        pending = [several.submit(get, port, f"/v1/search?q=autumn+{at}") for at in range(4)]
         while not api.requests:
             time.sleep(0.01)
         for _ in range(5):
-            get(f"{url}/v1/outline")
+            get(port, "/v1/outline")
         assert not any(one.done() for one in pending)
         found = [json.loads(one.result())["hits"][0]["title"] for one in pending]
-        metrics = get(f"http://127.0.0.1:{METRICS_PORT}/metrics")
+        metrics = get(METRICS_PORT, "/metrics")
     assert found == ["Tyres"] * 4
     assert len(warnings) == 1
     assert "roaming_search_by_meaning 0.0\n" in metrics

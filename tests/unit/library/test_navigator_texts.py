@@ -178,12 +178,6 @@ def test_prefetch_searches_follow_up_with_question_before(library: Library) -> N
     assert find(library, "Reefing") in shown(Navigator(library).prefetch("and why?", "When do I reef?"))
 
 
-def test_prefetch_respects_size(library: Library) -> None:
-    for tokens in (0, 30, 200, 1_000):
-        result = Navigator(library).prefetch("red paint, sails, ballast", max_tokens=tokens)
-        assert len("".join(section.text for section in result.sections)) <= tokens * 5
-
-
 def test_prefetch_with_more_room_opens_more_and_longer_texts(library: Library, make_site: Callable) -> None:
     sections = "".join(f"## Sail {at}\n\nSail number {at} of the boat is set by hand. {CLOTH}\n\n" for at in range(30))
     sails = make_site([("sails/", f"# Sails\n\n{sections}")]).library()

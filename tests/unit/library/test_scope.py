@@ -116,40 +116,33 @@ def test_restrict_without_page_names_existing_tags_and_paths(library: Library, s
         library.restrict(scope)
 
 
-def test_restrict_to_tag_of_site_without_tags_says_so(make_site: Callable) -> None:
-    with pytest.raises(UsageError, match="no page matches the tag a; tags: none; folders: a/"):
-        make_site([("a/", "# A\n")]).library().restrict(Scope(tags=("a",)))
+OTHERS = (Alternate("https://docs.example/1/manifest.json", version="1.0"),)
 
 
 @pytest.mark.parametrize(
-    ("version", "message"),
+    ("own", "others", "scope", "message"),
     [
-        ("1.0", r"the site is version 2\.0, not version 1\.0; open https://docs\.example/1/manifest\.json"),
-        ("1.1", r"not version 1\.1; .* other versions: 1\.0"),
-        ("next", r"not version next; .* other versions: 1\.0"),
+        (
+            "2.0",
+            OTHERS,
+            "1.0",
+            r"the site is version 2\.0, not version 1\.0; open https://docs\.example/1/manifest\.json",
+        ),
+        ("2.0", OTHERS, "next", r"not version next; .* other versions: 1\.0"),
+        ("2.0", (), "1.0", r"not version 1\.0; name the URL or folder of that version; other versions: none$"),
+        ("", (), "2", r"the site is not versioned, not version 2; name"),
     ],
 )
-def test_restrict_to_other_version_names_its_manifest(make_site: Callable, version: str, message: str) -> None:
-    others = (Alternate("https://docs.example/1/manifest.json", version="1.0"),)
-    site = Site("Docs", "https://docs.example/p/", version="2.0", alternates=others)
+def test_restrict_to_other_version_names_its_manifest(
+    make_site: Callable, own: str, others: tuple[Alternate, ...], scope: str, message: str
+) -> None:
+    site = Site("Docs", "https://docs.example/p/", version=own, alternates=others)
     library = make_site([("a/", "# A\n\nText.\n")], site=site).library()
-    assert paths(library.restrict(Scope(version="2.0"))) == ["a/"]
+    assert paths(library.restrict(Scope(version=own or None))) == ["a/"]
     with pytest.raises(UsageError, match=message):
-        library.restrict(Scope(version=version))
-
-
-def test_restrict_to_version_at_unknown_place_asks_for_its_url(make_site: Callable) -> None:
-    library = make_site([("a/", "# A\n")], site=Site("Docs", "https://docs.example/p/", version="2.0")).library()
-    with pytest.raises(
-        UsageError,
-        match=r"version 2\.0, not version 1\.0; name the URL or folder of that version; other versions: none$",
-    ):
-        library.restrict(Scope(version="1.0"))
-
-
-def test_restrict_to_version_of_site_without_versions_fails(library: Library) -> None:
-    with pytest.raises(UsageError, match=r"the site is not versioned, not version 2; name"):
-        library.restrict(Scope(version="2"))
+        library.restrict(Scope(version=scope))
+    with pytest.raises(UsageError, match="no page matches the tag a; tags: none; folders: a/"):
+        library.restrict(Scope(tags=("a",)))
 
 
 def test_restrict_returns_same_library_for_equal_scopes_and_whole_site(library: Library) -> None:
