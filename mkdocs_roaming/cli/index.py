@@ -45,17 +45,7 @@ _OPTIONS = (
     click.option("--name", help="Name of the site (default: the home page's title)."),
     setting_options(PublishOptions, "description", "include", "exclude", "previous", "rules", "descriptions", "widget"),
     click.option("--endpoint", metavar="URL", help="URL of the widget's answer endpoint; implies --widget."),
-    setting_options(
-        PublishOptions,
-        "page_menu",
-        "outline_tokens",
-        "section_files",
-        "llms_txt",
-        "overwrite",
-        "llms_full",
-        "agent_skill",
-        "search",
-    ),
+    setting_options(PublishOptions, "page_menu", "llms_txt", "overwrite", "search"),
     click.option("--no-html", is_flag=True, help="Do not change the built pages."),
     CONFIG,
     click.option("--strict", is_flag=True, help="Publish nothing if there are warnings."),
@@ -172,9 +162,8 @@ def _given_options(given: dict[str, Any], project: Project) -> PublishOptions:
 
 @click.command()
 @LIBRARY
-@click.option("-v", "--verbose", is_flag=True, help="List all broken links, not only the first 20.")
 @AS_JSON
-def validate(lib: str, verbose: bool, as_json: bool) -> None:
+def validate(lib: str, as_json: bool) -> None:
     """Validate a published site.
 
     Checks schema, digests, slices, ids, internal links, and what the pages load. Links that were broken before a site
@@ -190,11 +179,10 @@ def validate(lib: str, verbose: bool, as_json: bool) -> None:
     else:
         for fault in result.faults:
             click.echo(sanitize(fault))
-        shown = result.notes if verbose else result.notes[:_SHOWN_LINKS]
-        for note in shown:
+        for note in result.notes[:_SHOWN_LINKS]:
             click.echo(sanitize(f"broken link: {note}"))
-        if more := len(result.notes) - len(shown):
-            click.echo(f"broken links: {more} more; list them with -v")
+        if (more := len(result.notes) - _SHOWN_LINKS) > 0:
+            click.echo(f"broken links: {more} more; --json lists all of them")
         click.echo(f"{lib}: {result}", err=bool(result.faults))
     if result.faults:
         sys.exit(FAULTS_FOUND)

@@ -76,7 +76,7 @@ def _describe_server(lib: str, scope: Scope, config: Path | None) -> McpServer:
     else:
         site, extra = target.store.server
         where, extras = target.where, f"{extra},mcp"
-    values = {"--tag": scope.tags, "--path": scope.paths, "--version": (scope.version,) if scope.version else ()}
+    values = {"--tag": scope.tags, "--path": scope.paths}
     options = [part for name, given in values.items() for value in given for part in (name, value)]
     if config:
         options += ["--config", str(config.resolve())]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import webbrowser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -36,13 +35,11 @@ from mkdocs_roaming.sources.project import IndexOptions, find_project
     "--max-pages", type=click.IntRange(1), default=20, show_default=True, help="Maximum number of pages of a URL."
 )
 @click.option("--allow-private", is_flag=True, help="Allow a private address for the host and port of a URL.")
-@click.option("--open", "open_browser", is_flag=True, help="Open the page in a browser.")
 def preview(
     site: str,
     questions: tuple[str, ...],
     output: Path,
     addresses: tuple[str, ...],
-    open_browser: bool,
     **given: Any,
 ) -> None:
     """Write a page that shows what agents see of a site.
@@ -57,8 +54,6 @@ def preview(
         html = render_preview(open_site(site, Path(temporary), given), questions=questions, addresses=addresses)
     write_text_file(output, html)
     click.echo(output)
-    if open_browser:
-        webbrowser.open(output.resolve().as_uri())
 
 
 def _open_folder(site: str, target: Path, given: dict[str, Any]) -> PreviewedSite:

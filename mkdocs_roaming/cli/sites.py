@@ -25,8 +25,8 @@ def scope_options(command: F) -> F:
     """Add the options for the visible part of a site to a command, which gets them as `scope`."""
 
     @wraps(command)
-    def with_scope(*args: Any, tags: tuple[str, ...], paths: tuple[str, ...], version: str | None, **given: Any) -> Any:
-        return command(*args, scope=Scope(tags, paths, version), **given)
+    def with_scope(*args: Any, tags: tuple[str, ...], paths: tuple[str, ...], **given: Any) -> Any:
+        return command(*args, scope=Scope(tags, paths), **given)
 
     options = (
         click.option("--tag", "tags", multiple=True, help="Only pages with this tag. Repeatable: one of the tags."),
@@ -37,7 +37,6 @@ def scope_options(command: F) -> F:
             metavar="PATTERN",
             help="Only pages with this path, such as guide/**. Repeatable: one of the paths.",
         ),
-        click.option("--version", help="Version that the site must have."),
     )
     decorated: Any = with_scope
     for option in reversed(options):

@@ -509,7 +509,7 @@ def _restrict(target: LibraryTarget, search: SearchFactory, scope: Scope) -> Lib
     """Return the part of a single site in a scope."""
     where = target.where
     if target.store is not None:
-        raise UsageError(f"{where}: --tag, --path and --version apply to a single site; name one: {where}/SITE")
+        raise UsageError(f"{where}: --tag and --path apply to a single site; name one: {where}/SITE")
     return SiteTarget(where, search=search, opener=lambda _: target.open_site(), scope=scope)
 
 

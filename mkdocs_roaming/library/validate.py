@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from html import unescape
+from itertools import product
 from urllib.parse import unquote, urljoin
 
 from markdown_it.token import Token
@@ -17,7 +19,6 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, validate_manifest
 from mkdocs_roaming.manifest.lookup import iter_nav
 from mkdocs_roaming.manifest.models import (
-    Manifest,
     PageEntry,
     join_url,
     path_to_url,
@@ -70,23 +71,16 @@ def validate_site(
         start_progress: Called with the number of pages; returns a function that is called after each page.
     """
     validator = _Validator(library)
-    advance = start_progress(len(library.manifest.pages))
-    validator.check_manifest()
-    for page in library.manifest.pages:
-        validator.check_page(page)
+    pages = library.manifest.pages
+    advance = start_progress(len(pages))
+    faults = [*validator.check_manifest()]
+    for page in pages:
+        faults += validator.check_page(page)
         advance()
-    validator.check_llms_full()
-    validator.check_vectors()
-    validator.check_llms_txt()
-    validator.check_outline()
-    validator.check_section_files()
-    return ValidationReport(
-        len(library.manifest.pages),
-        len(library.sections),
-        validator.links,
-        tuple(validator.faults),
-        tuple(dict.fromkeys(validator.notes)),
-    )
+    faults += [*validator.check_llms_full(), *validator.check_vectors(), *validator.check_llms_txt()]
+    faults += validator.check_section_files()
+    notes = tuple(dict.fromkeys(validator.notes))
+    return ValidationReport(len(pages), len(library.sections), validator.links, tuple(faults), notes)
 
 
 def _parse_markdown(text: str) -> list[Token]:
@@ -102,221 +96,188 @@ def _find_html_ids(html: bytes) -> set[str]:
 
 
 class _Validator:
-    """Faults and notes of a site, found by one method per kind of file."""
+    """Finds the faults of a site, with one method per kind of file, and notes links that lead nowhere."""
 
     def __init__(self, library: Library) -> None:
-        self.faults: list[str] = []
         self.notes: list[str] = []
         self.links = 0
         self._library = library
         self._manifest = library.manifest
         self._anchors: dict[str, frozenset[str]] = {}
-        self._existing: dict[str, bool] = {}
         self._pages_by_file: dict[str, PageEntry] = {}
         for page in self._manifest.pages:
             self._pages_by_file[page.markdown] = page
             self._pages_by_file.setdefault(short_markdown_path(page.path) or page.markdown, page)
 
-    def _read(self, path: str) -> bytes | None:
-        try:
+    def _read(self, path: str) -> bytes:
+        """Return a file; nothing if there is none."""
+        with suppress(LibraryError):
             return self._library.file(path)
-        except LibraryError:
-            return None
+        return b""
 
-    def check_manifest(self) -> None:
+    def check_manifest(self) -> Iterator[str]:
+        """Yield violations of the schema, and ids that are used twice or lead nowhere."""
         manifest = self._manifest
-        self.faults += [f"{MANIFEST_PATH}: {fault}" for fault in validate_manifest(self._library.file(MANIFEST_PATH))]
+        for fault in validate_manifest(self._library.file(MANIFEST_PATH)):
+            yield f"{MANIFEST_PATH}: {fault}"
         ids = Counter(section.id for section in manifest.sections())
-        ids.update(entry.id for entry in iter_nav(manifest.nav) if entry.page is None and entry.id)
-        self.faults += [f"id {id_}: used {count} times" for id_, count in ids.items() if count > 1]
-        self.faults += _find_wrong_ids(manifest, ids)
         page_ids = {page.path: page.id for page in manifest.pages}
-        self.faults += [
-            f"nav “{entry.title}”: no page {entry.page!r} with id {entry.id}"
-            for entry in iter_nav(manifest.nav)
-            if entry.page is not None and page_ids.get(entry.page) != entry.id
-        ]
+        for entry in iter_nav(manifest.nav):
+            if entry.page is None and entry.id:
+                ids[entry.id] += 1
+            elif entry.page is not None and page_ids.get(entry.page) != entry.id:
+                yield f"nav “{entry.title}”: no page {entry.page!r} with id {entry.id}"
+        yield from (f"id {id_}: used {count} times" for id_, count in ids.items() if count > 1)
+        for section in manifest.sections():
+            where = f"section {section.id}"
+            yield from (f"{where}: alias {alias} is the id of a section" for alias in section.aliases if alias in ids)
+            yield from (f"{where}: links to {link}, which is no section" for link in section.links if link not in ids)
+        for number, rule in enumerate(manifest.rules, 1):
+            wrong = (id_ for id_ in rule.open if id_ not in ids)
+            yield from (f"rule {rule.name or number}: opens {id_}, which is no section" for id_ in wrong)
 
     # Pages
 
-    def check_page(self, page: PageEntry) -> None:
+    def check_page(self, page: PageEntry) -> Iterator[str]:
+        """Yield what is wrong with the Markdown of a page, its slices and links, and with what its HTML loads."""
         data = self._read(page.markdown)
-        if data is None:
-            self.faults.append(f"{page.markdown}: cannot be read")
+        if not data:
+            yield f"{page.markdown}: cannot be read"
             return
         if file_digest(data) != page.digest or len(data) != page.bytes:
-            self.faults.append(f"{page.markdown}: does not match its digest")
+            yield f"{page.markdown}: does not match its digest"
         copy = short_markdown_path(page.path)
-        if copy and self._pages_by_file[copy] is page and self._read(copy) not in (data, None):
-            self.faults.append(f"{copy}: differs from {page.markdown}")
-        self._check_slices(page, data)
+        if copy and self._pages_by_file[copy] is page and self._read(copy) not in (data, b""):
+            yield f"{copy}: differs from {page.markdown}"
+        yield from self._check_slices(page, data)
         if page.origin == "html" or self._manifest.crawled_from:
-            self._check_links(page, data)
+            yield from self._check_links(page, data)
         if not self._manifest.crawled_from:
-            self._check_elements(page)
+            yield from self._check_elements(page)
 
-    def _check_slices(self, page: PageEntry, data: bytes) -> None:
+    def _check_slices(self, page: PageEntry, data: bytes) -> Iterator[str]:
         end = page.sections[0].start
         if page.sections[0].id != page.id:
-            self.faults.append(f"{page.markdown}: the page and its first section have different ids")
+            yield f"{page.markdown}: the page and its first section have different ids"
         for section in page.sections:
             where = f"{page.markdown}: section {section.id}"
             if section.start != end:
-                self.faults.append(f"{where} starts at byte {section.start}, not at {end}")
+                yield f"{where} starts at byte {section.start}, not at {end}"
             end = section.end
             if slice_digest(data[section.start : section.end]) != section.digest:
-                self.faults.append(f"{where} does not match its digest")
+                yield f"{where} does not match its digest"
         if end != len(data):
-            self.faults.append(f"{page.markdown}: the sections end at byte {end}, the file at {len(data)}")
+            yield f"{page.markdown}: the sections end at byte {end}, the file at {len(data)}"
         sections = split_sections(data.decode("utf-8", "replace"), title=page.title)
         if [section.level for section in sections] != [section.level for section in page.sections]:
-            self.faults.append(f"{page.markdown}: its headings do not match its sections")
+            yield f"{page.markdown}: its headings do not match its sections"
 
-    def _check_links(self, page: PageEntry, data: bytes) -> None:
+    def _check_links(self, page: PageEntry, data: bytes) -> Iterator[str]:
+        """Yield links within the site that should lead to Markdown; note those that lead to no page or section."""
         for token in _parse_markdown(data.decode("utf-8", "replace")):
-            for child in token.children or ():
-                if child.type == "link_open":
-                    self.links += 1
-                    self._check_link(page, str(child.attrs.get("href", "")))
+            for href in (
+                str(child.attrs.get("href", "")) for child in token.children or () if child.type == "link_open"
+            ):
+                self.links += 1
+                base = path_to_url(self._manifest.site.url or "/", page.markdown)
+                url, _, fragment = join_url(base, href).partition("#")
+                path = url_to_path(self._manifest.site.url, url) if "?" not in url else None
+                if path is not None:
+                    yield from self._check_target(page, href, path, unquote(fragment))
 
-    def _check_link(self, page: PageEntry, href: str) -> None:
-        base = path_to_url(self._manifest.site.url or "/", page.markdown)
-        url, _, fragment = join_url(base, href).partition("#")
-        path = url_to_path(self._manifest.site.url, url) if "?" not in url else None
-        if path is not None:
-            self._check_target(page, href, path, unquote(fragment))
-
-    def _check_target(self, page: PageEntry, href: str, path: str, anchor: str) -> None:
-        """Check a link within the site."""
+    def _check_target(self, page: PageEntry, href: str, path: str, anchor: str) -> Iterator[str]:
         # The file first: `url_to_path` removes `index.html`, so the home page's Markdown is known by its file only.
         target = self._pages_by_file.get(path)
         if target is None and (target := self._library.sections.get_page(path)) and not self._manifest.crawled_from:
-            self.faults.append(f"{page.markdown}: {href} is a link to HTML, but the page has Markdown")
-        elif target is None and self._read(path or "index.html") is None and self._read(_index_file(path)) is None:
+            yield f"{page.markdown}: {href} is a link to HTML, but the page has Markdown"
+        elif target is None and not self._read_html(path):
             self.notes.append(f"{page.markdown}: {href} does not exist")
         elif target and anchor and anchor not in self._find_anchors(target):
             self.notes.append(f"{page.markdown}: {href}: the page has no such anchor")
 
-    def _check_elements(self, page: PageEntry) -> None:
-        """Check that the elements which a build has added to a page lead to files, at each address of the page."""
-        html = self._read_html(page).decode("utf-8", "replace")
+    def _check_elements(self, page: PageEntry) -> Iterator[str]:
+        """Yield addresses in the elements which a build has added to a page that lead to no file."""
+        html = self._read_html(page.path).decode("utf-8", "replace")
         tags = [tag for tag in _TAG.findall(html) if "data-roaming" in tag] if "data-roaming" in html else []
-        urls = {unescape(url) for tag in tags for url in _URL.findall(tag)}
         site_url = self._manifest.site.url
         addresses = {page.path}
         if has_absolute_assets(html, root_path(site_url)):  # the page itself works at all of them
             stem = re.sub(r"(\.html|/)$", "", page.path)
             addresses |= {stem, f"{stem}/"} if stem else set()
-        for address in sorted(addresses):
-            for url in sorted(urls):
-                path = url_to_path(site_url, urljoin(path_to_url(site_url, address), url))
-                if path is None or not self._exists(path):
-                    self.faults.append(f"{address or 'index.html'}: {url} leads to no file of the site")
+        for address, url in product(
+            sorted(addresses), sorted({unescape(url) for tag in tags for url in _URL.findall(tag)})
+        ):
+            path = url_to_path(site_url, urljoin(path_to_url(site_url, address), url))
+            if path is None or not self._read(path):
+                yield f"{address or 'index.html'}: {url} leads to no file of the site"
 
-    def _exists(self, path: str) -> bool:
-        if path not in self._existing:
-            self._existing[path] = self._read(path) is not None
-        return self._existing[path]
-
-    def _read_html(self, page: PageEntry) -> bytes:
-        return self._read(page.path or "index.html") or self._read(_index_file(page.path)) or b""
+    def _read_html(self, path: str) -> bytes:
+        return self._read(path or "index.html") or self._read(path.rstrip("/") + "/index.html")
 
     def _find_anchors(self, page: PageEntry) -> frozenset[str]:
         """Return the anchors of a page: of its sections, and all other ids in its HTML."""
         if page.path not in self._anchors:
-            html = self._read_html(page)
             anchors = {section.anchor for section in page.sections if section.anchor}
-            self._anchors[page.path] = frozenset(anchors | _find_html_ids(html))
+            self._anchors[page.path] = frozenset(anchors | _find_html_ids(self._read_html(page.path)))
         return self._anchors[page.path]
 
     # Other files
 
-    def check_llms_full(self) -> None:
+    def check_llms_full(self) -> Iterator[str]:
+        """Yield the pages that are not in llms-full.txt where the manifest says so."""
         pages = [(page, page.full) for page in self._manifest.pages if page.full is not None]
-        data = (self._read("llms-full.txt") or b"") if pages else b""
+        data = self._read("llms-full.txt") if pages else b""
         for page, start in pages:
             if file_digest(data[start : start + page.bytes]) != page.digest:
-                self.faults.append(f"llms-full.txt: {page.markdown} is not at byte {start}")
+                yield f"llms-full.txt: {page.markdown} is not at byte {start}"
 
-    def check_vectors(self) -> None:
+    def check_vectors(self) -> Iterator[str]:
+        """Yield how the vectors differ from the manifest."""
         entry = self._manifest.vectors
         if entry is None:
             return
-        data = self._read(VECTORS_PATH) or b""
+        data = self._read(VECTORS_PATH)
         if file_digest(data) != entry.digest:
-            self.faults.append(f"{VECTORS_PATH}: missing, or does not match its digest")
+            yield f"{VECTORS_PATH}: missing, or does not match its digest"
             return
         try:
             vectors = decode_vectors(data)
         except VectorsError as error:
-            self.faults.append(str(error))
+            yield str(error)
             return
         if (vectors.model, vectors.dimensions, len(vectors.scales)) != (entry.model, entry.dimensions, entry.windows):
-            self.faults.append(f"{VECTORS_PATH}: differs from its description in the manifest")
+            yield f"{VECTORS_PATH}: differs from its description in the manifest"
         if {id_ for id_, _ in vectors.sections} != {section.id for section in self._manifest.sections()}:
-            self.faults.append(f"{VECTORS_PATH}: has other sections than the manifest")
+            yield f"{VECTORS_PATH}: has other sections than the manifest"
 
-    def check_llms_txt(self) -> None:
-        """Check llms.txt and the lists that it links to, unless the site publishes no list of its pages."""
-        entry = self._manifest.llms_txt
+    def check_llms_txt(self) -> Iterator[str]:
+        """Yield faults of llms.txt, of the lists that it links to, and of the outline, unless none is published."""
+        outline = self._read("roaming/outline.md").decode("utf-8", "replace")
+        if not 0 < len(outline) < _MAX_LISTING_CHARS:
+            yield f"roaming/outline.md: missing, or not below {_MAX_LISTING_CHARS} characters"
+        entry, site_url = self._manifest.llms_txt, self._manifest.site.url
         if entry and not entry.bytes:
             return
+        own = self._read("llms.txt")[-entry.bytes :] if entry else b""  # below the text of an author
+        if entry and file_digest(own) != entry.digest:
+            yield "llms.txt: its list of pages does not match its digest"
         listed, pending = {"llms.txt"}, ["llms.txt"]
         for path in pending:  # grows
-            targets = self._check_list(path) - listed
+            text = self._read(path).decode("utf-8", "replace")
+            if not 0 < len(text) < _MAX_LISTING_CHARS:
+                yield f"{path}: {len(text)} characters; expected less than {_MAX_LISTING_CHARS}, and some"
+            urls = re.findall(r"^- \[.*?\]\((\S+?)\)(?::|$)", text, re.MULTILINE)
+            targets = {url_to_path(site_url, urljoin(path_to_url(site_url, path), url)) or "" for url in urls} - listed
             pending += sorted(target for target in targets if target.endswith(".txt"))
             listed |= targets
         unlisted = find_listing_pages(page.path for page in self._manifest.pages)
-        self.faults += [
-            f"llms.txt: {page.markdown} is not listed"
-            for page in self._manifest.pages
-            if page.markdown not in listed and page.path not in unlisted
-        ]
+        for page in self._manifest.pages:
+            if page.markdown not in listed and page.path not in unlisted:
+                yield f"llms.txt: {page.markdown} is not listed"
 
-    def _check_list(self, path: str) -> set[str]:
-        """Check a list of pages, and return the paths that it links to."""
-        data = self._read(path)
-        if data is None:
-            self.faults.append(f"{path}: cannot be read")
-            return set()
-        if len(text := data.decode("utf-8", "replace")) >= _MAX_LISTING_CHARS:
-            self.faults.append(f"{path}: {len(text)} characters, not below {_MAX_LISTING_CHARS}")
-        own, entry = text, self._manifest.llms_txt
-        if entry and path == "llms.txt":  # below the text of an author
-            own = data[-entry.bytes :].decode("utf-8", "replace")
-            if file_digest(data[-entry.bytes :]) != entry.digest:
-                self.faults.append("llms.txt: its list of pages does not match its digest")
-        headings = Counter(re.findall(r"^## (.+)$", own, re.MULTILINE))
-        self.faults += [f"{path}: {count} headings “{title}”" for title, count in headings.items() if count > 1]
-        site_url = self._manifest.site.url
-        urls = re.findall(r"^- \[.*?\]\((\S+?)\)(?::|$)", text, re.MULTILINE)
-        targets = {url_to_path(site_url, urljoin(path_to_url(site_url, path), url)) for url in urls}
-        return {target for target in targets if target is not None}
-
-    def check_outline(self) -> None:
-        outline = self._read("roaming/outline.md")
-        if outline is None or len(outline.decode("utf-8", "replace")) >= _MAX_LISTING_CHARS:
-            self.faults.append(f"roaming/outline.md: missing, or not below {_MAX_LISTING_CHARS} characters")
-
-    def check_section_files(self) -> None:
-        """Check that there is a file for each section and alias, if the site publishes section files."""
-        if self._read(f"roaming/sections/{self._manifest.pages[0].id}.md") is None:
-            return
-        ids = (id_ for section in self._manifest.sections() for id_ in (section.id, *section.aliases))
-        files = (f"roaming/sections/{id_}.md" for id_ in ids)
-        self.faults += [f"{file}: missing" for file in files if self._read(file) is None]
-
-
-def _find_wrong_ids(manifest: Manifest, ids: Container[str]) -> Iterator[str]:
-    """Yield the aliases that are ids, and the links and rules that lead to no section."""
-    for section in manifest.sections():
-        where = f"section {section.id}"
-        yield from (f"{where}: alias {alias} is the id of a section" for alias in section.aliases if alias in ids)
-        yield from (f"{where}: links to {link}, which is no section" for link in section.links if link not in ids)
-    for number, rule in enumerate(manifest.rules, 1):
-        where = f"rule {rule.name or number}"
-        yield from (f"{where}: opens {id_}, which is no section" for id_ in rule.open if id_ not in ids)
-
-
-def _index_file(path: str) -> str:
-    return path.rstrip("/") + "/index.html"
+    def check_section_files(self) -> Iterator[str]:
+        """Yield the files of sections and aliases that are missing, if the site publishes section files."""
+        if self._read(f"roaming/sections/{self._manifest.pages[0].id}.md"):
+            ids = (id_ for section in self._manifest.sections() for id_ in (section.id, *section.aliases))
+            files = (f"roaming/sections/{id_}.md" for id_ in ids)
+            yield from (f"{file}: missing" for file in files if not self._read(file))

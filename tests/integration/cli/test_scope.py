@@ -1,4 +1,4 @@
-"""The options `--tag`, `--path` and `--version`."""
+"""The options `--tag` and `--path`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.manifest.models import Alternate, Site
 
 if TYPE_CHECKING:
     from conftest import MadeSite
@@ -27,9 +26,7 @@ PAGES = (
 
 @pytest.fixture
 def site(make_site: Callable[..., MadeSite], tmp_path: Path) -> Path:
-    others = (Alternate("https://boat.example/1/roaming/manifest.json", version="1"),)
-    about = Site("Boat", "https://docs.example/p/", version="2", alternates=others)
-    return make_site(PAGES, site=about, tags={"old/pumps/": ("archive",)}).publish(tmp_path / "site")
+    return make_site(PAGES, tags={"old/pumps/": ("archive",)}).publish(tmp_path / "site")
 
 
 def roaming(*arguments: object) -> Result:
@@ -62,7 +59,6 @@ def test_chat_answers_only_from_sections_in_scope(site: Path) -> None:
     [
         (("--path", "gide"), "no page matches the path gide; tags: "),
         (("--tag", "archiv"), "no page matches the tag archiv; tags: archive"),
-        (("--version", "1"), "version 2, not version 1; open https://boat.example/1/roaming/manifest.json"),
     ],
 )
 @pytest.mark.parametrize("command", [["outline"], ["search", "x"], ["ask", "x"], ["chat"]])

@@ -150,8 +150,8 @@ def test_grep_searches_all_sites_or_the_named_one(nested_store: Path) -> None:
         (["expand", "shops:07f3277d"], "no site shops; `roaming sites {0}` lists them"),
         (["outline", "shops"], "no site shops; `roaming sites {0}` lists them"),
         (["expand", "ships:"], "ships is a site; `roaming outline {0} ships` shows what is in it"),
-        (["search", "x", "--path", "guide"], "--tag, --path and --version apply to a single site; name one: {0}/SITE"),
-        (["mcp", "--version", "2"], "--tag, --path and --version apply to a single site; name one: {0}/SITE"),
+        (["search", "x", "--path", "guide"], "--tag and --path apply to a single site; name one: {0}/SITE"),
+        (["mcp", "--tag", "2"], "--tag and --path apply to a single site; name one: {0}/SITE"),
         (["expand", "ships"], "ships is a site; `roaming outline {0} ships` shows what is in it"),
     ],
 )
