@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from zipfile import ZipFile
@@ -15,6 +13,8 @@ from wheels import write_wheel
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.installed import find_bundles
+from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.targets import open_library
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +49,14 @@ def environment(tmp_path_factory: pytest.TempPathFactory, sample: Path) -> Path:
 
 def run(*arguments: object, cwd: Path, installed: Path | None = None, code: int = 0) -> str:
     """Run a command in the environment, and return its output; of commands that print JSON that of stdout alone."""
-    command = [sys.executable, "-m", "mkdocs_roaming", *map(str, arguments)]
-    env = {**os.environ, "PYTHONPATH": str(installed or "")}
-    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False, encoding="utf-8")
-    assert done.returncode == code, done.stderr
-    return done.stdout + (done.stderr if "--json" not in command and "--print-config" not in command else "")
+    words = [str(argument) for argument in arguments]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(cwd)
+        if installed:
+            patch.syspath_prepend(installed)
+        done = CliRunner().invoke(main, words)
+    assert done.exit_code == code, done.output
+    return done.stdout if "--json" in words or "--print-config" in words else done.stdout + done.stderr
 
 
 def test_question_is_answered_from_the_right_package_and_names_its_version(environment: Path, tmp_path: Path) -> None:
@@ -79,10 +82,12 @@ def test_all_commands_read_installed_documentation(environment: Path, tmp_path: 
     assert f"[{hits[0]['id']}] kite 0.9 › Kite › Line" in found
 
 
-def test_package_that_cannot_be_read_is_left_out_with_a_warning(environment: Path, tmp_path: Path) -> None:
-    outline = run("outline", "installed:", cwd=tmp_path, installed=environment)
-    assert "broken 1.0: its documentation is left out" in outline
-    assert "odd: the entry point roaming.docs = ../../etc is no module name" in outline
+def test_package_that_cannot_be_read_is_left_out_with_a_warning(
+    environment: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run("outline", "installed:", cwd=tmp_path, installed=environment)
+    assert "broken 1.0: its documentation is left out" in caplog.text
+    assert "odd: the entry point roaming.docs = ../../etc is no module name" in caplog.text
 
 
 def test_unknown_package_is_named_with_those_that_there_are(environment: Path, tmp_path: Path) -> None:
@@ -99,14 +104,9 @@ def test_option_and_library_exclude_each_other(tmp_path: Path) -> None:
     assert "Missing argument 'QUESTION'" in run("ask", "question", cwd=tmp_path, code=2)
 
 
-def test_tools_of_installed_packages_name_them(environment: Path) -> None:
-    script = (
-        "from mkdocs_roaming.library.navigator import Navigator; from mkdocs_roaming.library.targets import open_library;"
-        "print(Navigator(open_library('installed:')).about)"
-    )
-    command = [sys.executable, "-c", script]
-    env = {**os.environ, "PYTHONPATH": str(environment)}
-    about = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+def test_tools_of_installed_packages_name_them(environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(environment)
+    about = Navigator(open_library("installed:")).about
     assert about.startswith("The documentation: ")
     assert "ebb-client 4.2.0, kite 0.9" in about
 

@@ -133,10 +133,10 @@ def test_file_written_by_hand_survives_build_into_same_folder(project: Path, pat
 
 def test_option_on_command_line_is_not_taken_from_last_build(project: Path) -> None:
     build()
-    build("--no-llms-full")
-    assert not (project / "site/llms-full.txt").exists()
+    build("--exclude", "gates.md")
+    assert not (project / "site/gates.md").exists()
     build()
-    assert (project / "site/llms-full.txt").exists()
+    assert (project / "site/gates.md").exists()
 
 
 def test_rules_on_command_line_are_relative_to_working_directory(
