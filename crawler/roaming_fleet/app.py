@@ -15,7 +15,6 @@ import anyio
 from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.serve.log import public_message
@@ -27,7 +26,6 @@ from mkdocs_roaming.serve.metrics import (
     serve_metrics,
 )
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.requests import ProblemError
 from mkdocs_roaming.serve.routes import create_asgi_app
 from mkdocs_roaming.serve.schemas import JSON, Operation, encode_json
 from roaming_fleet.collection import Collection
@@ -67,7 +65,6 @@ def create_store_app(
         partial(_refresh, collection),
         tools,
         serve_metrics(metrics, metrics_place),
-        routes=[Route(path, _refuse_question, methods=["GET", "POST"]) for path in ("/v1/ask", "/ask")],
     )
     return RequestGuard(application, policy, metrics)
 
@@ -77,10 +74,6 @@ async def _refresh(collection: Collection) -> None:
     while True:
         await anyio.sleep(collection.refresh_seconds / 2)
         await run_in_thread(collection.refresh)
-
-
-async def _refuse_question(request: Request) -> Response:
-    raise ProblemError(404, "one_site", "Questions are answered from one site: `roaming serve STORE/SITE` does it.")
 
 
 @dataclass(slots=True)

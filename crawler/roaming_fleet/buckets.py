@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import Protocol
 
 from mkdocs_roaming.errors import LibraryError
@@ -145,16 +146,12 @@ class FolderBucket:
 
     def list(self, below: str) -> Iterator[BlobInfo]:
         """Yield the files in a folder and its subfolders."""
-        top, start = str(self._file(below)), len(str(self.root)) + 1
-        for above, _, names in os.walk(top):
-            for name in names:
-                if name.startswith(_TEMPORARY):
-                    continue
-                path = f"{above}{os.sep}{name}"
-                with suppress(OSError):  # removed in the meantime
-                    stat = os.stat(path)  # noqa: PTH116 -- four times as fast for 20,000 records
+        for file in self._file(below).rglob("*"):
+            with suppress(OSError):  # removed in the meantime
+                stat = file.stat()
+                if S_ISREG(stat.st_mode) and not file.name.startswith(_TEMPORARY):
                     tag = f"{stat.st_mtime_ns:x}-{stat.st_size:x}-{stat.st_ino:x}"
-                    yield BlobInfo(path[start:].replace(os.sep, "/"), stat.st_size, tag)
+                    yield BlobInfo(file.relative_to(self.root).as_posix(), stat.st_size, tag)
 
     def delete(self, paths: Iterable[str]) -> None:
         """Remove files."""

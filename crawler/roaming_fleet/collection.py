@@ -145,7 +145,7 @@ class SiteRegistry:
         self._bucket = open_bucket(where, is_interactive=True)
         self.is_remote = self._bucket.is_remote
         self._lock, self._refreshing, self._listing_lock = threading.Lock(), threading.Lock(), threading.Lock()
-        self._records: OrderedDict[str, tuple[float, SiteRecord | None]] = OrderedDict()
+        self._records: dict[str, tuple[float, SiteRecord | None]] = {}
         self._listing: _Listing | None = None
         self._listing_failed_at = float("-inf")
         self._last_ranking, self._refreshed_at, self._is_stale = Ranking(self._bucket), clock(), False
@@ -211,9 +211,6 @@ class SiteRegistry:
         record = record and without_terms(record)
         with self._lock:
             self._records[key] = (self._clock(), record)
-            self._records.move_to_end(key)
-            if len(self._records) > _MAX_CACHED_RECORDS:
-                self._records.popitem(last=False)
         return record
 
     def find_by_url(self, url: str) -> list[tuple[str, str]]:
@@ -527,5 +524,4 @@ def is_store(where: str) -> bool:
 
 _CHECKED_HITS = 3
 """Number of hits per site that are checked to rank the sites."""
-_MAX_CACHED_RECORDS = 1_024
 _MAX_THREADS = 8

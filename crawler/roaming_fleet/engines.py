@@ -18,6 +18,7 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mkdocs_roaming.errors import RoamingError, UsageError
@@ -50,12 +51,8 @@ def make_engine(name: str | None, at_once: int, config: CrawlConfig) -> Engine:
 
 
 def thread_engine(at_once: int) -> Engine:
-    """Return the engine that crawls several hosts at once in threads of this process.
-
-    Raises:
-        UsageError: The process may not open enough files.
-    """
-    _raise_file_limit(at_once)
+    """Return the engine that crawls several hosts at once in threads of this process."""
+    _raise_file_limit()
 
     def engine(plan: RunPlan, groups: Groups, stop: Callable[[], None]) -> Generator[SiteRecord]:
         with ThreadPoolExecutor(at_once, "site") as pool:
@@ -94,26 +91,14 @@ def _crawl_groups(
             yield site, future
 
 
-def _raise_file_limit(at_once: int) -> None:
-    """Raise this process's limit of open files for a number of concurrent crawls.
-
-    Raises:
-        UsageError: The hard limit is too low.
-    """
-    count = _FILES_PER_SITE * (at_once + 6)
-    try:
+def _raise_file_limit() -> None:
+    """Raise this process's limit of open files, as far as it may: the usual one is too low for a hundred sites."""
+    with suppress(ImportError, OSError, ValueError):  # Windows has no such limit
         import resource
-    except ImportError:  # Windows has no such limit
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= count:
-        return
-    if hard != resource.RLIM_INFINITY and hard < count:
-        hosts = max(1, hard // _FILES_PER_SITE - 6)
-        raise UsageError(
-            f"--at-once: this process may open {hard} files (`ulimit -n`); give --at-once {hosts}, or raise the limit"
-        )
-    resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if 0 <= soft < _MAX_FILES:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (_MAX_FILES if hard < 0 else min(hard, _MAX_FILES), hard))
 
 
 def dask_engine(address: str, patience: float = 60.0) -> Engine:
@@ -214,8 +199,7 @@ def _get_record(future: Future[SiteRecord], site: SiteSpec, plan: RunPlan) -> Si
         ) from None
 
 
-_FILES_PER_SITE = 12
-"""Maximum number of files and connections that the crawl of a site has open."""
+_MAX_FILES = 65_536
 _TASKS_PER_THREAD = 3
 """Number of tasks known to the scheduler per thread; it bounds the scheduler's memory."""
 _RETRIES = 2

@@ -324,21 +324,11 @@ def group_by_host(sites: Iterable[SiteSpec], homes: Mapping[str, str] = {}) -> t
         sites: The sites.
         homes: URL to which a site's URL redirected in its last crawl, by key; it may be on another host.
     """
-    parents: dict[str, str] = {}  # a union-find forest of hosts
-
-    def find(host: str) -> str:
-        while parents.setdefault(host, host) != host:
-            parents[host] = host = parents[parents[host]]
-        return host
-
-    sites = list(sites)
-    for site in sites:
-        home = homes.get(site.key, "")
-        if home.startswith(("http://", "https://")):
-            parents[find(_host(home))] = find(_host(site.url))
     groups: dict[str, list[SiteSpec]] = {}
     for site in sites:
-        groups.setdefault(find(_host(site.url)), []).append(site)
+        home = homes.get(site.key, "")
+        url = home if home.startswith(("http://", "https://")) else site.url
+        groups.setdefault(_host(url), []).append(site)
     return tuple(map(tuple, groups.values()))
 
 

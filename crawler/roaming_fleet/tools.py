@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -259,10 +258,8 @@ class StoreNavigator:
             return f"of which site? Ids look like {example}:{site}; search_sections gives them whole"
         if "://" in address:
             return "no site here has this address; search_sections finds what there is"
-        keys = self.collection.keys
-        at = bisect(keys, site)
-        neighbors = [key for key in keys[max(0, at - _MAX_COMPARED) : at + _MAX_COMPARED] if key != site]
-        similar = get_close_matches(site, neighbors, 3, 0.5)
+        candidates = [key for key in self.collection.keys if key[:1] == site[:1] and key != site]
+        similar = get_close_matches(site, candidates[:_MAX_COMPARED], 3, 0.5)
         nearest = f" nearest: {', '.join(similar)};" if similar else ""
         shown = truncate_at_word(site, 60)
         return f"there is no site {shown!r};{nearest} read_outline lists them, search_sections finds them"
@@ -344,6 +341,6 @@ _TOO_MANY_SITES = "these are {} sites: put the name of one before the pattern, a
 _NO_WORDS = "{0}: no words to search for; read_outline({0}) shows what is in it, “{0}: words” searches it."
 _MAX_GREP_SITES = 30  # grep reads every page of them
 _MAX_NESTED = 3
-_MAX_COMPARED = 5_000  # keys on either side: comparing all would take seconds
+_MAX_COMPARED = 5_000  # comparing more keys would take seconds
 _CONTINUATION_CHARS = 160
 _MAX_ID_CHARS = 120

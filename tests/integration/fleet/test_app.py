@@ -68,12 +68,6 @@ def test_store_app_checks_host_and_origin(store: Path) -> None:
         assert http.get("/healthz").json()["sites"] == len(SITES)
 
 
-def test_question_to_store_names_the_command_for_one_site(http: httpx2.Client) -> None:
-    response = http.get("/ask?q=pumps")
-    assert response.status_code == 404
-    assert "roaming serve STORE/SITE" in response.json()["detail"]
-
-
 def test_metrics_count_operations(store: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     with _served(store, RequestPolicy(hosts=("127.0.0.1",)), metrics_place="127.0.0.1:0") as http:
