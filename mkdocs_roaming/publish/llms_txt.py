@@ -2,7 +2,7 @@
 
 llms.txt follows llmstxt.org. Clients cut files after 20,000 to 100,000 characters, and follow links to pages more often
 than links to lists. So the root lists every page if it can: descriptions are shortened and dropped before groups become
-nested lists. A long list begins with a map: its groups, with the pages that others link to most.
+nested lists. A long list begins with the names of its groups.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from heapq import heappop, heappush, nlargest
+from heapq import heappop, heappush
 from itertools import count, takewhile
 from typing import TypeVar
 from urllib.parse import urljoin
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from mkdocs_roaming.manifest.lookup import count_incoming_links, iter_nav
+from mkdocs_roaming.manifest.lookup import iter_nav
 from mkdocs_roaming.manifest.models import (
     LLMS_FULL,
     LLMS_TXT,
@@ -37,16 +36,14 @@ MAX_CHARS = 50_000
 """Maximum length of a file. Clients truncate longer ones."""
 
 MAX_UNMAPPED_CHARS = 20_000
-"""Maximum length of a list without a map; the map of a longer list is within as many characters."""
+"""Maximum length of a list that does not begin with the names of its groups."""
 
 _DESCRIPTIONS = ((200, 200), (120, 120), (80, 80), (120, 0), (80, 0), (0, 0))  # lengths: in guides, elsewhere
-_MAX_MAP_CHARS = 12_000
-_MAPPED_PAGES = (3, 2, 1, 0)  # pages of each group on the map
-_MAPPED_PAGES_OF_NESTED = (20, 12, 8, 5, *_MAPPED_PAGES)
+_MAX_HEAD_CHARS = 12_000  # of the names of groups, at the top of a list
 # Limits of a group: its file stays below MAX_CHARS even if all groups in it become nested lists.
 _MAX_GROUPS = 40
 _MAX_GROUP_CHARS = 15_000
-_SMALL_GROUP_CHARS = 500  # of groups that are not worth a nested list
+_NESTED_BASE = "../../../"  # from roaming/nav/<id>/llms.txt
 _MAX_TITLE_CHARS = 150
 _MAX_SHARED = 2  # pages whose titles are equal without naming their group
 
@@ -122,7 +119,7 @@ _OWN_LINE = re.compile(
     r"|A collapsed outline of all sections is at |Tools to search and read all sections are at "
     r"|How agents find and read sections is described at "
     r"|Descriptions in \*italics\* were written by a model\.$"
-    r"|The groups of this list, with pages that many others link to:$"
+    r"|The groups of this list"
 )
 
 
@@ -146,14 +143,12 @@ class _Item(Struct, frozen=True):
     title: str
     url: str
     note: str = ""
+    is_own: bool = False
+    """Whether the URL is relative to that of the site."""
     page: PageEntry | None = None
     kind: PageKind = PageKind.GUIDE
 
-    @property
-    def link(self) -> str:
-        return f"[{escape_link_text(self.title)}]({self.url})"
-
-    def render(self, limits: tuple[int, int] = (0, 0)) -> str:
+    def render(self, base: str, limits: tuple[int, int] = (0, 0)) -> str:
         """Return the line with a description that is within the limit for the kind of page."""
         note, limit = self.note, limits[min(self.kind, 1)]
         if self.page is not None and limit:
@@ -161,7 +156,8 @@ class _Item(Struct, frozen=True):
             note = shorten(to_single_line(page.description or page.summary or page.sections[0].opening), limit)
             if page.summary and not page.description:
                 note = to_italics(note)
-        return f"- {self.link}: {note}\n" if note else f"- {self.link}\n"
+        url = path_to_url(base, self.url) if self.is_own else self.url
+        return f"- [{escape_link_text(self.title)}]({url}){note and ': '}{note}\n"
 
 
 class _Group(Struct, eq=False):
@@ -172,38 +168,36 @@ class _Group(Struct, eq=False):
         id: Its id in the nav, or that of its first page: the name of its folder if it becomes a nested list.
         items: Its own items.
         groups: The groups in it.
+        base: The longest beginning of the URLs of its pages.
         rank: Place among other groups: guides come before reference.
-        chars: Length of its items, and of the items of all groups in it, without descriptions.
+        is_open: Whether its list is a part of the file; else the file links to it.
+        own_chars: Length of its items without descriptions, with their heading.
+        chars: The same with the items of all groups in it.
         pages: Number of pages in it.
     """
 
     titles: tuple[str, ...]
     id: str
     items: Sequence[_Item]
-    groups: Sequence[_Group] = ()
+    groups: Sequence[_Group]
+    base: str
     rank: int = 0
+    is_open: bool = True
+    own_chars: int = 0
     chars: int = 0
     pages: int = 0
 
     def __post_init__(self) -> None:
+        heading = len(self.title()) + 6 if self.items else 0
+        self.own_chars = heading + sum(len(item.render(self.base)) for item in self.items)
         self.chars = self.own_chars + sum(group.chars for group in self.groups)
         self.pages = sum(item.page is not None for item in self.items) + sum(group.pages for group in self.groups)
-
-    @property
-    def own_chars(self) -> int:
-        """Length of its items, with their heading."""
-        return len(self.title()) + 6 + sum(len(item.render()) for item in self.items) if self.items else 0
 
     def title(self, base: Sequence[str] = ()) -> str:
         """Return the title below those groups that it has in common with `base`."""
         common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self.titles, base, strict=False)))
         title = " › ".join(filter(None, self.titles[common:]))
         return truncate_at_word(title, _MAX_TITLE_CHARS) or _UNGROUPED
-
-    def move(self, prefix: str) -> _Group:
-        """Return the group with a prefix before the URLs of its pages."""
-        items = [replace(item, url=prefix + item.url) if item.page else item for item in self.items]
-        return _Group(self.titles, self.id, items, [group.move(prefix) for group in self.groups], self.rank)
 
     def is_reference(self) -> bool:
         """Return whether most of its pages are reference."""
@@ -238,8 +232,9 @@ def _make_root(manifest: Manifest) -> _Group:
     skipped = _Tree(manifest, pages, kinds, archives, shared, links=False).make_group(whole)
     groups = sorted(root.groups, key=lambda group: group.rank)
     if skipped.pages:
-        groups.append(_Group((_OPTIONAL,), _OPTIONAL.lower(), skipped.items, skipped.groups, _OPTIONAL_RANK))
-    return _Group((), "", root.items, groups)
+        optional = _Group((_OPTIONAL,), _OPTIONAL.lower(), skipped.items, skipped.groups, root.base, _OPTIONAL_RANK)
+        groups.append(optional)
+    return _Group((), "", root.items, groups, root.base)
 
 
 class _Tree(Struct, frozen=True):
@@ -259,7 +254,8 @@ class _Tree(Struct, frozen=True):
         leaves = [entry, *(child for child in entry.children if not child.children)]
         items = [item for leaf in leaves if (item := self._make_item(leaf, titles))]
         groups = [self.make_group(child, titles) for child in entry.children if child.children]
-        group = _Group(titles, entry.id or "", items, [group for group in groups if group.chars])
+        groups = [group for group in groups if group.items or group.groups]
+        group = _Group(titles, entry.id or "", items, groups, _base_url(self.manifest) or _NESTED_BASE)
         if titles:
             group.raise_rank(2 if titles == (MORE_GROUP,) else int(group.is_reference()))
         return group
@@ -270,61 +266,53 @@ class _Tree(Struct, frozen=True):
         title = truncate_at_word(own if above == own else f"{above}: {own}", _MAX_TITLE_CHARS)
         if entry.page is not None and entry.page in self.listed:
             page = self.pages[entry.page]
-            return _Item(
-                title, path_to_url(_base_url(self.manifest), page.markdown), page=page, kind=self.kinds[page.path]
-            )
+            return _Item(title, page.markdown, is_own=True, page=page, kind=self.kinds[page.path])
         path = url_to_path(self.manifest.site.url, entry.url) if entry.url else ""
         note = "" if path is None else _OTHER_FILE
         return _Item(title, entry.url, note) if self.links and entry.url and path not in self.pages else None
 
 
-def _split(group: _Group) -> _Group:
-    """Return a group with few items and few groups: the rest is in groups of neighbours."""
-    items, groups = group.items, group.groups
-    sizes = [len(item.render()) for item in items]
-    if sum(sizes) > _MAX_GROUP_CHARS and len(items) > 1:
-        runs = _make_runs(items, sizes, _MAX_GROUP_CHARS)
-        titles = [(*group.titles, f"{run[0].title} – {run[-1].title}") for run in runs]
-        ids = [next((item.page.id for item in run if item.page), "links") for run in runs]
-        parts = [_Group(*part, group.rank) for part in zip(titles, ids, runs, [()] * len(runs), strict=True)]
-        items, groups = (), (*parts, *groups)
-    while len(groups) > _MAX_GROUPS:
-        groups = [_bundle(run, group.titles) for run in _make_runs(groups, [1] * len(groups), _MAX_GROUPS)]
-    return _Group(group.titles, group.id, items, groups, group.rank)
+def _split(group: _Group) -> None:
+    """Divide a group with many items or many groups in it into groups of neighbours."""
+    longest = max((len(item.render(group.base)) for item in group.items), default=1)
+    size = max(1, _MAX_GROUP_CHARS // longest)
+    if group.own_chars > _MAX_GROUP_CHARS and len(group.items) > size:
+        runs = _divide(group.items, size)
+        ids = (next((item.page.id for item in run if item.page), "links") for run in runs)
+        parts = [_join(group, run[0].title, run[-1].title, id_, items=run) for run, id_ in zip(runs, ids, strict=True)]
+        group.items = ()
+        group.groups = [*parts, *group.groups]
+    while len(group.groups) > _MAX_GROUPS:
+        group.groups = [
+            _join(group, run[0].title(group.titles), run[-1].title(group.titles), run[0].id, groups=run)
+            for run in _divide(group.groups, _MAX_GROUPS)
+        ]
+    group.__post_init__()
 
 
-def _bundle(groups: Sequence[_Group], above: tuple[str, ...]) -> _Group:
-    title = f"{groups[0].title(above)} – {groups[-1].title(above)}"
-    return groups[0] if len(groups) == 1 else _Group((*above, title), groups[0].id, (), groups, groups[0].rank)
+def _join(
+    above: _Group, first: str, last: str, id_: str, *, items: Sequence[_Item] = (), groups: Sequence[_Group] = ()
+) -> _Group:
+    return _Group((*above.titles, f"{first} – {last}"), id_, items, groups, above.base, above.rank)
 
 
-def _make_runs(values: Sequence[_T], sizes: Sequence[int], limit: int) -> list[list[_T]]:
-    """Split values into runs of about the same size, each of which is within the limit."""
-    target = sum(sizes) / (sum(sizes) // limit + 1)
-    runs: list[list[_T]] = []
-    room = 0.0
-    for value, size in zip(values, sizes, strict=True):
-        if not runs or size / 2 > room:
-            runs.append([])
-            room += target
-        runs[-1].append(value)
-        room -= size
-    return runs
+def _divide(values: Sequence[_T], size: int) -> list[Sequence[_T]]:
+    return [values[start : start + size] for start in range(0, len(values), size)]
 
 
 # Files
 
 
-class _Block(Struct, frozen=True):
-    """A heading of a file with its lines; `pages` are all pages that these stand for."""
+class _Block(Struct):
+    """A heading of a file with its lines, and the number of pages that they stand for."""
 
     title: str
     rank: int
     items: list[_Item] = field(default_factory=list)
-    pages: list[_Item] = field(default_factory=list)
+    pages: int = 0
 
-    def render(self, limits: tuple[int, int] = (0, 0)) -> str:
-        return f"\n## {self.title}\n\n" + "".join(item.render(limits) for item in self.items)
+    def render(self, base: str, limits: tuple[int, int] = (0, 0)) -> str:
+        return f"\n## {self.title}\n\n" + "".join(item.render(base, limits) for item in self.items)
 
 
 class _Files:
@@ -335,137 +323,96 @@ class _Files:
         self.taken: Sequence[str] = (_OPTIONAL,)
         """Headings that groups cannot have: those of an author, and one with a meaning."""
         self._manifest = manifest
-        self._site = manifest.site
         self._folders: set[str] = set()
-        self._incoming_links = count_incoming_links(manifest)
 
-    def add(self, path: str, head: str, group: _Group) -> None:
+    def add(self, path: str, head: str, root: _Group) -> None:
         """Add the list of a group: with all groups in it, or with nested lists of those that it has no room for."""
-        text, nested, base = None, dict[str, _Group](), self._base_of(path)
-        if group.chars < MAX_CHARS:
-            text = self._render(head, self._make_blocks(group, {id(part): part for part in group.walk()}, nested, base))
+        base = _base_url(self._manifest) or "../" * path.count("/")
+        nested: dict[str, _Group] = {}
+        text = None
+        if root.chars < MAX_CHARS:
+            text = _render(head, self._make_blocks(root, nested), base)
         if text is None:
-            opened = _open_groups(group, MAX_CHARS - _MAX_MAP_CHARS - len(head), len(self._site.url))
-            blocks = self._make_blocks(group, opened, nested, base)
-            text = self._render(head, blocks, _MAPPED_PAGES_OF_NESTED) or head + "".join(map(_Block.render, blocks))
+            _open_groups(root, MAX_CHARS - _MAX_HEAD_CHARS - len(head))
+            blocks = self._make_blocks(root, nested)
+            text = _render(head, blocks, base) or head + "".join(block.render(base) for block in blocks)
         self.texts[path] = text
-        name = to_single_line(self._site.name)
-        for further, part in nested.items():
-            root = self._base_of(further)
+        name = to_single_line(self._manifest.site.name)
+        for further, group in nested.items():
+            home = _base_url(self._manifest) or _NESTED_BASE
             summary = (
-                f"{pluralize(part.pages, 'page')} of {name}. All pages are listed in [{LLMS_TXT}]({root}{LLMS_TXT})."
+                f"{pluralize(group.pages, 'page')} of {name}. All pages are listed in [{LLMS_TXT}]({home}{LLMS_TXT})."
             )
-            head = f"# {name}: {part.title()}\n\n> {summary}\n"
-            self.add(further, head, part if root == base else part.move(root))
+            for inner in group.walk():
+                inner.is_open = True
+            self.add(further, f"# {name}: {group.title()}\n\n> {summary}\n", group)
 
-    def _base_of(self, path: str) -> str:
-        """Return what precedes the paths of files in the list at a path."""
-        return _base_url(self._manifest) or "../" * path.count("/")
-
-    def _make_blocks(
-        self, root: _Group, opened: Mapping[int, _Group], nested: dict[str, _Group], base: str
-    ) -> list[_Block]:
+    def _make_blocks(self, root: _Group, nested: dict[str, _Group]) -> list[_Block]:
         """Return the blocks of a file in order, and add the groups that are not open to the nested lists."""
         blocks: dict[str, _Block] = {}
 
         def add_group(group: _Group, block: _Block | None) -> None:
             if block is None and group.rank == _OPTIONAL_RANK and group is not root:
                 block = blocks[_OPTIONAL] = _Block(_OPTIONAL, group.rank)
-            part = opened.get(id(group))
-            items = [self._make_link(group, root, nested, base)] if part is None else part.items
-            pages = [item for inner in group.walk() for item in inner.items] if part is None else items
+            items = group.items if group.is_open else [self._make_link(group, root, nested)]
             if items:
                 title = _find_unused(group.title(root.titles), " ({})", (*self.taken, *blocks))
                 target = block or blocks.setdefault(title, _Block(title, group.rank))
                 target.items.extend(items)
-                target.pages.extend(item for item in pages if item.page)
-            for child in part.groups if part else ():
+                target.pages += sum(item.page is not None for item in items) if group.is_open else group.pages
+            for child in group.groups if group.is_open else ():
                 add_group(child, block)
 
         add_group(root, None)
         return sorted(blocks.values(), key=lambda block: block.rank)
 
-    def _make_link(self, group: _Group, root: _Group, nested: dict[str, _Group], base: str) -> _Item:
+    def _make_link(self, group: _Group, root: _Group, nested: dict[str, _Group]) -> _Item:
         folder = _find_unused(f"roaming/nav/{group.id}", "-{}", self._folders)
         self._folders.add(folder)
         path = f"{folder}/{LLMS_TXT}"
         nested[path] = group
-        return _Item(group.title(root.titles), path_to_url(base, path), pluralize(group.pages, "page"))
+        return _Item(group.title(root.titles), path, pluralize(group.pages, "page"), is_own=True)
 
-    def _render(self, head: str, blocks: Sequence[_Block], mapped: Sequence[int] = ()) -> str | None:
-        """Return a file with descriptions as long as it has room for; None if it has no room without descriptions.
 
-        Args:
-            head: Its beginning.
-            blocks: Its headings and lines.
-            mapped: Numbers of pages of each group on the map, of which the first that fits is used. A file without
-                nested lists has a map only if clients may cut it.
-        """
-        text = head + "".join(block.render(_DESCRIPTIONS[0]) for block in blocks)
-        if len(text) <= MAX_UNMAPPED_CHARS and not mapped:
+def _render(head: str, blocks: Sequence[_Block], base: str) -> str | None:
+    """Return a file with descriptions as long as it has room for; None if it has no room without descriptions."""
+    groups = Counter[str]()
+    for block in blocks:
+        groups[block.title.partition(" › ")[0]] += block.pages
+    lines = (f"- {escape_link_text(title)} ({pluralize(pages, 'page')})\n" for title, pages in groups.items() if pages)
+    names = "".join(lines)
+    for limits in _DESCRIPTIONS:
+        body = "".join(block.render(base, limits) for block in blocks)
+        if len(head) + len(body) <= MAX_UNMAPPED_CHARS:
+            text = head + body
+        else:
+            text = f"{head}\nThe groups of this list:\n\n{names}{body}"
+        if len(text) < MAX_CHARS:
             return text
-        for site_map in self._iter_maps(blocks, mapped or _MAPPED_PAGES):
-            for limits in _DESCRIPTIONS:
-                text = head + site_map + "".join(block.render(limits) for block in blocks)
-                if len(text) < MAX_CHARS:
-                    return text
-        return None
-
-    # The map
-
-    def _iter_maps(self, blocks: Sequence[_Block], mapped: Sequence[int]) -> Iterator[str]:
-        """Yield the groups of a file with the pages of each that most other pages link to, from many pages to none."""
-        top: dict[str, _Block] = {}
-        for block in blocks:
-            title = block.title.partition(" › ")[0]
-            top.setdefault(title, _Block(title, block.rank)).pages.extend(block.pages)
-        for groups in (blocks, list(top.values())):
-            for number in mapped:
-                text = "".join(self._map_line(group, number) for group in groups if group.pages)
-                if len(text) <= _MAX_MAP_CHARS and (number or groups is not blocks):
-                    yield f"\nThe groups of this list, with pages that many others link to:\n\n{text}"
-
-    def _map_line(self, block: _Block, number: int) -> str:
-        pages = block.pages if block.rank < _OPTIONAL_RANK else []
-        chosen = [*pages[:1], *nlargest(max(0, number - 1), pages[1:], key=self._importance)][:number]
-        links = ", ".join(item.link for item in chosen)
-        return f"- {escape_link_text(block.title)} ({pluralize(len(block.pages), 'page')})" + (
-            f": {links}\n" if links else "\n"
-        )
-
-    def _importance(self, item: _Item) -> int:
-        return self._incoming_links[item.page.path] if item.page else 0
+    return None
 
 
-def _open_groups(root: _Group, room: int, url_chars: int) -> dict[int, _Group]:
-    """Return the groups that a file has room for, split into small ones; guides first, and the largest last.
+def _open_groups(root: _Group, room: int) -> None:
+    """Open the groups that a file has room for, divided into small ones; guides first, and the largest last."""
 
-    Args:
-        root: The group that the file is about, which is always open.
-        room: Number of characters.
-        url_chars: Length of the URL of the site.
-    """
+    def link_chars(group: _Group) -> int:
+        return 2 * len(group.title()) + len(group.base) + 80
 
-    def closed_chars(group: _Group) -> int:
-        return group.chars if group.chars <= _SMALL_GROUP_CHARS else 2 * len(group.title()) + url_chars + 80
-
-    opened: dict[int, _Group] = {}
+    for group in root.walk():
+        group.is_open = group is root
     order = count()
     waiting = [(root.rank, root.chars, next(order), root)]
     while waiting:
         group = heappop(waiting)[-1]
-        part = _split(group)
-        chars = part.own_chars + sum(map(closed_chars, part.groups)) - closed_chars(group)
-        if opened and chars > room:
+        _split(group)
+        chars = group.own_chars + sum(map(link_chars, group.groups)) - link_chars(group)
+        if group is not root and chars > room:
             continue
         room -= chars
-        opened[id(group)] = part
-        for child in part.groups:
-            if child.chars <= _SMALL_GROUP_CHARS:
-                opened.update((id(inner), inner) for inner in child.walk())
-            else:
-                heappush(waiting, (child.rank, child.chars, next(order), child))
-    return opened
+        group.is_open = True
+        for child in group.groups:
+            child.is_open = False
+            heappush(waiting, (child.rank, child.chars, next(order), child))
 
 
 def _find_unused(name: str, suffix: str, taken: Collection[str]) -> str:
