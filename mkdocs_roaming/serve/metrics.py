@@ -219,6 +219,6 @@ _COUNTERS = {
     "tokens": ("Tokens of all started answers, as reported by the provider.", "model", "kind"),
     "provider_errors": ("Answers that failed, by cause.", "model", "cause"),
     "cost": ("Known cost of answers.", "model", "currency"),
-    "feedback": ("Opinions of readers.", "helpful"),
+    "feedback": ("Ratings and comments of readers.", "helpful"),
 }
 """Descriptions and labels of the counters."""

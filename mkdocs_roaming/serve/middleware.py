@@ -18,7 +18,7 @@ from math import inf
 import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mkdocs_roaming.serve.log import RefusalLog, name_client, seldom
+from mkdocs_roaming.serve.log import RefusalLog, SeldomLog, name_client
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.quotas import Amount, Count, CounterStore, Window, subtract
 from mkdocs_roaming.serve.requests import (
@@ -94,7 +94,7 @@ class RequestGuard:
         self._in_progress_each: Counter[str] = Counter()
         self.policy = policy
         self.metrics = metrics
-        self._refusals = RefusalLog(policy.proxies)
+        self._refusals, self._log = RefusalLog(policy.proxies), SeldomLog()
         self._hosts = AllowedHosts(policy.hosts)
         self._origins = frozenset(map(parse_origin, policy.origins))
         self._requests = CounterStore()
@@ -140,7 +140,7 @@ class RequestGuard:
                 response.close()
         if response.timed_out:
             message = "client %s read nothing for [limits] send_seconds and was disconnected: the client is at fault"
-            seldom.warn(message, name_client(client))
+            self._log.warn(message, name_client(client))
 
     def drain(self, seconds: float) -> None:
         """Give the application some seconds for requests in progress, then cancel what is still there."""

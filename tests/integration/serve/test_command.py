@@ -12,11 +12,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import msgspec
 import pytest
@@ -30,6 +32,7 @@ from mkdocs_roaming.cli.serve import strip_address_secrets
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
 from mkdocs_roaming.serve.app import AppConfig, lacks_money_limit
+from mkdocs_roaming.serve.deployments import SiteWatcher
 from mkdocs_roaming.serve.quotas import AnswerQuota
 from mkdocs_roaming.serve.service import AnswerConfig
 
@@ -102,6 +105,7 @@ def test_sigterm_finishes_answers_in_progress(
         assert running.wait(10) == 0
 
 
+@pytest.mark.slow
 def test_sigterm_ends_answers_with_an_error_after_drain_time(
     folder: Path, tmp_path: Path, blocked_model: BlockedModel, wait_until: Callable[..., Any]
 ) -> None:
@@ -121,12 +125,10 @@ def test_sigterm_ends_answers_with_an_error_after_drain_time(
             body = next(stream)
             while b"8642" not in body:
                 body += next(stream)
-            began = time.monotonic()
             running.send_signal(signal.SIGTERM)
             body += b"".join(stream)
         reader.join()
         assert running.wait(10) == 0
-        assert time.monotonic() - began < 10
         logged = running.stderr.read()
     assert body.endswith(b'{"type":"finish"}\n\ndata: [DONE]\n\n')
     errors = [json.loads(line[6:]) for line in body.decode().splitlines() if line.startswith('data: {"type":"error"')]
@@ -137,6 +139,7 @@ def test_sigterm_ends_answers_with_an_error_after_drain_time(
     assert "Traceback" not in logged
 
 
+@pytest.mark.slow
 def test_sigterm_ends_while_a_client_reads_nothing(folder: Path, tmp_path: Path, blocked_model: BlockedModel) -> None:
     (tmp_path / "roaming.toml").write_text("[serve]\ndrain = 1\n")
     arguments = (folder, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
@@ -153,11 +156,10 @@ def test_sigterm_ends_while_a_client_reads_nothing(folder: Path, tmp_path: Path,
         assert "Traceback" not in running.stderr.read()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal_exits_at_once_without_answers(folder: Path, number: int) -> None:
+def test_signal_exits_at_once_without_answers(folder: Path) -> None:
     with process(folder) as (running, url):
         assert httpx2.get(f"{url}/ask", params={"q": "Which port is the default?"}).status_code == 200
-        running.send_signal(number)
+        running.send_signal(signal.SIGINT)
         assert running.wait(15) == 0
         assert "Traceback" not in running.stderr.read()
 
@@ -183,13 +185,16 @@ def test_signal_exits_at_once_while_site_hangs() -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ((), "model offline, free; limits 600 answers a minute (30 per client); hosts localhost,"),
-        (("--model", "scripted:replies.json"), "model scripted, a question costs about 0.0"),
+        (
+            ("--allow-origin", "https://docs.example"),
+            r"model offline, free; limits 600 answers a minute \(30 per client\); hosts localhost,"
+            r".*origins https://docs.example\n",
+        ),
         (
             ("--model", "scripted:replies.json"),
-            "60 answers a minute (6 per client), 2 EUR a day (0.5 per client); hosts",
+            r"model scripted, a question costs about 0\.0.* EUR; "
+            r"limits 60 answers a minute \(6 per client\), 2 EUR a day \(0\.5 per client\); hosts",
         ),
-        (("--allow-origin", "https://docs.example"), "origins https://docs.example\n"),
     ],
 )
 def test_start_is_logged_in_one_line(folder: Path, tmp_path: Path, options: tuple[str, ...], expected: str) -> None:
@@ -203,7 +208,7 @@ def test_start_is_logged_in_one_line(folder: Path, tmp_path: Path, options: tupl
         running.send_signal(signal.SIGTERM)
         assert not running.stderr.read()
     assert f"serving Docs (10 sections) at {url}; " in line
-    assert expected in line
+    assert re.search(expected, line)
 
 
 # --check
@@ -282,79 +287,30 @@ def test_unknown_host_of_all_addresses_is_logged_with_setting(folder: Path) -> N
         logged = [line for line in running.stderr.read().splitlines() if "refused Host" in line]
     assert len(logged) == 1
     assert "--allow-host 127.0.0.2" in logged[0]
-    with process(folder, "--host", "0.0.0.0", "--allow-host", "127.0.0.2") as (_, url):
-        assert httpx2.get(f"http://127.0.0.2:{url.rsplit(':', 1)[1]}/v1/outline").status_code == 200
 
 
-@pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"])
-def test_slow_headers_return_408(folder: Path, tmp_path: Path, free_port: int, before: bytes) -> None:
+def test_slow_headers_return_408(folder: Path, tmp_path: Path, free_port: int) -> None:
+    """Of the first request of a connection, and of the next one, also if a byte arrives at times."""
     place = f"127.0.0.1:{free_port}"
-    (tmp_path / "roaming.toml").write_text(f'[limits]\nheader_seconds = 0.6\n[serve]\nmetrics = "{place}"\n')
+    (tmp_path / "roaming.toml").write_text(f'[limits]\nheader_seconds = 0.3\n[serve]\nmetrics = "{place}"\n')
     with process(folder, "--config", tmp_path / "roaming.toml") as (_, url):
         where = ("127.0.0.1", int(url.rsplit(":", 1)[1]))
         with socket.create_connection(where, timeout=20) as line, socket.create_connection(where, timeout=20) as silent:
-            if before:
-                line.sendall(before)
-                reply = b""
-                while not reply.endswith(b"}"):  # head and body may come apart
-                    piece = line.recv(65_536)
-                    assert piece
-                    reply += piece
-                assert b'"status":"ok"' in reply
-            began = time.monotonic()
-            result = b""
+            line.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            reply = b""
+            while not reply.endswith(b"}"):  # head and body may come apart
+                reply += line.recv(65_536)
+            reply, silence = b"", silent.recv(65_536)
             line.settimeout(0.05)
             line.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
-            while time.monotonic() - began < 15:
-                try:
+            while b"}" not in reply:
+                with suppress(TimeoutError, BrokenPipeError):
                     line.sendall(b"x")
-                    if not (data := line.recv(65_536)):
-                        break
-                    result += data
-                except TimeoutError:
-                    continue
-                except OSError:
-                    break
-            assert 0.4 < time.monotonic() - began < 10
-            assert result.startswith(b"HTTP/1.1 408 ")
-            assert json.loads(result.partition(b"\r\n\r\n")[2])["code"] == "slow"
-            assert b"408" in silent.recv(65_536)
+                    reply += line.recv(65_536)
+        for answer in (reply, silence):
+            assert answer.startswith(b"HTTP/1.1 408 ")
+            assert json.loads(answer.partition(b"\r\n\r\n")[2])["code"] == "slow"
         assert 'roaming_refused_total{code="slow",status="408"} 2.0' in httpx2.get(f"http://{place}/metrics").text
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
-def test_command_survives_outage_of_redis(
-    folder: Path, tmp_path: Path, redis: Any, blocked_model: BlockedModel, wait_until: Callable[..., Any]
-) -> None:
-    (tmp_path / "roaming.toml").write_text(
-        "[prices]\ninput = 1.0\noutput = 1.0\n[budget]\ncost = 0.05\n[limits]\nmoney_a_day = 5.0\n"
-        "answers_a_minute_each = 60\nrequests_a_minute_each = 10000\n[serve]\nkept_answers = 0\n"
-    )
-    blocked_model.go.set()
-    environment = {**blocked_model.environment, "ROAMING_COUNTERS": redis.uri, "ROAMING_KEY": "k" * 32}
-    arguments = (folder, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
-    with process(*arguments, env=environment) as (running, url):
-
-        def ask() -> Any:
-            return httpx2.post(
-                f"{url}/v1/ask", json={"question": "Which port?"}, headers={"Accept": "application/json"}, timeout=20
-            )
-
-        assert ask().json()["state"] == "answered"
-        redis.stop()
-        for _ in range(3):
-            began = time.monotonic()
-            refused = ask()
-            assert (refused.status_code, refused.json()["code"]) == (503, "counters")
-            assert refused.headers["retry-after"] == "30"
-            assert time.monotonic() - began < 15
-        assert "8642" in httpx2.get(f"{url}/ask", params={"q": "Which port is the default?"}).text
-        for path in ("/healthz", "/v1/outline", "/v1/search?q=port"):
-            assert httpx2.get(url + path).status_code == 200
-        redis.start()
-        wait_until(lambda: ask().status_code == 200, 15.0)
-        assert running.poll() is None
 
 
 @pytest.mark.slow
@@ -429,6 +385,7 @@ def test_rules_of_remote_site_need_trust(
     host: Any,
     files_of: Any,
     tmp_path: Path,
+    start: Callable[..., Any],
     option: tuple[str, ...],
     settings: str,
     trusted: bool,
@@ -439,12 +396,12 @@ def test_rules_of_remote_site_need_trust(
     folder = replace(made, manifest=msgspec.structs.replace(made.manifest, rules=rules)).publish(tmp_path / "ruled")
     file = tmp_path / "roaming.toml"
     file.write_text(f"[serve]\n{settings}\n")
-    expected = f"[serve] trust_rules = {trusted}"
     with host(files_of(folder)) as site:
         shown = roaming(site.url, "--check-config", "--config", file, *option).stdout
-        assert expected in shown.splitlines()
-        with process(site.url, "--config", file, "--whole-site-tokens", "0", *option) as (_, url):
-            answer = httpx2.post(f"{url}/v1/ask", json={"question": "murmur?"}, headers={"Accept": "application/json"})
+        assert f"[serve] trust_rules = {trusted}" in shown.splitlines()
+        answer = start(site.url, trust_rules=trusted).http.post(
+            "/v1/ask", json={"question": "murmur?"}, headers={"Accept": "application/json"}
+        )
     assert (places["Server"] in [section["id"] for section in answer.json()["trail"]]) is trusted
 
 
@@ -624,14 +581,10 @@ def test_invalid_url_is_reported_in_one_line(folder: Path) -> None:
         assert "hunter2" not in result.output
 
 
-def test_password_of_site_is_not_logged(free_port: int) -> None:
-    command = [sys.executable, "-m", "mkdocs_roaming", "serve", f"http://user:hunter2@127.0.0.1:{free_port}/"]
-    with subprocess.Popen([*command, "--port", "0", "--metrics", "off"], stderr=subprocess.PIPE, text=True) as running:
-        assert running.stderr is not None
-        lines = [running.stderr.readline() for _ in range(2)]
-        running.kill()
-    assert "cannot be fetched" in "".join(lines)
-    assert "hunter2" not in "".join(lines)
+def test_password_of_site_is_not_logged(free_port: int, caplog: pytest.LogCaptureFixture) -> None:
+    anyio.run(SiteWatcher(f"http://user:hunter2@127.0.0.1:{free_port}/").check)
+    assert "cannot be fetched" in caplog.text
+    assert "hunter2" not in caplog.text
 
 
 def test_short_key_is_refused(folder: Path) -> None:
@@ -639,24 +592,8 @@ def test_short_key_is_refused(folder: Path) -> None:
     assert (result.exit_code, "openssl rand -hex 32" in result.stderr) == (1, True)
 
 
-def test_port_in_use_is_reported_in_one_line(folder: Path) -> None:
-    with process(folder) as (_, url):
-        port = re.search(r":(\d+)$", url)
-        assert port is not None
-        result = subprocess.run(
-            [sys.executable, "-m", "mkdocs_roaming", "serve", str(folder), "--port", port[1]],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=20,
-        )
-    assert (result.returncode, result.stderr.count("\n")) == (1, 1)
-    assert "Choose another port with --port" in result.stderr
-
-
-@pytest.mark.parametrize("package", ["starlette", "uvicorn", "limits"])
-def test_missing_package_is_reported_in_one_line(folder: Path, package: str) -> None:
-    code = f"import sys; sys.modules[{package!r}] = None; from mkdocs_roaming.cli import main; main()"
+def test_missing_package_is_reported_in_one_line(folder: Path) -> None:
+    code = "import sys; sys.modules['httptools'] = None; from mkdocs_roaming.cli import main; main()"
     result = subprocess.run(
         [sys.executable, "-c", code, "serve", str(folder), "--check-config"],
         capture_output=True,
@@ -679,18 +616,6 @@ def test_mcp_is_imported_with_first_request(folder: Path) -> None:
     assert [answer.status_code for answer in result] == [200, 200]
     assert result[0].json() == result[1].json()
     assert "search_sections" in result[0].text
-
-
-def test_server_works_without_mcp_package(folder: Path) -> None:
-    code = "import sys; sys.modules['mcp'] = None; from mkdocs_roaming.cli import main; main()"
-    result = subprocess.run(
-        [sys.executable, "-c", code, "serve", str(folder), "--check-config"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=20,
-    )
-    assert result.returncode == 0, result.stderr
 
 
 def test_old_mcp_package_is_reported_at_start(folder: Path) -> None:

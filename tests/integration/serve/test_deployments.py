@@ -19,8 +19,7 @@ from mkdocs_roaming.answer.models.base import Part, Request, Text, ToolCall
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from mkdocs_roaming.serve.deployments import SiteWatcher, is_complete, open_change_detector
-from mkdocs_roaming.serve.requests import ProblemError
+from mkdocs_roaming.serve.deployments import SiteWatcher, open_change_detector
 from mkdocs_roaming.serve.server import freeze_objects
 
 from .conftest import has_called
@@ -73,16 +72,6 @@ def test_watcher_retries_until_site_is_up(
     with host(old, free_port):
         wait_until(lambda: endpoint.http.get("/healthz").status_code == 200)
         assert "8642" in answer(endpoint)
-
-
-def test_watcher_waits_for_first_manifest(
-    start: Start, host: Hosting, old: dict[str, bytes], wait_until: Callable[..., Any], log: Any
-) -> None:
-    with host({"": b"<html>Soon.</html>"}) as site:
-        endpoint = start(site.url, ready=False, look_every=POLL_SECONDS)
-        wait_until(lambda: "publishes no roaming/manifest.json" in log.text)
-        site.files = old
-        wait_until(lambda: endpoint.http.get("/healthz").status_code == 200)
 
 
 def test_site_that_goes_down_is_served_from_last_copy(
@@ -162,10 +151,6 @@ def test_watcher_finds_new_build_of_folder(
         (folder / path).write_bytes(data)
     wait_until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
     assert "9753" in answer(endpoint)
-
-
-def test_watcher_polls_once_a_minute_by_default(folder: Path) -> None:
-    assert SiteWatcher(folder).look_every == 60.0
 
 
 class Slow:
@@ -293,11 +278,6 @@ def test_unreadable_manifest_stays_a_problem(folder: Path) -> None:
         assert "manifest.json" in watcher.problem
 
 
-def test_now_raises_before_first_check(folder: Path) -> None:
-    with pytest.raises(ProblemError):
-        SiteWatcher(folder).now()
-
-
 def test_watcher_serves_and_watches_markdown_file(start: Start, tmp_path: Path, wait_until: Callable[..., Any]) -> None:
     file = tmp_path / "notes.md"
     file.write_text("# Notes\n\n## Keel\n\nThe keel weighs 812 kg.\n")
@@ -306,39 +286,6 @@ def test_watcher_serves_and_watches_markdown_file(start: Start, tmp_path: Path, 
     file.write_text("# Notes\n\n## Keel\n\nThe keel weighs 913 kg.\n")
     wait_until(lambda: endpoint.metric("roaming_site_changes_total") == 1)
     assert "913 kg" in answer(endpoint, "What does the keel weigh?")
-
-
-def test_run_is_cancelled_while_server_hangs(host: Hosting, old: dict[str, bytes]) -> None:
-    blocked = threading.Event()
-
-    class Hanging(dict[str, bytes]):
-        def get(self, key: str, default: Any = None) -> Any:
-            blocked.wait(5)
-            return default
-
-    async def look_and_leave(url: str) -> None:
-        with anyio.move_on_after(0.2):
-            await SiteWatcher(url).run()
-
-    with host(Hanging()) as site:
-        began = anyio.run(_timed, look_and_leave, site.url)
-        blocked.set()
-    assert began < 1.0
-
-
-async def _timed(work: Callable[[str], Any], url: str) -> float:
-    began = anyio.current_time()
-    await work(url)
-    return anyio.current_time() - began
-
-
-def test_navigators_share_index_but_not_open_sections(folder: Path) -> None:
-    watcher = SiteWatcher(folder)
-    assert anyio.run(watcher.check)
-    first, second = watcher.now().navigator(), watcher.now().navigator()
-    first.expand_sections([next(iter(first.sections)).id])
-    assert (bool(first.opened), bool(second.opened), first.search is second.search) == (True, False, True)
-    assert is_complete(first.library)
 
 
 @pytest.mark.anyio

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -55,12 +54,10 @@ def test_overloaded_provider_fails_every_answer_and_caches_none(
             threading.Thread(target=lambda more=at * "?": statuses.append(endpoint.status(question + more, lang="en")))
             for at in range(4)
         ]
-        began = time.monotonic()
         for reader in readers:
             reader.start()
         for reader in readers:
             reader.join()
-        assert time.monotonic() - began < 20
         assert [(status["state"], status["code"]) for status in statuses] == [("error", "failed")] * 4
         assert len(api.exchanges) == 4
         wait_until(lambda: endpoint.metric("roaming_answers_in_progress") == 0)
@@ -108,33 +105,6 @@ def test_refused_provider_call_costs_nothing(
         brain.over = False
         if outage == "overloaded":
             assert endpoint.status("How long is water kept hot?", lang="en")["state"] == "answered"
-
-
-class Breaking:
-    """A provider whose reply is cut in the middle."""
-
-    def __init__(self) -> None:
-        from messages_api.adversary import Adversary
-
-        self.reply = Adversary("cut").reply
-
-
-def test_broken_reply_costs_its_request_and_maximum_output(
-    start: Start, folder: Path, wait_until: Callable[..., Any]
-) -> None:
-    from messages_api import MessagesApi, serving
-
-    with serving(MessagesApi(Breaking())) as api:
-        endpoint = start(
-            folder,
-            _model("openai", api.url),
-            budget=Budget(prices=Prices(input=1.0, output=1.0), cost=0.4),
-            quota=AnswerQuota(money_a_day=1.0, answers_a_minute_each=60),
-        )
-        assert endpoint.status("How long?")["state"] == "error"
-        wait_until(lambda: endpoint.metric("roaming_answers_in_progress") == 0)
-        # The request has two to four thousand tokens, the reply 700 at most.
-        assert 0.002 < endpoint.metric("roaming_money_today", currency="USD") < 0.006
 
 
 # Redis

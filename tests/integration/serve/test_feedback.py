@@ -69,6 +69,11 @@ def test_ratings_are_refused_while_counters_are_down(start: Start, folder: Path,
     assert not read_lines(log)
 
 
+def test_endpoint_without_log_collects_none(start: Start, folder: Path) -> None:
+    response = start(folder).http.post("/v1/feedback", json={"turn": "x", "helpful": True})
+    assert (response.status_code, response.json()["code"]) == (404, "no_feedback")
+
+
 def test_long_body_is_refused(endpoint: Endpoint) -> None:
     response = endpoint.http.post("/v1/feedback", json={"turn": "x" * 300_000})
     assert (response.status_code, response.json()["code"]) == (413, "size")

@@ -64,13 +64,6 @@ def test_cache_separates_languages(start: Start, two: Path, wait_until: Callable
         assert endpoint.status(QUESTION, lang=language)["cached"]
 
 
-def test_page_is_found_in_its_language(start: Start, two: Path, wait_until: Callable[..., Any]) -> None:
-    endpoint = start(two, look_every=0.05)
-    wait_until(lambda: "Einstellungen" in endpoint.http.get("/v1/outline", params={"lang": "de"}).text)
-    endpoint.status(QUESTION, lang="de", page="einstellungen/")
-    assert endpoint.status(QUESTION, lang="de", page="/p/de/einstellungen/")["cached"]
-
-
 @pytest.mark.parametrize("elsewhere", ["{root}/secret/", "%2e%2e/secret/", "..\\secret/", "%2E./secret/", "//secret/"])
 @pytest.mark.parametrize("url", ["", URL])
 def test_manifest_cannot_refer_to_other_site(

@@ -6,6 +6,7 @@ import base64
 import json
 import logging
 import random
+import re
 import string
 import subprocess
 import sys
@@ -132,45 +133,26 @@ def test_redact_output_is_bounded_and_stable(text: str) -> None:
     assert len(once) <= 4_000 * len(REDACTED)
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "a",
-        "a.",
-        "a-",
-        "=",
-        "1 ",
-        "1-",
-        "://",
-        "@",
-        "token",
-        "token ",
-        "eyJ",
-        "-----BEGIN ",
-        "x@a.",
-        "pass=",
-        "A/",
-        "key_",
-        "password.",
-        "'_\n_`",
-        "api_:",
-        ":",
-    ],
-)
-def test_no_secret_pattern_blocks_for_5_ms(piece: str) -> None:
-    """A pattern holds the lock of the interpreter while it is searched, also in a thread."""
-    text = (piece * MAX_TEXT_CHARS)[:MAX_TEXT_CHARS]
+PIECES = (
+    "a", "a.", "a-", "=", "1 ", "1-", "://", "@", "token", "token ", "eyJ", "-----BEGIN ", "x@a.", "pass=", "A/", "key_",
+    "password.", "'_\n_`", "api_:", ":",
+)  # fmt: skip
 
-    assert max(count_milliseconds(partial(pattern.sub, new, text), 3) for pattern, new in SECRET_PATTERNS) < 5
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", PIECES)
+def test_secret_patterns_take_linear_time(piece: str) -> None:
+    """A pattern holds the lock of the interpreter while it is searched, also in a thread."""
+
+    def measure(pattern: re.Pattern[str], new: str, chars: int) -> float:
+        text = (piece * chars)[:chars]
+        return count_milliseconds(partial(pattern.sub, new, text), 3)
+
+    for pattern, new in SECRET_PATTERNS:
+        assert measure(pattern, new, MAX_TEXT_CHARS) < 12 * measure(pattern, new, MAX_TEXT_CHARS // 4) + 1
 
 
 # Feedback
-
-
-def test_parse_feedback_returns_fields() -> None:
-    assert parse_feedback(b'{"turn": "t.s", "helpful": true}') == Feedback("t.s", True)
-    body = json.dumps({"turn": "t", "helpful": False, "comment": " wrong port ", "later": 1}).encode()
-    assert parse_feedback(body) == Feedback("t", False, "wrong port")
 
 
 @pytest.mark.parametrize(
@@ -179,7 +161,7 @@ def test_parse_feedback_returns_fields() -> None:
         (b"", 400),
         (b"[]", 400),
         (b"\xff", 400),
-        (b"[" * 60_000, 400),
+        (b"[" * 60_000, 413),
         (b"{}", 422),
         (b'{"turn": "", "helpful": true}', 422),
         (b'{"turn": 7, "helpful": true}', 422),
@@ -270,17 +252,6 @@ def test_log_question_writes_what_failed_and_which_limit_was_reached(tmp_path: P
     assert b"refused" not in (tmp_path / "q").read_bytes()
 
 
-def test_log_feedback_has_turn_hash_of_question(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "q", tmp_path / "f")
-    turn = "eyJxIjoiSG93IG9mdGVuPyJ9.c2lnbmVk"
-    log_question(journal, Question("How often?"), turn=turn)
-    journal.log_feedback(Feedback(turn, False, "key sk-abcdefgh12345678 did not help"))
-    (question,), (opinion,) = lines_of(tmp_path / "q"), lines_of(tmp_path / "f")
-    assert question["turn"] == opinion["turn"] == hash_turn(turn)
-    assert turn.encode() not in (tmp_path / "f").read_bytes()
-    assert opinion["comment"] == "key [redacted] did not help"
-
-
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_record_is_always_one_line(comment: str, page: str) -> None:
     import tempfile
@@ -343,11 +314,6 @@ def test_partial_line_does_not_damage_next_line(tmp_path: Path) -> None:
     assert json.loads(first)["at"] == 0
     assert torn.startswith('{"at":1')
     assert [json.loads(line)["at"] for line in rest] == [2, 3]
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_write_returns_false_on_full_device(tmp_path: Path) -> None:
-    assert not JsonLinesFile(Path("/dev/full")).write({"at": 1})
 
 
 def test_unwritable_file_is_refused_at_start(tmp_path: Path) -> None:

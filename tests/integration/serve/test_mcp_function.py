@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -20,9 +20,6 @@ from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown, open_target
 from mkdocs_roaming.manifest.lookup import iter_nav
 from mkdocs_roaming.serve.mcp import _call_tool, _format_public_error
-
-if TYPE_CHECKING:
-    from conftest import MadeSite
 
 pytestmark = pytest.mark.slow
 
@@ -100,90 +97,40 @@ def call_python(library: Library, name: str, arguments: dict[str, Any]) -> tuple
     return re.sub(r"(?m)^Probably no section answers this\.\n(?:\n---\n\n)?", "", text), bool(result.is_error)
 
 
-def assert_same(site: tuple[Library, str], name: str, arguments: dict[str, Any]) -> None:
+CALLS = [
+    ("search_sections", {"query": "drain window", "limit": 3}),
+    ("search_sections", {"query": "my readings vanish after a power cut"}),
+    ("search_sections", {"query": "wanted options installtion 🚀"}),
+    ("search_sections", {"query": ""}),
+    ("grep", {"pattern": "wanted"}),
+    ("grep", {"pattern": "x" * 501}),
+    ("read_outline", {}),
+    ("read_outline", {"id": "nowhere"}),
+    ("expand_sections", {}),
+    ("expand_sections", {"ids": "deadbeef, 12345678"}),
+    ("expand_sections", {"section_ids": ["`[abc]`", "x" * 300], "part": "-3"}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), CALLS)
+def test_tools_return_same_text(site: tuple[Library, str], name: str, arguments: dict[str, Any]) -> None:
+    assert call(site[1], name, arguments) == call_python(site[0], name, arguments)
+
+
+def test_sections_and_branches_are_the_same(site: tuple[Library, str]) -> None:
     library, url = site
-    assert call(url, name, arguments) == call_python(library, name, arguments), arguments
-
-
-QUERIES = (
-    "drain window",
-    "my readings vanish after a power cut",
-    "--drain-window",
-    "wanted options",
-    "installtion guide",
-    "xyzzy frobnicate",
-    "emoji 🚀 flag",
-    "",
-)
-
-
-@pytest.mark.parametrize("query", QUERIES)
-@pytest.mark.parametrize("limit", [3, 10])
-def test_search_returns_same_text(site: tuple[Library, str], query: str, limit: int) -> None:
-    assert_same(site, "search_sections", {"query": query, "limit": limit})
-
-
-def test_search_opens_addresses_as_python_does(site: tuple[Library, str]) -> None:
-    for section in list(site[0].sections)[:8]:
-        for address in (section.id, site[0].sections.url(section), f"{section.page.path}#{section.section.anchor}"):
-            assert_same(site, "search_sections", {"query": address})
-
-
-def test_every_section_and_its_parts_are_expanded_alike(site: tuple[Library, str]) -> None:
-    for section in site[0].sections:
-        for part in (1, 2):
-            assert_same(site, "expand_sections", {"ids": [section.id], "part": part})
-
-
-def test_several_sections_are_expanded_alike(site: tuple[Library, str]) -> None:
-    every = [section.id for section in site[0].sections]
-    for ids in (every[:3], every[::-1][:9], [every[1], every[0]], [every[0], *every[:4], "deadbeef"]):
-        assert_same(site, "expand_sections", {"ids": ids})
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {},
-        {"ids": "deadbeef, 12345678"},
-        {"ids": ["no such section at all"]},
-        {"id": 12345678},
-        {"ids": [{"id": "0000000"}], "part": "-3"},
-        {"section_ids": ["`[abc]`", "x" * 300]},
-        {"ids": [f"{number:08d}" for number in range(20)]},
-    ],
-)
-def test_odd_arguments_of_expand_return_same_text(site: tuple[Library, str], arguments: dict[str, Any]) -> None:
-    assert_same(site, "expand_sections", arguments)
-
-
-def test_similar_ids_are_the_same(site: tuple[Library, str]) -> None:
-    for section in site[0].sections:
-        for wrong in (section.id[:6], f"{section.id[:-1]}0", section.id[::-1]):
-            assert_same(site, "expand_sections", {"ids": [wrong]})
-
-
-@pytest.mark.parametrize("pattern", ["drain", "wanted", "🚀", "The", "`", "x" * 501, " ", "[.", "ö", "a\nb"])
-def test_grep_returns_same_text(site: tuple[Library, str], pattern: str) -> None:
-    assert_same(site, "grep", {"pattern": pattern})
-
-
-def test_every_branch_of_the_outline_is_the_same(site: tuple[Library, str]) -> None:
-    groups = [entry.id for entry in iter_nav(site[0].manifest.nav) if entry.id]
-    assert_same(site, "read_outline", {})
-    for id_ in (*groups, *(section.id for section in site[0].sections), "nowhere", "deadbeef"):
-        assert_same(site, "read_outline", {"id": id_})
-        assert_same(site, "read_outline", {"id": f"{id_}+"})
-
-
-def test_outlines_of_all_shapes_are_the_same(shape: MadeSite, tmp_path: Path) -> None:
-    library = shape.library()
-    with run_edge("workers", write_files(library, tmp_path / "site"), tmp_path) as url:
-        branches = [entry.id for entry in iter_nav(library.manifest.nav)][::97]
-        for id_ in (None, *branches, list(library.sections)[-1].id):
-            assert_same((library, f"{url}mcp"), "read_outline", {"id": id_} if id_ else {})
-        for section in list(library.sections)[::211]:
-            assert_same((library, f"{url}mcp"), "expand_sections", {"ids": [section.id]})
+    ids = [section.id for section in library.sections]
+    groups = [entry.id for entry in iter_nav(library.manifest.nav) if entry.id]
+    for arguments in (
+        {"ids": ids[:3]},
+        {"ids": [ids[0], *ids[:4], "deadbeef"]},
+        *({"ids": [id_], "part": 2} for id_ in ids[::5]),
+    ):
+        assert call(url, "expand_sections", arguments) == call_python(library, "expand_sections", arguments)
+    for id_ in (*groups, f"{ids[0]}+", f"{ids[0][:-1]}0"):
+        assert call(url, "read_outline", {"id": id_}) == call_python(library, "read_outline", {"id": id_})
+    address = {"query": library.sections.url(list(library.sections)[1])}
+    assert call(url, "search_sections", address) == call_python(library, "search_sections", address)
 
 
 # The published files
@@ -270,31 +217,21 @@ def test_site_without_an_index_says_which_option_is_missing(tmp_path: Path) -> N
         assert not call(f"{url}mcp", "expand_sections", {"ids": [library.manifest.pages[0].id]})[1]
 
 
-def test_site_in_a_folder_has_its_own_address(tmp_path: Path) -> None:
+def test_function_leaves_other_addresses_alone(tmp_path: Path) -> None:
+    """A site in a folder has its own address; an endpoint on the same origin and a page named mcp keep theirs."""
     make_hosted(tmp_path / "site/2.0")
+    make_hosted(tmp_path / "site/mcp")
+    (tmp_path / "site/mcp/index.html").write_text("<h1>About MCP</h1>")
     with run_edge("netlify", tmp_path / "site", tmp_path) as url:
         assert "Options" in call(f"{url}2.0/mcp", "read_outline", {})[0]
         assert call(f"{url}mcp", "read_outline", {})[1]
-
-
-def test_endpoint_on_the_same_origin_gets_its_requests(tmp_path: Path) -> None:
-    make_hosted(tmp_path / "site")
-    with run_edge("cloudflare", tmp_path / "site", tmp_path) as url:
+        with urllib.request.urlopen(f"{url}mcp", timeout=20) as response:
+            assert b"About MCP" in response.read()
         request = urllib.request.Request(f"{url}_ask/mcp", b"{}", {"Content-Type": "application/json"})
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(request, timeout=20)
         with caught.value as response:
             assert (response.code, response.read()) == (404, b"Not found")
-
-
-def test_page_named_mcp_stays_readable(tmp_path: Path) -> None:
-    make_hosted(tmp_path / "site/mcp")
-    (tmp_path / "site/mcp/index.html").write_text("<h1>About MCP</h1>")
-    with (
-        run_edge("cloudflare", tmp_path / "site", tmp_path) as url,
-        urllib.request.urlopen(f"{url}mcp", timeout=20) as response,
-    ):
-        assert b"About MCP" in response.read()
 
 
 def test_pages_of_other_sites_may_call(tmp_path: Path) -> None:

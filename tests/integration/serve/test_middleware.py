@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 import time
 from collections.abc import MutableMapping
 from typing import Any
@@ -19,8 +18,6 @@ from serving import serve_app
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
-from mkdocs_roaming.serve.quotas import AnswerQuota, QuotaLimiter
-from mkdocs_roaming.serve.requests import ProblemError, send_problem
 from mkdocs_roaming.settings import decode_table
 
 pytestmark = pytest.mark.anyio
@@ -199,17 +196,6 @@ async def test_foreign_origin_returns_403(origin: str) -> None:
     assert app.bodies == []
 
 
-async def test_two_origin_headers_return_403() -> None:
-    answer = await request(make_guard(App()), headers=(("origin", DOCS), ("origin", "https://evil.example")))
-    assert answer.status == 403
-
-
-async def test_request_without_origin_is_accepted() -> None:
-    answer = await request(make_guard(App()))
-    assert (answer.status, answer.header("access-control-allow-origin")) == (200, None)
-    assert answer.header("vary") == "Origin"
-
-
 async def test_own_origin_is_accepted() -> None:
     own = (("origin", "https://ask.example"),)
     assert (await request(make_guard(App()), headers=own)).status == 200
@@ -274,12 +260,6 @@ async def test_request_rate_counts_each_client() -> None:
     assert (answer.status, answer.problem()["code"]) == (429, "rate")
     assert 1 <= answer.problem()["retry_after"] <= 120
     assert (await request(guard, client="2001:db8:0:1::1")).status == 200
-
-
-async def test_request_rate_counts_all_clients() -> None:
-    guard = make_guard(App(), RequestPolicy(hosts=("ask.example",), requests_a_minute=5))
-    answers = [await request(guard, client=f"192.0.2.{at}") for at in range(7)]
-    assert [answer.status for answer in answers] == [200] * 5 + [429] * 2
 
 
 async def test_request_rate_ignores_static_site() -> None:
@@ -489,25 +469,6 @@ async def test_send_timeout_cancels_application(caplog: pytest.LogCaptureFixture
     assert "192.0.2.1" not in caplog.text
 
 
-async def test_exception_of_application_is_raised() -> None:
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        await request(make_guard(app))
-
-
-async def test_problem_of_application_is_readable_by_other_origins() -> None:
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await send_problem(send, ProblemError(429, "money", "Answers are not available now."))
-
-    answer = await request(make_guard(app), headers=(("origin", DOCS),))
-    assert (answer.status, answer.problem()["code"]) == (429, "money")
-    assert answer.header("access-control-allow-origin") == DOCS
-
-
 async def test_websocket_is_closed() -> None:
     sent: list[Message] = []
 
@@ -551,16 +512,6 @@ def send_raw(port: int, *pieces: bytes, pause: float = 0.0) -> bytes:
 HEAD = b"POST /v1/ask HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 
 
-def test_large_chunked_body_returns_413() -> None:
-    piece = b"4000\r\n" + b"x" * 0x4000 + b"\r\n"
-    with serve_app(make_guard(App())) as port:
-        reply = send_raw(port, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *[piece] * 5, pause=0.01)
-        assert reply.startswith(b"HTTP/1.1 413 ")
-        assert b"application/problem+json" in reply
-        small = HEAD + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-        assert send_raw(port, small, b"3\r\nabc\r\n", b"0\r\n\r\n", pause=0.01).endswith(b"abc\r\n0\r\n\r\n")
-
-
 def test_slow_body_returns_408() -> None:
     with serve_app(make_guard(App(), RequestPolicy(hosts=("127.0.0.1",), body_seconds=0.3))) as port:
         began = time.monotonic()
@@ -573,36 +524,3 @@ def test_expect_continue_with_large_body_returns_413() -> None:
     with serve_app(make_guard(App())) as port:
         reply = send_raw(port, HEAD + b"Content-Length: 10000000\r\nExpect: 100-continue\r\n\r\n")
         assert reply.startswith(b"HTTP/1.1 413 ")
-
-
-def test_simultaneous_requests_get_at_most_all_places() -> None:
-    quota = AnswerQuota(concurrent_each=100, answers_a_minute_each=100, answers_a_minute=100, money_a_day=1.0)
-    limiter = QuotaLimiter(quota)
-    gone = threading.Event()
-    codes: list[bytes] = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        try:
-            reservation = await limiter.reserve("192.0.2.1", cost=0.01)
-        except ProblemError as refusal:
-            await send_problem(send, refusal)
-            return
-        while not gone.is_set():
-            await anyio.sleep(0.01)
-        await reservation.settle(0.01)
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"done"})
-
-    def ask() -> None:
-        codes.append(send_raw(port, HEAD + b"Content-Length: 0\r\nConnection: close\r\n\r\n").partition(b"\r\n")[0])
-        if sum(b"429" in code for code in codes) == 32:
-            gone.set()
-
-    with serve_app(make_guard(app)) as port:
-        threads = [threading.Thread(target=ask) for _ in range(40)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert sorted(codes) == [b"HTTP/1.1 200 OK"] * 8 + [b"HTTP/1.1 429 Too Many Requests"] * 32
-    assert limiter.in_progress == 0

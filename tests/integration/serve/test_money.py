@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 import time
 from collections import Counter
@@ -25,7 +24,7 @@ from mkdocs_roaming.serve.quotas import AnswerQuota
 from .conftest import has_called
 
 if TYPE_CHECKING:
-    from .conftest import Endpoint, Redis
+    from .conftest import Endpoint
 
 Start = Callable[..., "Endpoint"]
 WORKERS, DAY = 24, 2.0
@@ -143,23 +142,3 @@ def test_24_workers_spend_95_percent_of_the_money_of_a_day(
     assert 0.95 * DAY <= spent <= DAY
     assert model.cost <= model.charged <= spent + 1e-6
     assert not early
-
-
-@pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
-def test_24_workers_never_exceed_the_money_of_a_day_while_redis_is_frozen(
-    start: Start, folder: Path, redis: Redis, wait_until: Callable[..., Any]
-) -> None:
-    model = HonestModel(folder)
-    endpoint = start_endpoint(start, folder, model, counters_url=redis.uri)
-    workers = Workers(endpoint.url, model)
-    workers.start()
-    wait_until(lambda: sum(workers.costs) > DAY / 10)
-    redis.pause()
-    time.sleep(4.0)
-    redis.resume()
-    workers.join()
-    spent = read_money(endpoint, wait_until)
-    print(f"spent {spent:.3f} of {DAY}, provider {model.cost:.3f}; {dict(workers.codes)}")
-    assert workers.codes["counters"]
-    assert 0.95 * DAY <= spent <= DAY
-    assert model.cost <= spent + 1e-6

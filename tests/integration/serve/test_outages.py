@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,11 +49,8 @@ def test_retries_stop_within_time_budget(start: Start, folder: Path, wire: str) 
 
     with serving(MessagesApi(Overloaded("1.2"))) as api:
         endpoint = start(folder, WIRES[wire](api.url), budget=Budget(seconds=1.8))
-        began = time.monotonic()
         status = endpoint.status(QUESTION)
-        took = time.monotonic() - began
     assert (status["state"], status["code"], status["nearest"] != []) == ("budget", "budget_seconds", True)
-    assert 1.5 < took < 15
     assert len(api.exchanges) == 2
 
 
@@ -101,52 +95,3 @@ def test_each_failure_has_results_and_a_cause_for_the_operator_only(start: Start
         assert prompts.NEAREST_SECTIONS in text
         assert failure[2] not in text  # details are for the operator
     assert len(messages) == 2  # only a long question is something that readers can change
-
-
-def test_minute_of_overload_fails_answers_and_keeps_reading(start: Start, folder: Path) -> None:
-    from messages_api import MessagesApi, serving
-
-    brain = Overloaded()
-    seen: list[tuple[str, float, float, dict[str, Any]]] = []
-    with serving(MessagesApi(brain)) as api:
-        endpoints = {wire: start(folder, make(api.url)) for wire, make in WIRES.items()}
-        end = time.monotonic() + 60
-
-        def ask(wire: str) -> None:
-            number = 0
-            while time.monotonic() < end:
-                began = time.monotonic()
-                first, parts = _asked(endpoints[wire], f"{QUESTION} {(number := number + 1)}")
-                types = [part["type"] for part in parts]
-                assert types[:2] == ["start", "data-outline"]
-                assert "error" in types
-                status = next(part["data"] for part in parts if part["type"] == "data-status")
-                seen.append((wire, first, time.monotonic() - began, status))
-                assert endpoints[wire].http.get("/v1/search", params={"q": "port"}).json()["hits"]
-                time.sleep(2)
-
-        askers = [threading.Thread(target=ask, args=(wire,)) for wire in WIRES]
-        for asker in askers:
-            asker.start()
-        for asker in askers:
-            asker.join()
-        assert {wire for wire, *_ in seen} == set(WIRES)
-        assert len(api.exchanges) == 3 * len(seen) >= 18
-        assert {status["code"] for *_, status in seen} == {"failed"}
-        assert max(first for _, first, _, _ in seen) < 2
-        assert max(took for _, _, took, _ in seen) < 10
-        brain.over = False
-        for endpoint in endpoints.values():
-            assert endpoint.metric("roaming_answers_in_progress") == 0
-            assert endpoint.status(QUESTION, lang="en")["state"] == "answered"
-
-
-def _asked(endpoint: Any, question: str) -> tuple[float, list[dict[str, Any]]]:
-    """Ask a question; return the seconds until the first event, and all parts."""
-    began, first, body = time.monotonic(), 0.0, b""
-    with endpoint.http.stream("POST", "/v1/ask", json={"question": question}) as response:
-        for piece in response.iter_bytes():
-            first = first or time.monotonic() - began
-            body += piece
-    lines = [line for line in body.decode("utf-8").split("\n\n") if line.startswith("data: {")]
-    return first, [json.loads(line.removeprefix("data: ")) for line in lines]

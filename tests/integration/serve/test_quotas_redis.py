@@ -86,26 +86,6 @@ async def test_processes_share_rate_of_minute(redis: Redis) -> None:
         await counters.close()
 
 
-async def test_refused_hit_is_not_counted_in_other_windows(redis: Redis) -> None:
-    now = 1_800_000_000.0
-    counters = CounterStore(redis.uri, clock=lambda: now)
-    each, together = Window("each", 100), Window("all", 5)
-    accepted: list[bool] = []
-
-    async def ask() -> None:
-        accepted.append(await counters.hit([(each, "a"), (together, "all")]) is None)
-
-    async with anyio.create_task_group() as group:
-        for _ in range(30):
-            group.start_soon(ask)
-    assert 1 <= sum(accepted) <= 5
-    left = 0
-    while await counters.hit([(each, "a")]) is None:
-        left += 1
-    assert sum(accepted) + left == 100
-    await counters.close()
-
-
 async def test_cancelled_answer_is_settled_in_redis(redis: Redis) -> None:
     limiter = QuotaLimiter(LARGE_QUOTA, CounterStore(redis.uri), secret=b"key")
     with anyio.CancelScope() as leaving:

@@ -311,24 +311,6 @@ def plain_port() -> Iterator[int]:
         yield port
 
 
-@pytest.mark.slow
-def test_small_chunks_do_not_delay_other_clients(folder: Path) -> None:
-    """Eight clients send 1 MB in chunks of 16 bytes; 256 KB of them, which arrive at once, take 0.1 seconds."""
-    head = HEAD.replace(b"/echo", b"/v1/ask") + b"Connection: close\r\n" + CHUNKED
-    data = head + b"10\r\n0123456789abcdef\r\n" * 64_000 + b"0\r\n\r\n"
-    times = []
-    with process(folder) as (_, url), httpx2.Client(base_url=url, timeout=20) as client:
-        threads = [threading.Thread(target=exchange, args=(int(url.rpartition(":")[2]), data)) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        while any(thread.is_alive() for thread in threads):
-            began = time.perf_counter()
-            assert client.get("/healthz").status_code == 200
-            times.append(time.perf_counter() - began)
-    assert len(times) > 20
-    assert max(times) < 0.3
-
-
 # Attacks
 
 
