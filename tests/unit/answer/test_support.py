@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections import Counter
 from pathlib import Path
-from types import FrameType
 
 import pytest
 from hypothesis import given, settings
@@ -172,32 +169,6 @@ HOSTILE = {
     "numbers": "the port is 8000 now. ",
     "rows": "| a | 5 |\n",
 }
-
-
-def count_calls(answer: str, sections: dict[str, str], question: str) -> int:
-    """Return the number of function calls of a check, including those of regular expressions."""
-    calls = Counter[str]()
-
-    def count(frame: FrameType, event: str, argument: object) -> None:
-        calls[event] += 1
-
-    sys.setprofile(count)
-    try:
-        check_support(answer, sections, question=question)
-    finally:
-        sys.setprofile(None)
-    return calls["call"] + calls["c_call"]
-
-
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-@pytest.mark.parametrize("fence", ["", "```\n"], ids=["prose", "code"])
-def test_work_for_hostile_text_grows_linearly(text: str, fence: str) -> None:
-    def measure(size: int) -> int:
-        answer = fence + (text * size)[:size]
-        return count_calls(answer, {"07f3277d": fence + (text * 4 * size)[: 4 * size]}, answer[:size])
-
-    measure(100)  # load the word lists
-    assert measure(1_600) < 2.6 * measure(800) + 2_000
 
 
 def test_largest_answer_of_hostile_text_is_checked() -> None:
