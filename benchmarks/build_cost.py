@@ -1,6 +1,6 @@
 """Measure CPU time and memory of MkDocs builds with and without publishing.
 
-    python benchmarks/build_cost.py CONFIG [--runs 5] [--python PYTHON] [--peer-python PYTHON]
+    python benchmarks/build_cost.py CONFIG [--runs 5] [--peer-python PYTHON]
 
 CONFIG is the project's mkdocs.yml without this plugin. Each round builds the project in subprocesses: without the
 plugin, with it and no cache, and with it and the cache of the previous build. With --peer-python, the Python of an
@@ -11,8 +11,8 @@ round is not counted. Every build writes into an empty folder below TMPDIR.
 CPU is user and system time of the build and its children, memory its peak resident size, as reported by the kernel
 (`wait4`). On ext4 the system time of creating files depends on how many were deleted before; a TMPDIR in memory
 (/dev/shm) gives steadier figures.
-The table contains medians. Ratios are relative to the build without a plugin in the same environment: the median of
-the ratios of each round, and the ratio of the fastest builds.
+The table contains the CPU time of the fastest build and the median of the memory. Ratios are relative to the build without
+a plugin in the same environment: the ratio of the fastest builds, and the median of the ratios of each round.
 
 The configurations are written next to CONFIG during the run, because their paths are relative to that folder.
 """
@@ -62,12 +62,12 @@ class BuildKind:
     """Whether the cache is deleted before the build."""
 
 
-def make_build_kinds(python: str, peer: str | None) -> list[BuildKind]:
+def make_build_kinds(peer: str | None) -> list[BuildKind]:
     """Return the kinds of build in the order of a round."""
     result = [
-        BuildKind("plain", {}, python, "plain"),
-        BuildKind("no cache", {"roaming": {}}, python, "plain", clears_cache=True),
-        BuildKind("cached", {"roaming": {}}, python, "plain"),
+        BuildKind("plain", {}, sys.executable, "plain"),
+        BuildKind("no cache", {"roaming": {}}, sys.executable, "plain", clears_cache=True),
+        BuildKind("cached", {"roaming": {}}, sys.executable, "plain"),
     ]
     if peer:
         result.append(BuildKind("plain, peer environment", {}, peer, "plain, peer environment"))
@@ -128,19 +128,15 @@ def measure(config: Path, builds: Sequence[BuildKind], runs: int) -> dict[str, l
 
 
 def format_table(builds: Sequence[BuildKind], costs: Mapping[str, Sequence[Cost]]) -> Iterator[str]:
-    """Yield the lines of the table: medians, and ratios to the build without the plugin."""
-    yield f"{'':26}{'CPU':>12}{'ratio':>8}{'of best':>10}{'spread':>16}{'peak RSS':>12}{'ratio':>8}"
+    """Yield the lines of the table, with ratios to the build without the plugin."""
+    yield f"{'':26}{'fastest CPU':>12}{'ratio':>8}{'peak RSS':>12}{'ratio':>8}"
     for kind in builds:
-        seconds, size = [cost.seconds for cost in costs[kind.name]], [cost.megabytes for cost in costs[kind.name]]
-        base = costs[kind.baseline]
-        cpu = median(one / other.seconds for one, other in zip(seconds, base, strict=True))
-        best = min(seconds) / min(cost.seconds for cost in base)
-        memory = median(one / other.megabytes for one, other in zip(size, base, strict=True))
-        spread = f"{min(seconds):.2f}-{max(seconds):.2f}"
-        yield (
-            f"{kind.name:26}{median(seconds):10.2f} s{cpu:8.2f}{best:10.2f}{spread:>16}"
-            f"{median(size):9.0f} MB{memory:8.2f}"
-        )
+        own, base = costs[kind.name], costs[kind.baseline]
+        fastest = min(cost.seconds for cost in own)
+        cpu = fastest / min(cost.seconds for cost in base)
+        size = median(cost.megabytes for cost in own)
+        memory = median(cost.megabytes / plain.megabytes for cost, plain in zip(own, base, strict=True))
+        yield f"{kind.name:26}{fastest:10.2f} s{cpu:8.2f}{size:9.0f} MB{memory:8.2f}"
 
 
 CACHE = ".cache/roaming"
@@ -178,23 +174,17 @@ def _write_configs(config: Path, builds: Sequence[BuildKind]) -> Iterator[tuple[
                 (config.parent / name).unlink(missing_ok=True)
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("config", type=Path, help="mkdocs.yml of the project.")
     parser.add_argument("--runs", type=int, default=5, help="Number of counted rounds (default: 5).")
-    parser.add_argument(
-        "--python",
-        default=sys.executable,
-        help="Python of the environment with this plugin (default: the current one).",
-    )
     parser.add_argument("--peer-python", metavar="PYTHON", help="Python of an environment with mkdocs-llmstxt.")
-    options = parser.parse_args(arguments)
-    builds = make_build_kinds(options.python, options.peer_python)
+    options = parser.parse_args()
+    builds = make_build_kinds(options.peer_python)
     costs = measure(options.config.absolute(), builds, options.runs)
     print("\n".join(format_table(builds, costs)))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,6 +1,6 @@
 """Compare the Markdown of every page of a built site with its HTML, item by item.
 
-    python benchmarks/fidelity.py SITE_DIR [--markdown PATTERN] [--except GLOB] [--worst N] [--json]
+    python benchmarks/fidelity.py SITE_DIR [--markdown PATTERN] [--url URL] [--worst N]
 
 The article of each page is extracted from its HTML; its Markdown is parsed as CommonMark with GFM tables and
 strikethrough. The program shares no code with the converter, and the Markdown may be the output of another tool
@@ -27,16 +27,12 @@ Measures:
 from __future__ import annotations
 
 import argparse
-import json
 import re
-import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from page_content.article import find_article
 from page_content.items import MEASURES, PART_SEPARATOR, Items, split_words
@@ -44,7 +40,7 @@ from page_content.markdown import extract_markdown_items
 from page_content.page import extract_items, resolve_url
 from page_content.site import BuiltSite, SitePage, find_pages, parse_html
 
-LINK_MEASURES = ("internal links that lead to Markdown", "absolute links", "links not broken by the conversion")
+LINK_MEASURES = ("internal links that lead to Markdown", "links not broken by the conversion")
 
 
 @dataclass(slots=True)
@@ -76,16 +72,14 @@ class SiteResult:
 
     pages: int
     pages_without_markdown: list[str]
-    skipped: int
     tallies: dict[str, Tally]
 
 
-def compare_site(site: BuiltSite, skip: Sequence[str] = ()) -> SiteResult:
-    """Compare every page with its Markdown, except pages whose path matches a pattern in `skip`."""
+def compare_site(site: BuiltSite) -> SiteResult:
+    """Compare every page with its Markdown."""
     tallies = {measure: Tally() for measure in (*MEASURES, *LINK_MEASURES)}
-    pages = [page for page in site.pages.values() if not any(fnmatchcase(page.file, glob) for glob in skip)]
-    pages_without_markdown = [page.file for page in pages if page.markdown is None]
-    for page in pages:
+    pages_without_markdown = [page.file for page in site.pages.values() if page.markdown is None]
+    for page in site.pages.values():
         if page.markdown is None:
             continue
         expected = extract_items(find_article(parse_html(site.folder / page.file)), page.url)
@@ -93,9 +87,7 @@ def compare_site(site: BuiltSite, skip: Sequence[str] = ()) -> SiteResult:
             page.markdown.read_text("utf-8", "replace"), page.markdown_url, expected.counts["formulas"]
         )
         compare_page(site, page, expected, actual, tallies)
-    return SiteResult(
-        len(pages) - len(pages_without_markdown), pages_without_markdown, len(site.pages) - len(pages), tallies
-    )
+    return SiteResult(len(site.pages) - len(pages_without_markdown), pages_without_markdown, tallies)
 
 
 def compare_page(site: BuiltSite, page: SitePage, expected: Items, actual: Items, tallies: dict[str, Tally]) -> None:
@@ -130,7 +122,6 @@ def _compare_links(site: BuiltSite, page: SitePage, expected: Items, actual: Ite
     for href in actual.hrefs:
         url = resolve_url(page.markdown_url, href)
         target = site.resolve_target(url)
-        _count_link(tallies["absolute links"], page.file, href, bool(urlsplit(href).scheme))
         if not site.is_internal(url):
             continue
         linked = site.pages.get(target.partition("#")[0])
@@ -221,7 +212,7 @@ def _strip_signatures(expected: Counter[str], actual: Counter[str]) -> None:
 
 def format_table(result: SiteResult) -> Iterator[str]:
     """Yield the lines of the table."""
-    yield f"{result.pages} pages with Markdown, {len(result.pages_without_markdown)} without, {result.skipped} skipped"
+    yield f"{result.pages} pages with Markdown, {len(result.pages_without_markdown)} without"
     yield f"{'':38}{'in HTML':>9}{'kept':>9}{'share':>9}{'added':>9}"
     for measure, tally in result.tallies.items():
         share = f"{100 * tally.share:.2f}%" if tally.expected else "-"
@@ -247,20 +238,12 @@ _ADDED = ("headings", "code blocks", "tables", "images", "links", "words")
 """Measures whose additional items are errors. For the others, several kinds of Markdown can match one item."""
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("site_dir", type=Path)
     parser.add_argument("--markdown", metavar="PATTERN", help="Path of a page's Markdown, e.g. '{path}index.md'.")
     parser.add_argument("--url", help="URL of the site, if its pages have no canonical links.")
-    parser.add_argument(
-        "--except",
-        dest="skip",
-        metavar="GLOB",
-        action="append",
-        default=[],
-        help="Skip pages whose path matches (repeatable).",
-    )
     parser.add_argument(
         "--worst",
         type=int,
@@ -268,24 +251,13 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="N",
         help="Print up to N lost and added items of each measure (default: 0).",
     )
-    parser.add_argument("--json", action="store_true", help="Print the figures and all lost and added items as JSON.")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     site = find_pages(options.site_dir, pattern=options.markdown, url=options.url)
-    result = compare_site(site, options.skip)
-    if options.json:
-        figures = {
-            measure: {"expected": tally.expected, "kept": tally.kept, "lost": tally.lost, "added": tally.added}
-            for measure, tally in result.tallies.items()
-        }
-        json.dump(
-            {"pages": result.pages, "without": result.pages_without_markdown, "measures": figures}, sys.stdout, indent=1
-        )
-        return 0
+    result = compare_site(site)
     print("\n".join(format_table(result)))
     if options.worst:
         print("\n".join(format_worst_items(result, options.worst)))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
