@@ -11,22 +11,17 @@ import anyio
 import click
 import msgspec
 
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.cli.common import AS_JSON, FAULTS_FOUND, FILE, LIBRARY, TRUST_RULES, print_json, progress, warn
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
 from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.output import Regression, find_regressions, format_report, read_baseline
 from mkdocs_roaming.evals.questions import read_questions, resolve_sections
-from mkdocs_roaming.evals.runner import (
-    SEARCH,
-    EvalReport,
-    Evaluation,
-    Ranking,
-    System,
-    make_model_system,
-    make_search_system,
-)
+from mkdocs_roaming.evals.runner import SEARCH, EvalReport, Evaluation, System
 from mkdocs_roaming.text.markdown import sanitize
+
+_OFFLINE_SECONDS = 3_600.0
 
 
 @click.command("eval")
@@ -58,14 +53,13 @@ def evaluate(
     library = open_lib(lib, trust_rules=trust_rules)
     selected = resolve_sections(read_questions(questions), library.sections)
     selected = replace(selected, questions=selected.questions[:limit])
-    ranking = Ranking(library, options.search_factory()(library))
+    search = options.search_factory()(library)
     names = [name.strip() for name in compare.split(",")] if compare is not None else [None]
     if len(set(names)) < len(names):
         raise UsageError(f"--compare {compare}: each name may occur once")
-    has_limit = given["seconds"] is not None
-    systems = [_create_system(name, options, ranking, seconds_given=has_limit) for name in names]
+    systems = [_create_system(name, options, has_limit=given["seconds"] is not None) for name in names]
     before = read_baseline(baseline, selected, [system.name for system in systems]) if baseline else None
-    evaluation = Evaluation(selected, systems, ranking, max_cost)
+    evaluation = Evaluation(selected, systems, library, search, max_cost)
     with progress("Asking") as steps:
         evaluation.on_progress = steps(len(selected.questions) * len(systems))
         try:
@@ -75,7 +69,7 @@ def evaluate(
     report = evaluation.report()
     regressions = find_regressions(before, report) if before else []
     _print_report(report, regressions, as_json=as_json)
-    words_only = [question for question in selected.questions if ranking.search.words_only(question.ask)]
+    words_only = [question for question in selected.questions if search.words_only(question.ask)]
     if words_only:
         warn(f"{len(words_only)} questions were searched without embeddings; run again when they are available")
     if regressions:
@@ -84,11 +78,13 @@ def evaluate(
         sys.exit(1)
 
 
-def _create_system(name: str | None, options: ResolvedOptions, ranking: Ranking, *, seconds_given: bool) -> System:
+def _create_system(name: str | None, options: ResolvedOptions, *, has_limit: bool) -> System:
     if name == SEARCH:
-        return make_search_system(ranking)
+        return System(SEARCH)
     model, budget = options.create_model(name)
-    return make_model_system(name or model.name, model, budget, ranking, seconds_given=seconds_given)
+    if model.name == Offline.name and not has_limit:  # a slow machine must not change its results
+        budget = replace(budget, seconds=_OFFLINE_SECONDS)
+    return System(name or model.name, model, budget)
 
 
 def _print_report(report: EvalReport, regressions: list[Regression], *, as_json: bool) -> None:

@@ -9,19 +9,8 @@ import click
 from mkdocs_roaming.cli.common import CONFIG_FILE, FOLDER
 from mkdocs_roaming.files import write_text_file
 from mkdocs_roaming.setup.detect import Setup, find_setup, relative
-from mkdocs_roaming.setup.plan import Plan, make_plan
+from mkdocs_roaming.setup.plan import make_plan
 from mkdocs_roaming.text.markdown import pluralize, sanitize
-
-_REPORT = """
-Build the site and look at its panel:\n
-{commands}\n
-Text for a pull request:\n
-  Publish the documentation for agents and language models\n
-  Each build also writes llms.txt, every page as Markdown, and a manifest of all sections, and adds a search panel
-  and a page menu to the pages. The files are static; the published site sends no question to any service.
-  Changed: {files}\n
-  Score of AFDocs, an independent check, before and after (run it again on the deployed preview):
-  npx -y -p node@22 -p afdocs afdocs check {url} --score"""
 
 
 @click.command()
@@ -52,7 +41,7 @@ def init(folder: Path, config_file: Path | None, yes: bool, dry_run: bool) -> No
             mode = file.stat().st_mode if file.exists() else None
             write_text_file(file, text)
             file.chmod(mode or file.stat().st_mode)
-        _print_report(setup, plan)
+        _print_commands(setup)
 
 
 def _print_findings(setup: Setup) -> None:
@@ -63,11 +52,11 @@ def _print_findings(setup: Setup) -> None:
     click.echo(sanitize("\n".join(lines)))
 
 
-def _print_report(setup: Setup, plan: Plan) -> None:
-    """Print the commands that show the site with its panel, and the text of a pull request."""
-    folder, site = relative(setup.work, Path()), relative(setup.site, setup.work)
-    commands = [f"  cd {folder}"] if folder != "." else []
-    commands += [f"  roaming build -- {setup.command}"] if setup.command else []
-    commands += ["  " + setup.generator.preview.format(docs=relative(setup.docs, setup.work), site=site)]
-    files = ", ".join(relative(file, setup.root) for file in plan.new)
-    click.echo(sanitize(_REPORT.format(commands="\n".join(commands), files=files, url=setup.url or "https://…")))
+def _print_commands(setup: Setup) -> None:
+    """Print the commands that build the site, and show it with its panel."""
+    folder = relative(setup.work, Path())
+    docs, site = relative(setup.docs, setup.work), relative(setup.site, setup.work)
+    commands = [f"cd {folder}"] if folder != "." else []
+    commands += [f"roaming build -- {setup.command}"] if setup.command else []
+    commands += [setup.generator.preview.format(docs=docs, site=site)]
+    click.echo(sanitize("\n  ".join(["\nBuild the site and look at its panel:\n", *commands])))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.answer.budget import AnswerLimits
@@ -34,79 +34,25 @@ SEARCH = "search"
 MAX_CONSECUTIVE_ERRORS = 5
 """A system is not asked any further after this number of failed answers in a row."""
 
-_OFFLINE_SECONDS = 3_600.0
-
-
-class Ranking:
-    """The search of a library, with the hits of each question cached."""
-
-    def __init__(self, library: Library, search: Search) -> None:
-        """Start without hits."""
-        self.library, self.search = library, search
-        self._hits: dict[str, list[SectionRef]] = {}
-
-    def hits(self, question: Question) -> list[SectionRef]:
-        """Return the first sections that search finds."""
-        if question.ask not in self._hits:
-            self._hits[question.ask] = [hit.section for hit in self.search.find(question.ask, limit=MAX_RANK)]
-        return self._hits[question.ask]
-
-    def rank(self, question: Question) -> int | None:
-        """Return the rank of the first gold section, counted from 1, or None if it is not among the hits."""
-        return next((rank for rank, ref in enumerate(self.hits(question), 1) if ref.id in question.gold), None)
-
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A system under test: its name, how it is asked, and whether the cost of an answer is known."""
+    """A system under test: a model in the answer loop, as readers use it, or search alone.
+
+    Attributes:
+        name: Name of the row.
+        model: The model; None for search alone.
+        budget: Limits of one answer.
+    """
 
     name: str
-    ask: Callable[[Question], Awaitable[EvalResult]]
-    has_known_cost: bool = True
+    model: Model | None = None
+    budget: AnswerLimits = field(default_factory=AnswerLimits)
 
-
-def make_search_system(ranking: Ranking) -> System:
-    """Return search alone: the hits of one call."""
-
-    async def ask(question: Question) -> EvalResult:
-        rank = ranking.rank(question)
-        sections = ranking.library.sections
-        opened = [Reference.from_section(sections, ref) for ref in ranking.hits(question)[:SEARCH_LIMIT]]
-        return EvalResult(question.ask, rank, rank is not None and rank <= SEARCH_LIMIT, tuple(opened))
-
-    return System(SEARCH, ask)
-
-
-def make_model_system(
-    name: str, model: Model, budget: AnswerLimits, ranking: Ranking, *, seconds_given: bool = False
-) -> System:
-    """Return a model in the answer loop, as readers use it.
-
-    Args:
-        name: Name of the row.
-        model: The model.
-        budget: Limits of one answer.
-        ranking: The search of the site.
-        seconds_given: Whether the user set the time limit; by default `offline` has nearly none, since
-            a slow machine must not change its results.
-    """
-    offline = model.name == Offline.name
-    if offline and not seconds_given:
-        budget = replace(budget, seconds=_OFFLINE_SECONDS)
-
-    async def ask(question: Question) -> EvalResult:
-        start = time.monotonic()
-        navigator = Navigator(ranking.library, search=ranking.search)
-        whole_site_tokens = budget.whole_site_tokens
-        stream = answer(
-            question.ask, navigator, model, page=question.page, budget=budget, whole_site_tokens=whole_site_tokens
-        )
-        async with aclosing(stream):
-            events = [event async for event in stream]
-        seconds = time.monotonic() - start
-        return EvalResult.from_answer(question, summarize(events), rank=ranking.rank(question), seconds=seconds)
-
-    return System(name, ask, offline or budget.prices is not None)
+    @property
+    def has_known_cost(self) -> bool:
+        """Whether the cost of an answer is known."""
+        return self.model is None or self.model.name == Offline.name or self.budget.prices is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,27 +110,34 @@ class Evaluation:
     Attributes:
         questions: The questions to ask.
         systems: The systems under test.
-        ranking: The search of the site.
+        library: The site.
+        search: Its search.
         max_cost: Cost of this run at which no more questions are asked.
         on_progress: Called after each question.
     """
 
     questions: QuestionSet
     systems: Sequence[System]
-    ranking: Ranking
+    library: Library
+    search: Search
     max_cost: float | None = None
     on_progress: Callable[[], None] = lambda: None
+    _hits: dict[str, list[SectionRef]] = field(init=False)
     _results: dict[str, list[EvalResult]] = field(default_factory=dict)
     _stop_reasons: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check that the cost can be limited."""
+        """Check that the cost can be limited, and search for each question."""
         for system in self.systems:
             if self.max_cost is not None and not system.has_known_cost:
                 raise UsageError(
                     f"cannot limit the cost of {system.name}: its prices are unknown. "
                     "Set [prices] in roaming.toml, or omit --max-cost."
                 )
+        self._hits = {
+            question.ask: [hit.section for hit in self.search.find(question.ask, limit=MAX_RANK)]
+            for question in self.questions.questions
+        }
 
     async def run(self) -> None:
         """Ask every system every question."""
@@ -195,7 +148,7 @@ class Evaluation:
                 if self.max_cost is not None and cost >= self.max_cost:
                     self._stop_reasons[system.name] = f"the limit of --max-cost ({self.max_cost}) is reached"
                     break
-                result = await system.ask(question)
+                result = await self._ask(system, question)
                 results.append(result)
                 cost += result.cost or 0.0
                 self.on_progress()
@@ -204,25 +157,49 @@ class Evaluation:
                     self._stop_reasons[system.name] = f"{len(last)} answers in a row failed: {result.error}"
                     break
 
+    async def _ask(self, system: System, question: Question) -> EvalResult:
+        rank = self._rank(question)
+        model = system.model
+        if model is None:
+            opened = [
+                Reference.from_section(self.library.sections, ref) for ref in self._hits[question.ask][:SEARCH_LIMIT]
+            ]
+            return EvalResult(question.ask, rank, question.has_gold(opened), tuple(opened))
+        start = time.monotonic()
+        budget = system.budget
+        stream = answer(
+            question.ask,
+            Navigator(self.library, search=self.search),
+            model,
+            page=question.page,
+            budget=budget,
+            whole_site_tokens=budget.whole_site_tokens,
+        )
+        async with aclosing(stream):
+            events = [event async for event in stream]
+        return EvalResult.from_answer(question, summarize(events), rank=rank, seconds=time.monotonic() - start)
+
+    def _rank(self, question: Question) -> int | None:
+        """Return the rank of the first gold section, counted from 1, or None if it is not among the hits."""
+        hits = enumerate(self._hits[question.ask], 1)
+        return next((rank for rank, ref in hits if ref.id in question.gold), None)
+
     def report(self) -> EvalReport:
         """Return the results so far."""
-        manifest, questions = self.ranking.library.manifest, self.questions.questions
-        ranks = [self.ranking.rank(question) for question in questions]
+        manifest, questions = self.library.manifest, self.questions.questions
+        figures = compute_rank_figures(questions, list(map(self._rank, questions)))
         rows = tuple(self._make_row(system.name) for system in self.systems)
-        figures = compute_rank_figures(questions, ranks)
         return EvalReport(manifest.site.name, manifest.site.url, manifest.digest, self.questions, figures, rows)
 
     def _make_row(self, name: str) -> ReportRow:
         asked, questions = self._results.get(name, []), self.questions.questions
         results = (*asked, *[None] * (len(questions) - len(asked)))
+        pairs = zip(questions, results, strict=True)
         costs = [result.cost for result in asked if result.cost is not None]
         return ReportRow(
             mode=name,
             results=results,
-            problems=tuple(
-                describe_problem(question, result) if result else ""
-                for question, result in zip(questions, results, strict=True)
-            ),
+            problems=tuple(describe_problem(question, result) if result else "" for question, result in pairs),
             figures=compute_figures(questions, results),
             cost=sum(costs) if costs else None,
             currency=next((result.currency for result in asked if result.currency), ""),

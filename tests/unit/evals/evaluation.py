@@ -10,13 +10,7 @@ from kettle import QUESTIONS
 from mkdocs_roaming.answer.budget import AnswerLimits, Prices
 from mkdocs_roaming.answer.models.base import Model, Stop, Text, ToolCall, Usage
 from mkdocs_roaming.evals.questions import parse_questions, resolve_sections
-from mkdocs_roaming.evals.runner import (
-    EvalReport,
-    Evaluation,
-    Ranking,
-    make_model_system,
-    make_search_system,
-)
+from mkdocs_roaming.evals.runner import EvalReport, Evaluation, System
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 
@@ -24,16 +18,10 @@ PRICES = Prices(input=1.0, output=5.0)
 
 
 def make_evaluation(library: Library, *systems: str | Model, text: str = QUESTIONS, **options: Any) -> Evaluation:
-    ranking = Ranking(library, Search(library))
     budget = options.pop("budget", AnswerLimits(prices=PRICES, whole_site_tokens=0))
-    built = [
-        make_search_system(ranking)
-        if isinstance(system, str)
-        else make_model_system(system.name, system, budget, ranking)
-        for system in systems
-    ]
+    built = [System(system) if isinstance(system, str) else System(system.name, system, budget) for system in systems]
     questions = resolve_sections(parse_questions(text, "q.yml"), library.sections)
-    return Evaluation(questions, built, ranking, **options)
+    return Evaluation(questions, built, library, Search(library), **options)
 
 
 def run_evaluation(library: Library, *systems: str | Model, **options: Any) -> EvalReport:

@@ -63,7 +63,7 @@ def test_nothing_is_written_without_consent(project: Path) -> None:
     for done in (run("--dry-run"), run(answer="n\n")):
         assert done.exit_code == 0
         assert "+  - roaming:" in done.output
-        assert "Text for a pull request" not in done.output
+        assert "Build the site" not in done.output
         assert read_tree(project) == tree
     (project / "mkdocs.yml").chmod(0o755)
     assert run(answer="\n").exit_code == 0
