@@ -245,8 +245,6 @@ class _Validator:
         except VectorsError as error:
             yield str(error)
             return
-        if (vectors.model, vectors.dimensions, len(vectors.scales)) != (entry.model, entry.dimensions, entry.windows):
-            yield f"{VECTORS_PATH}: differs from its description in the manifest"
         if {id_ for id_, _ in vectors.sections} != {section.id for section in self._manifest.sections()}:
             yield f"{VECTORS_PATH}: has other sections than the manifest"
 

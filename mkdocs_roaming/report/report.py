@@ -8,13 +8,14 @@ from datetime import datetime
 from functools import cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.report.access import AccessReport, load_tables
 from mkdocs_roaming.report.groups import Clue, group_questions
-from mkdocs_roaming.report.log import Entry, Log
+from mkdocs_roaming.report.log import Entry, Log, Rating
 from mkdocs_roaming.search.relevance import MIN_CONFIDENCE
 from mkdocs_roaming.text.languages import available_languages, load_words
 from mkdocs_roaming.text.tokenizer import split_words
@@ -34,13 +35,10 @@ class SectionInfo(Struct, frozen=True):
 
 
 class Asked(Struct, frozen=True):
-    """A question, how often it was asked, and its ratings."""
+    """A question, and how often it was asked."""
 
     question: str
     count: int
-    helpful: int = 0
-    unhelpful: int = 0
-    comments: tuple[str, ...] = ()
 
 
 class Group(Struct, frozen=True):
@@ -73,7 +71,7 @@ class Report(Struct, frozen=True):
         states: Number of questions by state.
         failures: Number of questions that failed, by cause.
         groups: What was asked in vain, the heaviest groups first.
-        ratings: The rated questions, those with comments first.
+        ratings: The ratings of known questions: first those with comments, and bad ones before good ones.
         skipped: Number of lines of the logs that could not be read.
         access: What agents read, from the web server's log.
     """
@@ -86,7 +84,7 @@ class Report(Struct, frozen=True):
     states: dict[str, int] = {}
     failures: dict[str, int] = {}
     groups: tuple[Group, ...] = ()
-    ratings: tuple[Asked, ...] = ()
+    ratings: tuple[Rating, ...] = ()
     skipped: int = 0
     access: AccessReport | None = None
 
@@ -164,22 +162,16 @@ def _find_clue(entry: Entry, search: Search | None) -> Clue:
 
 def _describe_group(group: Iterable[Sequence[Entry]], log: Log, search: Search | None) -> Group:
     """Return the group of questions; each item of the argument is one question, as often as it was asked."""
-    asked = sorted((_merge(same, log) for same in group), key=lambda question: -question.count)
+    asked = sorted((Asked(same[0].text, len(same)) for same in group), key=lambda question: -question.count)
     texts = [question.question for question in asked]
+    ratings = [log.ratings[entry.turn] for same in group for entry in same if entry.turn in log.ratings]
     return Group(
         count=sum(question.count for question in asked),
-        unhelpful=sum(question.unhelpful for question in asked),
+        unhelpful=sum(rating.helpful is False for rating in ratings),
         questions=tuple(asked),
         nearest=_find_nearest(texts[0], search) if search else (),
         absent=tuple(search.find_unknown_words(" ".join(texts))) if search else (),
     )
-
-
-def _merge(same: Sequence[Entry], log: Log) -> Asked:
-    ratings = [log.ratings[entry.turn] for entry in same if entry.turn in log.ratings]
-    helpful = Counter(rating.helpful for rating in ratings)
-    comments = tuple(rating.comment for rating in ratings if rating.comment)
-    return Asked(same[0].text, len(same), helpful[True], helpful[False], comments)
 
 
 def _find_nearest(text: str, search: Search) -> tuple[SectionInfo, ...]:
@@ -196,11 +188,9 @@ def _find_nearest(text: str, search: Search) -> tuple[SectionInfo, ...]:
     )
 
 
-def _list_ratings(log: Log) -> tuple[Asked, ...]:
-    """Return the rated questions, also those that are no longer in the log: comments first, then bad ratings."""
-    questions = {entry.turn: entry for entry in log.entries}
-    entries = [
-        questions.get(turn) or Entry(rating.time, rating.question, turn=turn) for turn, rating in log.ratings.items()
-    ]
-    rated = [_merge([entry], log) for entry in entries if entry.text]
-    return tuple(sorted(rated, key=lambda asked: (not asked.comments, -asked.unhelpful)))
+def _list_ratings(log: Log) -> tuple[Rating, ...]:
+    """Return the ratings with their questions, also those that are no longer in the log."""
+    texts = {entry.turn: entry.text for entry in log.entries}
+    ratings = [replace(rating, question=texts.get(turn, rating.question)) for turn, rating in log.ratings.items()]
+    known = (rating for rating in ratings if rating.question)
+    return tuple(sorted(known, key=lambda rating: (not rating.comment, rating.helpful is not False)))

@@ -49,10 +49,10 @@ def test_report_counts_states_and_the_last_rating_of_each_answer(tmp_path: Path)
         "bar",
         "port",
     ]  # bar was rated as not helpful
-    assert [(asked.question, asked.comments) for asked in report.ratings] == [
-        ("lamp?", ("Too old <b>",)),
-        ("oil", ("Thanks",)),
-        ("bar", ()),
+    assert [(rating.question, rating.comment) for rating in report.ratings] == [
+        ("lamp?", "Too old <b>"),
+        ("oil", "Thanks"),
+        ("bar", ""),
     ]
     text, page = text_of(report), render_report(report)
     assert "3 questions from 2026-03-01 to 2026-03-03, 33 % answered.\nanswered 2, not answered 1\n" in text
@@ -134,8 +134,8 @@ def test_lines_of_the_endpoint_can_be_read(tmp_path: Path) -> None:
     journal.log_feedback(Feedback("signed", True, "Good"))
     log = read_log(tmp_path / "q.jsonl", tmp_path / "f.jsonl")
     assert (log.entries[0].question, log.skipped) == ("oil?", 0)
-    assert [(asked.question, asked.helpful, asked.comments) for asked in make_report(log).ratings] == [
-        ("oil?", 1, ("Good",))
+    assert [(rating.question, rating.helpful, rating.comment) for rating in make_report(log).ratings] == [
+        ("oil?", True, "Good")
     ]
 
 
