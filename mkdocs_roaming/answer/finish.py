@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
@@ -84,7 +84,7 @@ async def _find_passages(run: Run) -> tuple[Passage, ...]:
     """Return the passages that the answer cites; none if there is no time left or the site cannot be read."""
     index, library = run.navigator.sections, run.navigator.library
 
-    def join(sections: Sequence[SectionRef]) -> str:
+    def join(sections: Iterable[SectionRef]) -> str:
         text = ""
         for section in sections:
             text += library.text(section) + "\n\n"
@@ -92,15 +92,11 @@ async def _find_passages(run: Run) -> tuple[Passage, ...]:
                 break
         return text[: MAX_CITED_CHARS + 1]
 
-    def read(id_: str) -> CitedSection | None:
-        section = index.get(id_)
-        if section is None:
-            return None
-        earlier = [SectionRef(section.page, position) for position in range(section.position)]
-        return CitedSection(join([section, *index.descendants(section)]), join(earlier))
-
     def find() -> tuple[Passage, ...]:
-        cited = {id_: found for id_ in find_citations(run.text.text) if (found := read(id_))}
+        cited: dict[str, CitedSection] = {}
+        for section in filter(None, map(index.get, find_citations(run.text.text))):
+            earlier = (SectionRef(section.page, position) for position in range(section.position))
+            cited[section.id] = CitedSection(join([section, *index.descendants(section)]), join(earlier))
         return tuple(find_passages(run.text.text, cited, library.manifest.site.language))
 
     try:
@@ -150,7 +146,7 @@ async def finish(run: Run) -> Finished:
     """Return the last event of an answer that has ended."""
     assert run.state is not None
     prices = run.budget.prices
-    stop = run.stop
+    stop = run.stop or StopAnswer("refused")
     foreign = run.text.removed_links + len(await run_in_thread(lambda: run.text.foreign_addresses))
     has_answer = run.state in ("answered", "partial", "results", "error") or (
         run.state == "budget" and bool(run.text.text)
@@ -163,11 +159,11 @@ async def finish(run: Run) -> Finished:
         tokens_read=run.conversation.tokens_read,
         dropped_citations=len(run.text.dropped),
         withheld=len(run.text.withheld),
-        spent=stop.spent if stop else "",
-        error=stop.error if stop else "",
-        cause=stop.cause if stop else "",
-        message=stop.explain(has_text=bool(run.text.text)) if stop and stop.state != "refused" else "",
-        retry_after=stop.retry_after if stop else None,
+        spent=stop.spent,
+        error=stop.error,
+        cause=stop.cause,
+        message=stop.explain(has_text=bool(run.text.text)) if stop.state != "refused" else "",
+        retry_after=stop.retry_after,
         foreign_addresses=foreign,
         not_found=None if has_answer else await _describe_not_found(run),
         cost=prices.cost(run.usage) if prices else None,

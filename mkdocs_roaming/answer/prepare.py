@@ -155,33 +155,26 @@ async def prepare(
     room = await _find_room(run)
     history = _choose_history(history, room.history)
     conversation.start(history)
-    run.has_tools, run.outline, run.site = room.outline > 0, "", ()
     run.budget = replace(run.budget, open_chars=min(run.budget.open_chars, room.opened * CHARS_PER_TOKEN))
     site = await run.read(lambda: read_small_site(navigator, min(whole_site_tokens, room.site)))
+    run.has_tools = site is None and room.outline > 0
+    run.max_rounds = run.round + (run.budget.rounds if run.has_tools else 1)
+    run.outline, run.site = "", ()
+    reading, events = prompts.READING_PASSAGES, list[Event]()
     if site is not None:
-        run.rules, run.outline, run.site = (
-            prompts.build_rules(navigator.name, prompts.READING_SITE),
-            site.text,
-            site.sections,
-        )
-        run.has_tools, run.max_rounds = False, run.round + 1
-        conversation.turns.append(UserTurn(run.question, format_page_context(navigator, page, with_outline=False)))
+        reading, run.outline, run.site = prompts.READING_SITE, site.text, site.sections
         conversation.tokens_read += site.tokens
         navigator.mark_opened(section.id for section in site.sections)
-        return [SiteRead(manifest.digest, len(site.sections), site.tokens)]
-
-    events: list[Event] = []
-    if run.has_tools:
-        run.rules = prompts.build_rules(navigator.name, prompts.READING_OUTLINE.format(rounds=run.budget.rounds))
-        run.max_rounds = run.round + run.budget.rounds
-        outline = await run.read(lambda: navigator.outline(room.outline))
-        run.outline = prompts.format_outline(manifest.site, outline)
-        events = [OutlineRead(manifest.digest, len(navigator.sections), estimate_tokens(run.outline))]
-    else:
-        run.rules = prompts.build_rules(navigator.name, prompts.READING_PASSAGES)
-        run.max_rounds = run.round + 1
+        events.append(SiteRead(manifest.digest, len(site.sections), site.tokens))
+    elif run.has_tools:
+        reading = prompts.READING_OUTLINE.format(rounds=run.budget.rounds)
+        run.outline = prompts.format_outline(manifest.site, await run.read(lambda: navigator.outline(room.outline)))
+        events.append(OutlineRead(manifest.digest, len(navigator.sections), estimate_tokens(run.outline)))
+    run.rules = prompts.build_rules(navigator.name, reading)
     context = format_page_context(navigator, page, with_outline=run.has_tools)
     conversation.turns.append(UserTurn(run.question, context))
+    if site is not None:
+        return events
     if ids := conversation.choose_reopened(opened, history, _MAX_REOPENED):
         events += await _reopen_sections(run, ids, history)
     events += await _open_pinned_sections(run, page)

@@ -49,66 +49,56 @@ class _Fault(NamedTuple):
 
     cause: str
     statuses: Container[int]
-    words: tuple[str, ...]
-    problem: str
-    fix: str
-
-    def matches(self, status: int, text: str) -> bool:
-        return status in self.statuses or any(word in text for word in self.words)
+    words: str
+    text: str
 
 
 _FAULTS = (
     _Fault(
         "key",
         (401,),
-        ("authentication_error", "invalid_api_key"),
-        "the key is not accepted",
-        "check {service.key_name}",
+        "authentication_error|invalid_api_key",
+        "the key is not accepted{details}; check {service.key_name}",
     ),
     _Fault(
         "credit",
         (402,),
-        ("insufficient_quota", "credit balance", "billing"),
-        "the account has no credit left",
-        "add credit to the provider's account",
+        "insufficient_quota|credit balance|billing",
+        "the account has no credit left{details}; add credit to the provider's account",
     ),
     _Fault(
         "key",
         (403,),
-        ("permission_error",),
-        "the key has no access to this model",
-        "choose another model, or check {service.key_name}",
+        "permission_error",
+        "the key has no access to this model{details}; choose another model, or check {service.key_name}",
     ),
     _Fault(
         "address",
         (404,),
-        ("not_found_error",),
-        "{service.address} does not know this model or address",
-        "choose another model, or check {service.base_name}",
+        "not_found_error",
+        "{service.address} does not know this model or address{details}; choose another model, or check "
+        "{service.base_name}",
     ),
-    _Fault("rate", (429,), ("rate_limit_error",), "too many requests", "try again {pause}"),
+    _Fault("rate", (429,), "rate_limit_error", "too many requests{details}; try again {pause}"),
     _Fault(
         "overload",
         (503, 529),
-        ("overloaded", "service_unavailable"),
-        "the provider is overloaded",
-        "try again {pause}",
+        "overloaded|service_unavailable",
+        "the provider is overloaded{details}; try again {pause}",
     ),
-    _Fault("timeout", (408, 504), (), "the provider did not answer in time ({status})", "try again later"),
-    _Fault("failure", (*range(300), *range(500, 600)), (), "the provider failed ({kind})", "try again later"),
+    _Fault("timeout", (408, 504), "", "the provider did not answer in time ({status}){details}; try again later"),
+    _Fault("failure", (*range(300), *range(500, 600)), "", "the provider failed ({kind}){details}; try again later"),
     _Fault(
         "address",
         range(300, 400),
-        (),
-        "{service.address} redirects ({status})",
-        "set {service.base_name} to the new address",
+        "",
+        "{service.address} redirects ({status}){details}; set {service.base_name} to the new address",
     ),
     _Fault(
         "request",
         range(400, 500),
-        (),
-        "the request was refused ({status})",
-        "try another model, and report this",
+        "",
+        "the request was refused ({status}){details}; try another model, and report this",
     ),
 )
 """The first one that matches counts."""
@@ -126,24 +116,32 @@ def error_for_status(
         message: The provider's own message.
         retry_after: The pause in seconds that the provider asks for.
     """
-    text = f"{kind} {message}".lower()
+    text, details = f"{kind} {message}".lower(), service.redact(message)
     if status in _REFUSALS and is_overflow(text):
-        return error_for_context(service, service.redact(message), parse_limit(text))
+        return error_for_context(service, details, parse_limit(text))
     if status in _REFUSALS and _TOOLS.search(text) and _UNSUPPORTED.search(text):
-        problem = f"{service.model}: this model cannot call tools ({service.redact(message)})"
+        problem = f"{service.model}: this model cannot call tools ({details})"
         return ToolsUnsupportedError(
             f"{problem}; choose one that can, or set tools = false in [model]", unbilled=True, cause="request"
         )
     if status == 413:
-        return error_for_context(service, service.redact(message), None)
-    fault = next((fault for fault in _FAULTS if fault.matches(status, text)), _FAULTS[-1])
-    values = {"service": service, "status": status, "kind": service.redact(kind) or status}
-    problem, fix = (part.format(pause=format_pause(retry_after), **values) for part in (fault.problem, fault.fix))
-    details = service.redact(message)
-    retryable = fault.cause in _TEMPORARY or status == 409
-    text = f"{service.model}: {problem}{f' ({details})' if details else ''}; {fix}"
-    unbilled = (400 <= status < 500 and status != 408) or status in (503, 529)
-    return ModelError(text, retryable=retryable, retry_after=retry_after, unbilled=unbilled, cause=fault.cause)
+        return error_for_context(service, details, None)
+    faults = (one for one in _FAULTS if status in one.statuses or (one.words and re.search(one.words, text)))
+    fault = next(faults, _FAULTS[-1])
+    problem = fault.text.format(
+        service=service,
+        status=status,
+        kind=service.redact(kind) or status,
+        pause=format_pause(retry_after),
+        details=f" ({details})" if details else "",
+    )
+    return ModelError(
+        f"{service.model}: {problem}",
+        retryable=fault.cause in _TEMPORARY or status == 409,
+        retry_after=retry_after,
+        unbilled=(400 <= status < 500 and status != 408) or status in (503, 529),
+        cause=fault.cause,
+    )
 
 
 def error_for_context(service: ApiConfig, details: str, limit: int | None, cause: str = "size") -> ContextError:
