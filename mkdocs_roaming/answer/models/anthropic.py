@@ -9,15 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mkdocs_roaming._http import ApiConfig, parse_base_url
+from mkdocs_roaming._http import parse_base_url
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models.base import (
     DEFAULT_CLAUDE_MODEL,
-    DEFAULT_OPTIONS,
     AssistantTurn,
     Citation,
-    ModelConfig,
-    ModelOptions,
     OpenSection,
     Part,
     Request,
@@ -27,14 +24,12 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
 )
-from mkdocs_roaming.answer.models.provider import DEFAULT_RETRIES, ApiModel, Retries
+from mkdocs_roaming.answer.models.provider import ApiModel
 from mkdocs_roaming.answer.models.replies import PartialCall, ReplyReader, arguments_as_object, encode_tool_name
-from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.tools import TOOLS, Tool, ToolError, render, split_origin
 
 Block = dict[str, Any]
 
-BASE_URL = "https://api.anthropic.com"
 LEAST_THINKING_TOKENS = 2_000
 """Added to the maximum output of models that think first: their thinking counts as output."""
 
@@ -72,32 +67,14 @@ class AnthropicModel(ApiModel):
     headers = {"anthropic-version": "2026-10-21"}  # noqa: RUF012
     optional = ("cache_control", "thinking", "output_config", "stream")
 
-    def __init__(
-        self,
-        model: str = DEFAULT_CLAUDE_MODEL,
-        *,
-        key: str,
-        base_url: str = "",
-        key_name: str = "ANTHROPIC_API_KEY",
-        options: ModelOptions = DEFAULT_OPTIONS,
-        retries: Retries = DEFAULT_RETRIES,
-    ) -> None:
-        """Create a model.
+    default_url = "https://api.anthropic.com"
+    url_variable = url_name = "ANTHROPIC_BASE_URL"
+    key_variable = "ANTHROPIC_API_KEY"
+    needs = "a key; set ANTHROPIC_API_KEY, or choose the model offline"
 
-        Args:
-            model: Name of the model.
-            key: API key.
-            base_url: Base URL of the API.
-            key_name: Environment variable of the key, for error messages.
-            options: The settings that all APIs have in common.
-            retries: Attempts after a temporary failure.
-
-        Raises:
-            UsageError: The base URL is invalid.
-        """
-        base_url = parse_base_url(base_url or BASE_URL).removesuffix("/v1")
-        service = ApiConfig(model, base_url, key, key_name, "ANTHROPIC_BASE_URL")
-        super().__init__(service, options, retries)
+    def __init__(self, model: str = DEFAULT_CLAUDE_MODEL, **settings: Any) -> None:
+        """Create a model with the settings of `ApiModel`."""
+        super().__init__(model, **settings)
         matching = (fixed for prefix, fixed in _LEAST_THINKING.items() if model.startswith(prefix))
         self._thinking: Mapping[str, Any] = next(matching, {})
         thinks = "thinking" not in self._thinking and not model.startswith(_NO_THINKING)
@@ -105,15 +82,9 @@ class AnthropicModel(ApiModel):
         if "claude" not in model:  # other servers ignore or refuse search results
             self._refused |= {_SEARCH_RESULTS}
 
-    @classmethod
-    def from_config(cls, config: ModelConfig) -> AnthropicModel:
-        """Create the model for `claude:NAME`."""
-        model = config.name or DEFAULT_CLAUDE_MODEL
-        base_url = config.get_base_url("ANTHROPIC_BASE_URL")
-        key, key_name = config.get_key("ANTHROPIC_API_KEY")
-        if not key and not base_url:
-            raise UsageError(f"{model} needs a key; set ANTHROPIC_API_KEY, or choose the model offline")
-        return cls(model, key=key, base_url=base_url, key_name=key_name, options=config.options)
+    @staticmethod
+    def _parse_url(base_url: str) -> str:
+        return parse_base_url(base_url).removesuffix("/v1")
 
     def _make_reader(self, request: Request) -> ReplyReader:
         parameters, digest = encode_request(request, self.has_tools, _SEARCH_RESULTS not in self._refused)
@@ -124,7 +95,7 @@ class AnthropicModel(ApiModel):
         return MessageReader(parameters, ClaudeState((), request.note, digest))
 
     def _alternatives(self, request: Request) -> Sequence[str]:
-        return [_SEARCH_RESULTS] if self._service.base_url != BASE_URL and request.has_results else []
+        return [_SEARCH_RESULTS] if self._service.base_url != self.default_url and request.has_results else []
 
 
 # Requests

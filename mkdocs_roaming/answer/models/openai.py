@@ -9,14 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mkdocs_roaming._http import ApiConfig, parse_base_url
+from mkdocs_roaming._http import parse_base_url
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models.base import (
-    DEFAULT_OPTIONS,
     NO_USAGE,
     AssistantTurn,
     ModelConfig,
-    ModelOptions,
     Part,
     Request,
     StopReason,
@@ -25,14 +23,12 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
 )
-from mkdocs_roaming.answer.models.provider import DEFAULT_RETRIES, ApiModel, Retries
+from mkdocs_roaming.answer.models.provider import ApiModel
 from mkdocs_roaming.answer.models.replies import PartialCall, ReplyReader, arguments_as_object, encode_tool_name
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.tools import TOOLS, Tool
 
 Message = dict[str, Any]
-
-BASE_URL = "https://api.openai.com/v1"
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _SYSTEM_ROLE = "[Ss]ystem role"
@@ -55,42 +51,22 @@ class OpenAIModel(ApiModel):
     path = "/chat/completions"
     optional = ("stream_options", "stream", *_LIMITS, _SYSTEM_ROLE)
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        base_url: str = BASE_URL,
-        key: str = "",
-        key_name: str = "OPENAI_API_KEY",
-        options: ModelOptions = DEFAULT_OPTIONS,
-        retries: Retries = DEFAULT_RETRIES,
-    ) -> None:
-        """Create a model.
-
-        Args:
-            model: Name of the model.
-            base_url: Base URL of the API; without a path, `/v1` is added.
-            key: API key.
-            key_name: Environment variable of the key, for error messages.
-            options: The settings that all APIs have in common.
-            retries: Attempts after a temporary failure.
-        """
-        service = ApiConfig(model, parse_base_url(base_url, "/v1"), key, key_name, "ROAMING_BASE_URL")
-        super().__init__(service, options, retries)
+    default_url = "https://api.openai.com/v1"
+    url_variable = "OPENAI_BASE_URL"
+    url_name = "ROAMING_BASE_URL"
+    key_variable = "OPENAI_API_KEY"
+    needs = "a server; set ROAMING_BASE_URL, such as http://localhost:11434/v1, or OPENAI_API_KEY for OpenAI"
 
     @classmethod
     def from_config(cls, config: ModelConfig) -> OpenAIModel:
         """Create the model for `openai:NAME`."""
         if not config.name:
             raise UsageError("openai needs the name of a model, such as openai:qwen3")
-        base_url = config.get_base_url("OPENAI_BASE_URL")
-        key, key_name = config.get_key("OPENAI_API_KEY")
-        if not key and not base_url:
-            raise UsageError(
-                f"{config.name} needs a server; set ROAMING_BASE_URL, such as http://localhost:11434/v1, or "
-                "OPENAI_API_KEY for OpenAI"
-            )
-        return cls(config.name, base_url=base_url or BASE_URL, key=key, key_name=key_name, options=config.options)
+        return super().from_config(config)
+
+    @staticmethod
+    def _parse_url(base_url: str) -> str:
+        return parse_base_url(base_url, "/v1")
 
     def _make_reader(self, request: Request) -> ReplyReader:
         parameters = encode_request(

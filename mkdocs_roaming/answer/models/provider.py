@@ -10,12 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import anyio
 
-from mkdocs_roaming._http import ApiConfig, parse_api_error, parse_retry_after
-from mkdocs_roaming.answer.models.base import DEFAULT_OPTIONS, ModelOptions, Part, Request, Stop, Usage
+from mkdocs_roaming._http import ApiConfig, parse_api_error, parse_base_url, parse_retry_after
+from mkdocs_roaming.answer.models.base import DEFAULT_OPTIONS, ModelConfig, ModelOptions, Part, Request, Stop, Usage
 from mkdocs_roaming.answer.models.context import LEAST_CONTEXT, ContextFinder, count_least_tokens, limit_output
 from mkdocs_roaming.answer.models.refusals import (
     error_for_connection,
@@ -25,7 +25,7 @@ from mkdocs_roaming.answer.models.refusals import (
     error_for_status,
 )
 from mkdocs_roaming.answer.models.replies import ReplyReader
-from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError
+from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError, UsageError
 
 MAX_BODY_BYTES = 4 * 2**20
 
@@ -132,21 +132,48 @@ class ApiModel(ProviderModel):
     optional: ClassVar[tuple[str, ...]]
     """The parameters that can be left out or replaced: a server that refuses one names it."""
 
+    default_url: ClassVar[str]
+    """The base URL of the provider itself."""
+
+    url_variable: ClassVar[str]
+    """The provider's environment variable of the base URL."""
+
+    url_name: ClassVar[str]
+    """Where the base URL comes from, for error messages."""
+
+    key_variable: ClassVar[str]
+    """The provider's environment variable of the key."""
+
+    needs: ClassVar[str]
+    """What a model without key and base URL needs."""
+
     def __init__(
         self,
-        service: ApiConfig,
+        model: str,
+        *,
+        key: str = "",
+        base_url: str = "",
+        key_name: str = "",
         options: ModelOptions = DEFAULT_OPTIONS,
         retries: Retries = DEFAULT_RETRIES,
     ) -> None:
         """Create a model.
 
         Args:
-            service: The provider's API.
+            model: Name of the model.
+            key: API key.
+            base_url: Base URL of the API (default: that of the provider).
+            key_name: Where the key comes from, for error messages (default: `key_variable`).
             options: The settings that all APIs have in common.
             retries: Attempts after a temporary failure.
+
+        Raises:
+            UsageError: The base URL is invalid.
         """
         import httpx2
 
+        url = self._parse_url(base_url or self.default_url)
+        service = ApiConfig(model, url, key, key_name or self.key_variable, self.url_name)
         super().__init__(service, retries)
         self._httpx2 = httpx2
         # Without keep-alive, one client can serve several event loops, and no connection stays open.
@@ -163,6 +190,20 @@ class ApiModel(ProviderModel):
         self._options = options
         self._context = ContextFinder(service, self._client, options.context)
         self._refused: frozenset[str] = frozenset()
+
+    @classmethod
+    def from_config(cls, config: ModelConfig) -> Self:
+        """Create the model of a configuration."""
+        base_url = config.get_base_url(cls.url_variable)
+        key, key_name = config.get_key(cls.key_variable)
+        if not key and not base_url:
+            raise UsageError(f"{config.name} needs {cls.needs}")
+        return cls(config.name, key=key, base_url=base_url, key_name=key_name, options=config.options)
+
+    @staticmethod
+    def _parse_url(base_url: str) -> str:
+        """Return the base URL in the form that `path` is appended to."""
+        return parse_base_url(base_url)
 
     async def find_context(self) -> int | None:
         """Return the tokens of the context: by setting, or as its server has loaded it; None if that is not known."""
