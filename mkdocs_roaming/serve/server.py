@@ -13,7 +13,7 @@ import socket
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, cast
 
@@ -88,10 +88,12 @@ def bind_socket(host: str, port: int) -> socket.socket:
             proto=socket.IPPROTO_TCP,  # asyncio sets TCP_NODELAY only if the protocol is known
             flags=socket.AI_PASSIVE,
         )[0]
-        listener = socket.socket(family, kind, protocol)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(_BACKLOG)
+        with ExitStack() as undo:
+            listener = undo.enter_context(socket.socket(family, kind, protocol))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(_BACKLOG)
+            undo.pop_all()
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise UsageError(f"cannot bind to {host}:{port}: {reason}. {_explain_bind(error)}") from None
