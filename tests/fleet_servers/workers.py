@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -21,13 +20,6 @@ class Cluster:
     address: str
     scheduler: subprocess.Popen[bytes]
     workers: list[subprocess.Popen[bytes]]
-
-    def memory(self) -> float:
-        """Return the scheduler's resident memory in MB."""
-        status = Path(f"/proc/{self.scheduler.pid}/status").read_text("utf-8")
-        found = re.search(r"VmRSS:\s+(\d+) kB", status)
-        assert found
-        return int(found[1]) / 1024
 
 
 @contextmanager

@@ -158,18 +158,6 @@ def test_packages_of_one_site_and_version_share_a_key(project: Any, kite: Any) -
     }
 
 
-def test_packages_of_two_ecosystems_with_one_name_have_two_keys(project: Any, kite: Any) -> None:
-    kite.put_version("1.2", "flute", version="1.0")
-    lock = {"packages": {"": {"dependencies": {"flute": "1"}}, "node_modules/flute": {"version": "1.0"}}}
-    (project.root / "package-lock.json").write_text(json.dumps({"lockfileVersion": 3, **lock}))
-    project.use(flute="3.1.4").place(flute=kite.url("1.2")).run("sync")
-    packages = json.loads(project.run("list", "--json", code=4).stdout)["packages"]
-    assert [(one["key"], one["ecosystem"], one["info"]["origin"]) for one in packages] == [
-        ("npm-flute", "npm", "version"),
-        ("flute", "python", "latest"),
-    ]
-
-
 def test_site_with_placeholder_for_the_version(project: Any, kite: Any) -> None:
     kite.put_version("1.2", "swirl", "/swirl/v1.4/html/")
     project.use(swirl="1.4.2").place(swirl=kite.url("1.2", "/swirl/{version}/html/"))

@@ -20,7 +20,7 @@ from typing import Any
 import certifi
 import pytest
 from click.testing import CliRunner, Result
-from fleet_servers import azure_server, gcs_server
+from fleet_servers import azure_server
 
 from mkdocs_roaming.cli import main
 
@@ -249,29 +249,6 @@ def s3(monkeypatch: pytest.MonkeyPatch, s3_port: int) -> S3:
     found = S3(s3_port, environ)
     found.empty()
     return found
-
-
-@dataclass(frozen=True)
-class GCS:
-    """A fake of GCS, and the environment variables for it."""
-
-    environ: dict[str, str]
-    where: str = "gs://shelf/docs"
-
-
-@pytest.fixture
-def gs(monkeypatch: pytest.MonkeyPatch) -> Iterator[GCS]:
-    """Provide a fake of GCS with an empty bucket and a token."""
-    command = [sys.executable, "-m", "fleet_servers.gcs_server", "shelf"]
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=env, text=True) as process:
-        assert process.stdout is not None
-        url = f"http://127.0.0.1:{int(process.stdout.readline())}"
-        environ = {"GOOGLE_BASE_URL": url, "GOOGLE_BEARER_TOKEN": gcs_server.TOKEN}
-        for name, value in environ.items():
-            monkeypatch.setenv(name, value)
-        yield GCS(environ)
-        process.kill()
 
 
 @pytest.fixture

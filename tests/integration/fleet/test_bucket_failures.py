@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +11,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from certificates import self_signed
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import padding, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from fleet_servers.raw_server import RawResponse, RawServer, Responder, http_response, range_response, serving
 
 from roaming_fleet.buckets import BucketError
@@ -147,21 +142,6 @@ def test_truncated_listing_is_repeated(store: Callable[..., ObjectBucket]) -> No
         assert [blob.path for blob in store("s3", raw, patience=5).list("")] == names
 
 
-def test_failed_listing_is_not_partial(store: Callable[..., ObjectBucket]) -> None:
-    for second_page, message in (
-        (
-            http_response("403 Forbidden", b"<Error><Code>AccessDenied</Code></Error>"),
-            r"permission denied \(AccessDenied\)",
-        ),
-        (http_response("200 OK", b"<ListBucketResult><Na"), "not a response of a store"),
-    ):
-        answers = {True: _page("ab", more=True), False: second_page}
-        with serving(lambda first, headers, answers=answers: answers["token" not in first]) as raw:
-            bucket = store("s3", raw)
-            with pytest.raises(BucketError, match=message):
-                list(bucket.list(""))
-
-
 def test_wrong_endpoint_is_reported(store: Callable[..., ObjectBucket], monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(lambda first, headers: http_response("200 OK")) as raw:
         pass
@@ -207,43 +187,3 @@ def test_private_certificate_needs_ssl_cert_file(
             ObjectBucket("s3://shelf/docs", patience=0.05).get(PATH)
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         assert ObjectBucket("s3://shelf/docs", patience=0.05).get(PATH) == b"data"
-
-
-def test_silent_store_times_out(store: Callable[..., ObjectBucket]) -> None:
-    with serving(lambda first, headers: RawResponse(b"", silent=30)) as raw:
-        bucket = store("s3", raw, patience=0.5, silence=0.2)
-        for name, operation in _operations(bucket):
-            started = time.monotonic()
-            with pytest.raises(BucketError, match="no response in time"):
-                operation()
-            assert (name, time.monotonic() - started < 15) == (name, True)
-
-
-def test_google_service_account_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    key = rsa.generate_private_key(65537, 2048)
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
-    account = {
-        "type": "service_account",
-        "client_email": "shelf@example",
-        "private_key": private,
-        "private_key_id": "1",
-    }
-    file = tmp_path / "account.json"
-    file.write_text(json.dumps(account))
-    tokens: list[str] = []
-
-    def answer(first: str, headers: Mapping[str, str]) -> RawResponse:
-        tokens.append(headers["authorization"].removeprefix("Bearer "))
-        return range_response(b"data", headers)
-
-    with serving(answer) as raw:
-        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
-        monkeypatch.setenv("GOOGLE_BASE_URL", f"http://127.0.0.1:{raw.port}")
-        assert ObjectBucket("gs://shelf/docs").get(PATH) == b"data"
-    signed, _, signature = tokens[0].rpartition(".")
-    key.public_key().verify(_bytes(signature), signed.encode(), padding.PKCS1v15(), hashes.SHA256())
-    assert json.loads(_bytes(signed.partition(".")[2]))["iss"] == "shelf@example"
-
-
-def _bytes(text: str) -> bytes:
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -23,9 +23,16 @@ from roaming_fleet.records import STORE_MARKER
 Roaming = Callable[..., Result]
 
 
-def _crawl(roaming: Roaming, sites: Any, fast_options: tuple[str, ...], store: object, listing: Path) -> None:
-    result = roaming("crawl", "--many", sites.listing(listing, 3), "-o", store, *fast_options)
-    assert result.exit_code == 0, result.stderr
+@pytest.fixture
+def crawl(roaming: Roaming, sites: Any, fast_options: tuple[str, ...], tmp_path: Path) -> Callable[..., Path]:
+    """Crawl three sites into a store, and return the store if it is a folder."""
+
+    def run(store: str | Path = tmp_path / "store") -> Path:
+        result = roaming("crawl", "--many", sites.listing(tmp_path / "sites.txt", 3), "-o", store, *fast_options)
+        assert result.exit_code == 0, result.stderr
+        return Path(store)
+
+    return run
 
 
 def _paths(store: str, key: str) -> list[str]:
@@ -34,25 +41,21 @@ def _paths(store: str, key: str) -> list[str]:
     return [path for path in found if f"{key}/" in path or f"{key}." in path if "/lock/" not in path]
 
 
-def test_drop_removes_site(
-    roaming: Roaming, sites: Any, fast_options: tuple[str, ...], published: Any, tmp_path: Path
-) -> None:
-    store, listing = tmp_path / "store", tmp_path / "sites.txt"
-    _crawl(roaming, sites, fast_options, store, listing)
+def test_drop_removes_site(roaming: Roaming, crawl: Any, published: Any, tmp_path: Path) -> None:
+    store = crawl()
     before = published(store)
     assert roaming("sites", store, "--drop", "site-001").exit_code == 0
     assert not (store / "site-001").exists()
     assert not _paths(str(store), "site-001")
     assert [site["key"] for site in json.loads(roaming("sites", store, "--json").stdout)] == ["site-000", "site-002"]
     assert published(store) == {path: data for path, data in before.items() if not path.startswith("site-001/")}
-    _crawl(roaming, sites, fast_options, store, listing)
+    crawl()
     assert published(store) == before
 
 
-def test_drop_removes_site_from_bucket(
-    roaming: Roaming, sites: Any, fast_options: tuple[str, ...], s3: Any, tmp_path: Path
-) -> None:
-    _crawl(roaming, sites, fast_options, s3.where, tmp_path / "sites.txt")
+@pytest.mark.slow
+def test_drop_removes_site_from_bucket(roaming: Roaming, crawl: Any, s3: Any, tmp_path: Path) -> None:
+    crawl(s3.where)
     assert _paths(s3.where, "site-001")
     output = roaming("sites", s3.where, "--drop", "site-001", "--drop", "site-002", "--json")
     assert json.loads(output.stdout) == {"dropped": ["site-001", "site-002"]}
@@ -61,11 +64,8 @@ def test_drop_removes_site_from_bucket(
 
 
 @pytest.mark.parametrize("key", ["nobody", "..", "site-000/roaming", ""])
-def test_drop_with_unknown_site_removes_nothing(
-    roaming: Roaming, sites: Any, fast_options: tuple[str, ...], tmp_path: Path, key: str
-) -> None:
-    store = tmp_path / "store"
-    _crawl(roaming, sites, fast_options, store, tmp_path / "sites.txt")
+def test_drop_with_unknown_site_removes_nothing(roaming: Roaming, crawl: Any, tmp_path: Path, key: str) -> None:
+    store = crawl()
     before = sorted(path for path in store.rglob("*") if "lock" not in path.parts)
     result = roaming("sites", store, "--drop", "site-000", "--drop", key)
     assert (result.exit_code, "no site" in result.stderr) == (1, True)
@@ -73,60 +73,14 @@ def test_drop_with_unknown_site_removes_nothing(
     assert roaming("sites", tmp_path, "--drop", "store").exit_code == 1
 
 
-def test_drop_is_refused_during_run(
-    roaming: Roaming, sites: Any, fast_options: tuple[str, ...], tmp_path: Path
-) -> None:
-    store = tmp_path / "store"
-    _crawl(roaming, sites, fast_options, store, tmp_path / "sites.txt")
+def test_drop_is_refused_during_run(roaming: Roaming, crawl: Any, tmp_path: Path) -> None:
+    store = crawl()
     with hold_lock(FolderBucket(store), "run"), pytest.raises(StoreLockedError, match="in use by the run run"):
         drop_sites(str(store), ["site-000"])
     assert (store / "site-000/roaming/manifest.json").exists()
 
 
-@pytest.fixture
-def one(roaming: Roaming, sites: Any, fast_options: tuple[str, ...], s3: Any, tmp_path: Path) -> Callable[..., Result]:
-    """Crawl a site into the bucket as `docs`."""
-
-    def run(at: int, *more: object, scratch: str = "scratch") -> Result:
-        listing = tmp_path / "sites.txt"
-        listing.write_text(f"{sites.url(at)} docs\n", "utf-8")
-        where = ("-o", s3.where, "--scratch", tmp_path / scratch)
-        return roaming("crawl", "--many", listing, *where, *fast_options, *more)
-
-    return run
-
-
-@pytest.mark.parametrize("more", [(), ("--refresh",)])
-def test_moved_site_is_dropped_and_crawled_at_new_url(
-    one: Callable[..., Result], roaming: Roaming, sites: Any, s3: Any, more: tuple[str, ...]
-) -> None:
-    one(0)
-    s3.set_faults(lost_response="/known.tar.gz")
-    assert one(0, "--refresh").exit_code == 3
-    s3.set_faults()
-    sites.forbidden.add("127.0.1.1/a")
-    output = one(1)
-    assert "drop it first" in output.stderr
-    assert roaming("sites", s3.where, "--drop", "docs").exit_code == 0
-    result = one(1, *more)
-    assert result.exit_code == 0, result.stdout
-    assert load_manifest(open_bucket(s3.where).get(f"docs/{MANIFEST_PATH}")).site.url == sites.url(1)
-
-
-def test_dropped_site_is_complete_after_new_crawl(
-    one: Callable[..., Result], roaming: Roaming, sites: Any, s3: Any
-) -> None:
-    one(0)
-    s3.set_faults(lost_response="/known.tar.gz")
-    assert one(0, "--refresh").exit_code == 3  # the uploaded files stay in the scratch folder
-    s3.set_faults()
-    roaming("sites", s3.where, "--drop", "docs")
-    assert "3 pages new" in one(0).stdout
-    sites.forbidden.add("127.0.1.1/a/p1/")
-    one(0, "--refresh", scratch="elsewhere")
-    assert len(load_manifest(open_bucket(s3.where).get(f"docs/{MANIFEST_PATH}")).pages) == 3
-
-
+@pytest.mark.slow
 def test_url_can_be_corrected_after_interrupted_crawl(sites: Any, tmp_path: Path) -> None:
     bucket = FolderBucket(tmp_path / "store")
     bucket.create(STORE_MARKER, b"{}")

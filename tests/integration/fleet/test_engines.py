@@ -1,133 +1,126 @@
-"""Runs in the workers of Dask."""
+"""Runs in the workers of Dask, some of which are killed."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet_servers.workers import cluster
+from fleet_servers.workers import Cluster, cluster
 
 from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.engines import dask_engine
+from roaming_fleet.objects import open_bucket
+from roaming_fleet.records import read_record
 from roaming_fleet.run import crawl_many, read_sites_file
 
-pytestmark = pytest.mark.slow
-
-Published = Callable[[Path], dict[str, bytes]]
+COUNT = 100
 
 
-def _command(listing: Path, store: Path, fast_options: tuple[str, ...], *more: str) -> list[str]:
-    return [
-        sys.executable,
-        "-m",
-        "mkdocs_roaming",
-        "crawl",
-        "--many",
-        str(listing),
-        "-o",
-        str(store),
-        *fast_options,
-        *more,
-    ]
-
-
-def test_killed_worker_loses_nothing(
-    sites: Any, tmp_path: Path, fast_options: tuple[str, ...], published: Published
-) -> None:
-    count = 200
-    listing = sites.listing(tmp_path / "sites.txt", count)
-    one = subprocess.run(_command(listing, tmp_path / "one", fast_options, "--json"), capture_output=True, check=True)
-    assert json.loads(one.stdout.splitlines()[-1])["new"] == count
-    requests = sites.requests.copy()
-    sites.requests.clear()
-    sites.max_open.clear()
-    result: Counter[str] = Counter()
-    memory = []
-    with cluster(tmp_path, 2) as dask:
-        command = _command(listing, tmp_path / "many", fast_options, "--json", "--engine", f"dask={dask.address}")
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            for line in process.stdout:
-                event = json.loads(line)
-                if event["event"] == "site":
-                    result[event["key"]] += 1
-                    memory.append(dask.memory())
-                    if len(result) == count // 3:
-                        dask.workers[0].kill()
-        assert process.returncode == 0
-    assert set(result.values()) == {1}
-    assert (event["new"], event["failed"], len(result)) == (count, 0, count)
-    assert published(tmp_path / "many") == published(tmp_path / "one")
-    assert max(sites.max_open.values()) == 1
-    repeated = sites.requests - requests
-    assert len({path.split("/")[0] for path in repeated}) <= 2, repeated  # hosts that the killed worker was crawling
-    assert all(count <= requests[path] for path, count in repeated.items()), repeated  # at most twice
-    early, late = memory[count // 4], max(memory)
-    print(f"scheduler: {memory[0]:.0f} MB, {early:.0f} MB after {count // 4} sites, at most {late:.0f} MB")
-    assert late - early < 20
-
-
-def test_run_continues_after_site_that_kills_its_workers(
-    sites: Any, tmp_path: Path, fast_options: tuple[str, ...], roaming: Any
-) -> None:
-    sites.pages, sites.delay = 12, 0.02
-    listing, store = sites.listing(tmp_path / "sites.txt", 12), tmp_path / "store"
-    with cluster(tmp_path, 2, {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}) as dask:
-        command = _command(listing, store, fast_options, "--json", "--engine", f"dask={dask.address}")
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            done = []
-            for line in process.stdout:
-                event = json.loads(line)
-                if event["event"] == "site":
-                    done.append(event["key"])
-                    if len(done) == 3:
-                        dask.workers[0].kill()
-        assert process.returncode == 0
-    assert sorted(done) == [f"site-{at:03}" for at in range(12)]
-    assert event["failed"] > 0
-    assert event["new"] + event["failed"] == 12
-    assert {failure["error"] for failure in event["failures"]} == {"the worker that crawled it died, several times"}
-    assert (
-        json.loads(
-            roaming("crawl", "--many", listing, "-o", store, *fast_options, "--json", "--refresh").stdout.splitlines()[
-                -1
-            ]
-        )["failed"]
-        == 0
-    )
-
-
-def test_lost_scheduler_stops_run(sites: Any, tmp_path: Path, fast_options: tuple[str, ...], roaming: Any) -> None:
+@pytest.fixture
+def command(sites: Any, tmp_path: Path, fast_options: tuple[str, ...]) -> list[str]:
+    """Return the command that crawls twelve slow sites into a folder."""
     sites.pages, sites.delay = 20, 0.02
     listing, store = sites.listing(tmp_path / "sites.txt", 12), tmp_path / "store"
-    with cluster(tmp_path, 1) as dask:
-        command = _command(listing, store, fast_options, "--engine", f"dask={dask.address}")
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            assert process.stderr is not None
-            while "new" not in (line := process.stderr.readline()):
-                assert line, "it ended"
-            dask.scheduler.kill()
-            said = [line for line in process.stderr.read().splitlines() if not line.startswith("  new ")]
-    assert process.returncode == 1
-    message = f"roaming: --engine dask: lost the scheduler at {dask.address}; start it and repeat the command"
-    assert said == [message]
-    listed = json.loads(roaming("sites", store, "--json").stdout)
-    assert 0 < len(listed) < 12
-    assert [report["stopped"] for report in _reports(store)] == [message.removeprefix("roaming: ")]
+    crawl = [sys.executable, "-m", "mkdocs_roaming", "crawl", "--many", str(listing)]
+    return [*crawl, "-o", str(store), *fast_options, "--json"]
+
+
+def _run(
+    command: list[str],
+    dask: Cluster,
+    at: Mapping[int, Callable[[], object]],
+    environ: Mapping[str, str] = {},
+) -> tuple[dict[str, Any], list[str], str]:
+    """Crawl, call functions after numbers of sites, and return the report, the finished sites and the errors."""
+    done, event = [], {}
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": {**os.environ, **environ}}
+    with subprocess.Popen([*command, "--engine", f"dask={dask.address}"], text=True, **streams) as process:
+        for line in process.stdout:
+            event = json.loads(line)
+            if event["event"] == "site":
+                done.append(event["key"])
+                at.get(len(done), int)()
+        errors = process.stderr.read()
+    assert bool(process.returncode) == bool(errors), errors
+    return event, done, errors
+
+
+def _repeat(command: list[str], *more: str) -> dict[str, Any]:
+    """Run the command without a cluster, and return its report."""
+    done = subprocess.run([*command, *more], capture_output=True, check=True)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.slow
+def test_run_with_all_faults_loses_nothing(
+    s3: Any, sites: Any, tmp_path: Path, command: list[str], published: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker is killed, the store is slow and busy, and then the credentials expire."""
+    sites.pages, sites.delay = 3, 0
+    sites.listing(tmp_path / "sites.txt", COUNT)
+    _repeat(command)
+    command = [*command, "-o", s3.where, "--scratch", str(tmp_path / "scratch")]
+    faults = {"every": 20, "delay": 0.01}
+    s3.set_faults(**faults)
+    with cluster(tmp_path, 2, s3.environ) as dask:
+        events = {
+            COUNT // 4: dask.workers[0].kill,
+            COUNT // 2: lambda: s3.set_faults(**faults, after=0, stale=s3.environ["AWS_SESSION_TOKEN"]),
+        }
+        first, done, errors = _run(command, dask, events, s3.environ)
+    message = f"{s3.where}: the credentials have expired; renew them and try again"
+    assert (first["stopped"], errors.strip()) == (message, f"roaming: {message}")
+    assert len(done) < COUNT
+
+    renewed = {**s3.environ, "AWS_SESSION_TOKEN": "renewed-token-of-the-shelf"}
+    (tmp_path / "again").mkdir()
+    with cluster(tmp_path / "again", 2, renewed) as dask:
+        second, _, _ = _run(command, dask, {}, renewed)
+    s3.set_faults()
+    assert (second["failed"], second["new"] + second["fresh"]) == (0, COUNT), second["failures"]
+    monkeypatch.setenv("AWS_SESSION_TOKEN", renewed["AWS_SESSION_TOKEN"])
+    bucket = open_bucket(s3.where)
+    uploaded = {blob.path: bucket.get(blob.path) for blob in bucket.list("") if not blob.path.startswith(".fleet/")}
+    assert uploaded == published(tmp_path / "store")
+    keys = {path.partition("/")[0] for path in uploaded}
+    assert len(keys) == COUNT
+    assert all((record := read_record(bucket, key)) and (record.state, record.tries) == ("done", 0) for key in keys)
+    assert [count for path, count in s3.written().items() if "/.fleet/sites/" in path] == [1] * COUNT
+
+
+@pytest.mark.slow
+def test_run_continues_after_site_that_kills_its_workers(command: list[str], sites: Any, tmp_path: Path) -> None:
+    with cluster(tmp_path, 2, {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}) as dask:
+        report, done, _ = _run(command, dask, {3: dask.workers[0].kill})
+    assert sorted(done) == [f"site-{at:03}" for at in range(12)]
+    assert report["failed"] > 0
+    assert report["new"] + report["failed"] == 12
+    assert {failure["error"] for failure in report["failures"]} == {"the worker that crawled it died, several times"}
     sites.delay = 0
-    result = roaming("crawl", "--many", listing, "-o", store, *fast_options, "--json")
-    last = json.loads(result.stdout.splitlines()[-1])
+    assert _repeat(command, "--refresh")["failed"] == 0
+
+
+@pytest.mark.slow
+def test_lost_scheduler_stops_run(command: list[str], sites: Any, tmp_path: Path) -> None:
+    with cluster(tmp_path, 1) as dask:
+        report, done, errors = _run(command, dask, {1: dask.scheduler.kill})
+    message = f"--engine dask: lost the scheduler at {dask.address}; start it and repeat the command"
+    assert (report["stopped"], errors) == (message, f"roaming: {message}\n")
+    assert len(done) < 12
+    assert [found["stopped"] for found in _reports(tmp_path / "store")] == [message]
+    sites.delay = 0
+    last = _repeat(command)
     assert (last["new"] + last["fresh"], last["failed"]) == (12, 0)
-    assert last["fresh"] >= len(listed)
+    assert last["fresh"] >= len(done)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 1])
 def test_scheduler_without_workers_is_reported(workers: int, sites: Any, tmp_path: Path) -> None:
     sites.delay = 0.02
@@ -161,11 +154,7 @@ def _reports(store: Path) -> list[dict[str, Any]]:
         ("ray", "--engine ray: give threads, or dask=tcp://HOST:PORT of a scheduler"),
         ("dask", "--engine dask: give threads, or dask=tcp://HOST:PORT of a scheduler"),
         ("dask=localhost", "--engine dask=localhost: give threads, or dask=tcp://"),
-        pytest.param(  # takes five seconds
-            "dask=tcp://127.0.0.1:1",
-            "no scheduler at this address; start one: dask scheduler",
-            marks=pytest.mark.slow,
-        ),
+        pytest.param("dask=tcp://127.0.0.1:1", "no scheduler at this address; start one", marks=pytest.mark.slow),
     ],
 )
 def test_invalid_engine_is_refused(engine: str, message: str, sites: Any, tmp_path: Path, roaming: Any) -> None:

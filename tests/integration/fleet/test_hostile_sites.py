@@ -65,21 +65,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         site={"description": f"Pumps{BREAKS * 40}", "language": "e" * 100_000 + BREAKS},
         page={"title": f"Hull{BREAKS}", "url": f"https://breaking.example/{BREAKS}", "description": BREAKS},
         section={"title": f"Hull pumps{BREAKS}", "anchor": f"pumps{BREAKS}", "opening": BREAKS},
-        manifest={
-            "nav": [{"title": f"Hull{BREAKS}", "id": "00000001", "children": [{"title": BREAKS, "page": ""}]}],
-        },
+        manifest={"nav": [{"title": f"Hull{BREAKS}", "id": "00000001", "children": [{"title": BREAKS, "page": ""}]}]},
     )
-    add_site(
-        root,
-        "long",
-        "# Pumps of hulls\n\n## Pumps\n\nA pump.\n",
-        "Pump " * 200_000,
-        "https://long.example/",
-        section={
-            "title": "pumps hull " * 100_000,
-            "opening": "pump " * 100_000,
-        },
-    )
+    long = {"title": "pumps hull " * 100_000, "opening": "pump " * 100_000}
+    pumps = "# Pumps of hulls\n\n## Pumps\n\nA pump.\n"
+    add_site(root, "long", pumps, "Pump " * 200_000, "https://long.example/", section=long)
     return root
 
 
@@ -178,24 +168,3 @@ def test_invalid_manifest_does_not_affect_other_sites(store: Path, tmp_path: Pat
     assert "honest" in {hit.id.partition(":")[0] for hit in found.hits}
     navigator.read_outline("odd")
     assert "empties the hull" not in str(navigator.expand_sections(["odd:00000000"]))
-
-
-async def test_expanded_sections_fit_cap(tmp_path: Path) -> None:
-    sizes = range(2_500, 2_980, 12)
-    text = "".join(f"## Size {size}\n\n{'word ' * (size // 5)}\n\n" for size in sizes)
-    add_site(tmp_path, "filling", f"# Filling\n\n{text}", "Filling", "https://filling.example/")
-    collection = Collection(tmp_path)
-    ids = [place.id for place in collection.open("filling").library.sections][1:]
-    lengths = []
-    async with Client(make_server(lambda: StoreNavigator(collection), instructions=INSTRUCTIONS)) as client:
-        for at in range(len(ids) - 8):
-            requested = ids[at : at + 8]
-            result = await client.call_tool("expand_sections", {"ids": requested})
-            assert isinstance(result.content[0], TextContent)
-            frames = parse_frames(result.content[0].text)
-            opened = [id_ for id_ in requested if any(f"[{id_}] https" in frame for frame in frames)]
-            left = re.findall(r"No room for (.+):", frames[-1])
-            assert [*opened, *(left[0].split(", ") if left else [])] == requested
-            lengths.append(len(result.content[0].text))
-    assert max(lengths) <= MAX_EXPANSION_CHARS
-    assert max(lengths) > MAX_EXPANSION_CHARS - 700

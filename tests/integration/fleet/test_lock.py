@@ -12,8 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -79,14 +78,7 @@ def crawl(s3: Any, sites: Any, tmp_path: Path) -> Callable[..., SiteRecord]:
 
 @pytest.mark.parametrize(
     ("files", "late"),
-    [
-        (8, True),
-        (1, True),
-        (16, True),
-        (1, False),
-        (8, False),
-        (16, False),
-    ],
+    [(1, True), (8, False), (16, True)],
 )
 def test_suspended_process_does_not_publish(
     files: int, late: bool, s3: Any, sites: Any, crawl: Any, tmp_path: Path
@@ -149,7 +141,7 @@ def test_next_crawl_repairs_changed_files(s3: Any, sites: Any, crawl: Any) -> No
     assert {blob.path: bucket.get(blob.path) for blob in bucket.list(KEY)} == expected
 
 
-@pytest.fixture(params=["folder", "s3", "gs", "az"])
+@pytest.fixture(params=["folder", "s3", "az"])
 def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> Bucket:
     """Provide an empty store of each kind."""
     if request.param == "folder":
@@ -172,19 +164,6 @@ def test_lock_is_exclusive(bucket: Bucket) -> None:
     with hold_lock(bucket, "two"):
         pass
     assert len(list(bucket.list(LOCK_DIR))) == 1
-
-
-def test_one_of_many_processes_gets_lock(bucket: Bucket) -> None:
-    held: list[str] = []
-
-    def hold(run: str) -> None:
-        with suppress(StoreLockedError):
-            stack.enter_context(hold_lock(bucket, run))
-            held.append(run)
-
-    with ExitStack() as stack, ThreadPoolExecutor(8) as threads:
-        list(threads.map(hold, map(str, range(16))))
-        assert len(held) == 1
 
 
 def test_expired_lock_is_taken_over(bucket: Bucket) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import random
 import time
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -60,23 +58,6 @@ def test_run_crawls_each_site_once(crawl: Any, sites: Any, roaming: Roaming, tmp
     assert kept == {f"{report['run']}.json" for report in (first, second)}
 
 
-def test_store_has_one_file_per_page(crawl: Any, roaming: Roaming, tmp_path: Path) -> None:
-    crawl()
-    site = tmp_path / "store/site-001"
-    assert sorted(file.relative_to(site).as_posix() for file in site.rglob("*.md") if "roaming" not in file.parts) == [
-        "index.md",
-        "p0/index.md",
-        "p1/index.md",
-    ]
-    assert roaming("validate", site).exit_code == 0
-
-
-def test_changed_configuration_crawls_again(crawl: Any) -> None:
-    crawl()
-    assert crawl("--delay", "0.001")["fresh"] == 6
-    assert crawl("--max-pages", "4")["same"] == 6
-
-
 def test_search_finds_site(crawl: Any, roaming: Roaming, tmp_path: Path) -> None:
     crawl()
     store = tmp_path / "store"
@@ -98,16 +79,6 @@ def test_search_finds_site(crawl: Any, roaming: Roaming, tmp_path: Path) -> None
     assert f"crawled {format_day(data['crawled'])}" in shown.stderr
 
 
-def test_site_command_on_store_has_hint(crawl: Any, roaming: Roaming, tmp_path: Path) -> None:
-    crawl()
-    store = tmp_path / "store"
-    assert roaming("outline", store / "site-000").exit_code == 0
-    assert "name one of them" in roaming("validate", store).stderr
-    assert "no site nobody" in roaming("expand", store, "nobody:07f3277d").stderr
-    refused = roaming("crawl", "--many", tmp_path / "sites.txt", "-o", store / "site-000")
-    assert "neither empty nor a store of sites" in refused.stderr
-
-
 def test_refresh_older_than_crawls_old_sites(crawl: Any, sites: Any, tmp_path: Path) -> None:
     crawl()
     bucket = FolderBucket(tmp_path / "store")
@@ -123,6 +94,7 @@ def test_refresh_older_than_crawls_old_sites(crawl: Any, sites: Any, tmp_path: P
     assert crawl("--refresh-older-than", "7d")["fresh"] == 6
 
 
+@pytest.mark.slow
 def test_failed_site_keeps_copy_and_pauses(
     crawl: Any, sites: Any, roaming: Roaming, tmp_path: Path, published: Any
 ) -> None:
@@ -233,16 +205,7 @@ def test_site_is_due_with_other_options_or_version() -> None:
         assert site_status(record, plan, None) == found, digest
 
 
-def test_config_digest_ignores_default_values() -> None:
-    assert config_digest(CrawlConfig()).endswith(hashlib.sha256(b"{}").hexdigest()[:16])
-
-
-def test_job_refuses_other_version(tmp_path: Path) -> None:
-    plan = RunPlan(str(tmp_path), CrawlConfig(), "run", "config", "", version="0.0.1")
-    with pytest.raises(UsageError, match=r"the run was started with 0\.0\.1; install the same version on both"):
-        run_job(SiteSpec("https://a.example/", "a"), plan)
-
-
+@pytest.mark.slow
 def test_sites_with_same_home_are_crawled_in_turns(sites: Any, crawl: Any, tmp_path: Path) -> None:
     sites.delay = 0.01
     crawl()
@@ -256,23 +219,6 @@ def test_sites_with_same_home_are_crawled_in_turns(sites: Any, crawl: Any, tmp_p
     sites.max_open_in_total = 0
     assert crawl("--refresh")["same"] == 6
     assert sites.max_open_in_total == 1
-
-
-@pytest.mark.parametrize("at_once", [1, 3, 8])
-def test_thread_engine_finishes_all_groups(at_once: int, tmp_path: Path) -> None:
-    bucket = FolderBucket(tmp_path / "store")
-    bucket.create(STORE_MARKER, b"{}")
-    rng = random.Random(at_once)
-    for at in range(8):
-        sizes = [rng.choice([1, 1, 2, 9]) for _ in range(6)]
-        groups = [
-            tuple(SiteSpec(str(tmp_path / "none"), f"r{at}-g{group}-{one}") for one in range(size))
-            for group, size in enumerate(sizes)
-        ]
-        plan = RunPlan(bucket.where, CrawlConfig(workers=0), f"run{at}", "config", "")
-        with hold_lock(bucket, plan.run) as lock:
-            found = [record.key for record in thread_engine(at_once)(plan, groups, lock.stop_jobs)]
-        assert sorted(found) == sorted(site.key for group in groups for site in group)
 
 
 def test_finished_site_is_not_crawled_again_in_same_run(sites: Any, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -103,17 +102,3 @@ def test_group_by_host_uses_homes() -> None:
         ["e"],
         ["f"],
     ]
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("file:", "'file:': names nothing; give a URL"),
-        ("~nobody-here/docs", "~nobody-here/docs: cannot be accessed (Could not determine home directory)"),
-        ("ftp://bob:secret@a.example/", "ftp://a.example/: unsupported URL scheme"),
-    ],
-)
-def test_crawl_reports_same_errors_as_sites_file(given: str, message: str, tmp_path: Path, roaming: Any) -> None:
-    result = roaming("crawl", given, "-o", tmp_path / "site")
-    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert result.stderr.startswith(f"roaming: {message}")

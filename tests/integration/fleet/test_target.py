@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -19,7 +17,7 @@ from mkdocs_roaming.cli.ask import _ask_until_answered
 from mkdocs_roaming.library.targets import Candidate, open_library
 from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import update_catalog
-from roaming_fleet.records import NAMESPACED_ID, SiteRecord, write_record
+from roaming_fleet.records import SiteRecord, write_record
 
 
 @pytest.fixture(scope="module")
@@ -76,20 +74,6 @@ def test_commands_accept_ids_as_agents_write_them(nested_store: Path, spelling: 
     assert "Ships" not in outline.stdout.partition("\n")[2]
 
 
-def test_url_resolves_to_deepest_site(nested_store: Path) -> None:
-    assert "An oar moves" in run("expand", nested_store, "https://a.example/docs/boats/#oars").stdout
-    assert "[boats:" in run("outline", nested_store, "https://a.example/docs/boats/").stdout
-    assert run("outline", nested_store, "boats:").stdout == run("outline", nested_store, "Boats").stdout
-
-
-def test_path_resolves_to_page_of_site(store: Path) -> None:
-    assert "9 days" in run("expand", store, "trains:tickets/#refunds").stdout
-    outline = run("outline", store, "trains:tickets/").stdout
-    assert "] Refunds" in outline
-    assert "] Brakes" not in outline
-    assert run("outline", store / "trains", "tickets/").stdout == outline.partition("\n")[2].replace("[trains:", "[")
-
-
 def test_results_contain_age_of_site(nested_store: Path) -> None:
     opened = run("expand", nested_store, "ships:#pumps", "boats:#oars").stdout.split("\n---\n\n")
     assert len(opened) == 2
@@ -111,15 +95,6 @@ def test_results_contain_age_of_site(nested_store: Path) -> None:
         assert "crawled" not in run(*command, "--json").stdout
 
 
-def test_outline_without_branch_lists_sites(nested_store: Path) -> None:
-    listed = run("outline", nested_store)
-    assert listed.exit_code == 0
-    assert re.search(r"^\[boats\] Boats .+\n\[ships\] Ships ", listed.stdout, re.M)
-    result = json.loads(run("outline", nested_store, "--json").stdout)
-    assert result["outline"] in listed.stdout
-    assert result["untrusted"] == "the listed sites"
-
-
 def test_grep_searches_all_sites_or_the_named_one(nested_store: Path) -> None:
     found = run("grep", nested_store, "the", "--json")
     assert found.exit_code == 0
@@ -139,14 +114,8 @@ def test_grep_searches_all_sites_or_the_named_one(nested_store: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (
-            ["expand", "https://b.example/"],
-            "no site in it has the address https://b.example/; `roaming sites {0}` lists",
-        ),
-        (
-            ["outline", "https://b.example/"],
-            "no site in it has the address https://b.example/; `roaming sites {0}` lists",
-        ),
+        (["expand", "https://b.example/"], "no site in it has the address https://b.example/; `roaming sites {0}`"),
+        (["outline", "https://b.example/"], "no site in it has the address https://b.example/; `roaming sites {0}`"),
         (["expand", "shops:07f3277d"], "no site shops; `roaming sites {0}` lists them"),
         (["outline", "shops"], "no site shops; `roaming sites {0}` lists them"),
         (["expand", "ships:"], "ships is a site; `roaming outline {0} ships` shows what is in it"),
@@ -159,31 +128,6 @@ def test_unknown_address_has_hint(nested_store: Path, command: list[str], messag
     result = run(command[0], nested_store, *command[1:])
     assert result.exit_code == 1
     assert result.stderr.startswith(f"roaming: {nested_store}: {message.format(nested_store)}")
-
-
-def ids_in(data: Any) -> list[str]:
-    if isinstance(data, dict):
-        own = [value for name, value in data.items() if name in ("id", "section") and value]
-        return own + [id_ for value in data.values() for id_ in ids_in(value)]
-    return [id_ for item in data for id_ in ids_in(item)] if isinstance(data, list) else []
-
-
-@pytest.mark.parametrize("question", ["How long does a refund take?", "trains: zebras of refunds and doors?"])
-def test_ids_in_json_are_namespaced(store: Path, question: str) -> None:
-    result = json.loads(run("ask", store, question, "--json", "--whole-site-tokens", "0").stdout)
-    ids = ids_in(result)
-    assert len(ids) > 1
-    assert all(re.fullmatch(NAMESPACED_ID, id_) for id_ in ids), ids
-    assert result["site"] == "trains"
-
-
-def test_passages_in_json_start_at_their_namespaced_citations(store: Path) -> None:
-    question = "trains: How long is a ticket valid, what stops the train, and how long does a refund take?"
-    result = json.loads(run("ask", store, question, "--json").stdout)
-    cited = [(passage["section"], passage["start"]) for passage in result["passages"]]
-    assert len(cited) > 1
-    for section, start in cited:
-        assert result["text"].startswith(f"[^{section}]", start)
 
 
 def test_question_about_no_site_exits_with_3(store: Path) -> None:
@@ -206,6 +150,8 @@ def test_site_of_page_is_asked_first(nested_store: Path) -> None:
     assert find_asked_sites(nested_store, "What empties the hull?", "--page", "https://a.example/docs/#pumps") == [
         "ships"
     ]
+    unknown = run("ask", nested_store, question, "--page", "https://b.example/")
+    assert (unknown.exit_code, "no site in it has the address https://b.example/" in unknown.stderr) == (0, True)
     for page in ("https://a.example/docs/#pumps", "ships:#pumps", "ships:"):
         assert find_asked_sites(nested_store, question, "--page", page) == ["ships", "boats"]
         assert find_asked_sites(nested_store, f"boats: {question}", "--page", page) == ["boats"]
@@ -223,26 +169,9 @@ def test_page_is_passed_to_its_site_only(nested_store: Path, tmp_path: Path, pag
         assert (place.id if place else recorded) == (pumps if known else None)
 
 
-def test_page_of_no_site_is_ignored_with_warning(nested_store: Path) -> None:
-    result = run("ask", nested_store, "What moves a boat?", "--page", "https://b.example/")
-    assert result.exit_code == 0
-    assert "no site in it has the address https://b.example/" in result.stderr
-    assert "Warning" not in run("ask", nested_store, "What moves a boat?", "--page", "#oars").stderr
-
-
-@pytest.mark.parametrize("more", [[], ["--json"]])
-@pytest.mark.parametrize(
-    ("question", "message"),
-    [
-        ("", "the question is empty; ask something"),
-        (" ", "the question is empty; ask something"),
-        ("trains: ", "the question is empty; ask something"),
-        ("why? " * 2_001, "the question has 10005 characters; shorten it to 10000"),
-    ],
-)
-def test_invalid_question_is_refused(store: Path, question: str, message: str, more: list[str]) -> None:
-    result = run("ask", store, question, *more)
-    assert (result.exit_code, result.stdout, result.stderr) == (1, "", f"roaming: {message}\n")
+def test_question_with_a_site_alone_is_refused(store: Path) -> None:
+    result = run("ask", store, "trains: ")
+    assert (result.exit_code, result.stderr) == (1, "roaming: the question is empty; ask something\n")
 
 
 def test_empty_store_has_hint(tmp_path: Path) -> None:
@@ -279,16 +208,7 @@ def test_sites_share_one_budget(store: Path, cost: float, expected: list[float])
     assert budgets == expected
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["chat"],
-        ["lint"],
-        ["validate"],
-        ["eval", __file__],
-        ["expand", "nothing"],
-    ],
-)
+@pytest.mark.parametrize("command", [["chat"], ["lint"], ["validate"], ["eval", __file__], ["expand", "nothing"]])
 def test_single_site_command_refuses_store(store: Path, command: list[str]) -> None:
     result = run(command[0], store, *command[1:])
     assert result.exit_code == 1, result.output
@@ -302,8 +222,6 @@ def test_unreachable_store_is_reported(monkeypatch: pytest.MonkeyPatch, command:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    started = time.monotonic()
     result = run(command[0], "s3://shelf/docs", *command[1:])
     assert result.exit_code == 1
     assert re.fullmatch(r"roaming: s3://shelf/docs: .+ check that the store is up.+\n", result.stderr)
-    assert time.monotonic() - started < 40

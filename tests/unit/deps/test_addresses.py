@@ -78,10 +78,6 @@ def test_site_of_a_package_is_not_taken_for_that_of_its_fork() -> None:
     assert names_package(ParsedPage(links=("https://github.com/me/kite-fork",)), "# Project: Kite", same_name)
 
 
-def test_title_alone_does_not_verify_a_package_without_repository() -> None:
-    assert not names_package(ParsedPage(title="Kite", links=("https://kite.example/",)), "", Metadata("kite", "3.1"))
-
-
 @pytest.mark.parametrize(
     ("link", "is_documentation"),
     [
@@ -163,14 +159,6 @@ def test_installed_packages_are_read_from_the_environment_of_the_project(tmp_pat
     assert (ebb.imports, ebb.bundle) == (("Ebb_Client",), str(packages / "Ebb_Client/_docs"))
     assert (found["kite"].imports, found["kite"].bundle) == (("kite", "kite_line", "six"), "")
     assert found["npm:@tide/table"].urls["repository"] == "https://github.com/wind/table"
-
-
-def test_imported_names_are_found_among_long_ones(tmp_path: Path) -> None:
-    packages = tmp_path / ".venv/lib/python3.11/site-packages"
-    with ZipFile(write_wheel(tmp_path, "kite", "3.1", None)) as archive:
-        archive.extractall(packages)
-    (packages / "kite-3.1.dist-info/RECORD").write_text("k" * 30_000 + "\n" + "a." * 15_000 + "\nkite/a.py,,\n")
-    assert read_environment(tmp_path, {})["kite"].imports == ("kite",)
 
 
 def test_active_environment_is_read_without_one_in_the_project(tmp_path: Path) -> None:

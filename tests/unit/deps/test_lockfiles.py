@@ -103,15 +103,6 @@ def test_installed_version_of_two_in_a_lock_file_is_no_change(tmp_path: Path) ->
     assert count_changes(Project(str(tmp_path), digests, (kite,), 0.0)) == 1
 
 
-def test_lock_file_that_is_gone_counts_as_a_change(tmp_path: Path) -> None:
-    root = tmp_path / "project"
-    copytree(LOCKS / "npm-3", root)
-    project = make_project(root)
-    (root / "package-lock.json").unlink()
-    with pytest.raises(UsageError, match="no lock file"):
-        count_changes(project)
-
-
 def test_package_of_another_registry_than_most_is_marked(tmp_path: Path) -> None:
     """The user's index may have another package with its name."""
     registries = {"kite": "https://index.example/simple", "pump": "https://index.example/simple"}
