@@ -30,19 +30,7 @@ MAX_QUESTION_LENGTH = 4_000
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
-class QuestionEntry(msgspec.Struct, forbid_unknown_fields=True):
-    """A question as a question file declares it."""
-
-    ask: Annotated[str, msgspec.Meta(max_length=MAX_QUESTION_LENGTH)] = ""
-    sections: _Text | list[_Text] = []
-    contains: _Text | list[_Text] = []
-    answerable: bool = True
-    page: _Text | None = None
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A question.
 
     Attributes:
@@ -51,15 +39,17 @@ class Question:
         contains: Literals of a correct answer.
         answerable: Whether the documentation answers the question.
         page: Address of the page that the reader is on.
+        note: A comment of the author.
         number: Position in the question file, counted from 1.
         gold: Ids of `sections` on a site; empty until `resolve_sections`.
     """
 
-    ask: str
-    sections: tuple[str, ...] = ()
-    contains: tuple[str, ...] = ()
+    ask: Annotated[str, msgspec.Meta(max_length=MAX_QUESTION_LENGTH)] = ""
+    sections: tuple[_Text, ...] = ()
+    contains: tuple[_Text, ...] = ()
     answerable: bool = True
-    page: str | None = None
+    page: _Text | None = None
+    note: str = ""
     number: int = 0
     gold: tuple[str, ...] = ()
 
@@ -135,6 +125,9 @@ class _Loader(yaml.BaseLoader):
             if key.value in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"duplicate key `{key.value}`", key.start_mark)
             seen.add(key.value)
+        for name in ("sections", "contains"):
+            if isinstance(mapping.get(name), str):
+                mapping[name] = [mapping[name]]
         if (answerable := str(mapping.get("answerable")).lower()) in yaml.SafeLoader.bool_values:
             mapping["answerable"] = yaml.SafeLoader.bool_values[answerable]
         return mapping
@@ -142,25 +135,20 @@ class _Loader(yaml.BaseLoader):
 
 def _to_question(value: object, number: int, where: str) -> Question:
     place = f"{where}, question {number}"
-    entry = decode_table(value, QuestionEntry, place)
+    entry = decode_table(value, Question, place, number=number, gold=())
     ask = " ".join(entry.ask.split())
-    sections, contains = _as_tuple(entry.sections), _as_tuple(entry.contains)
     if not ask:
         raise UsageError(f"{place}: `ask` is missing or empty. Write the question in a reader's words.")
-    if entry.answerable and not sections:
+    if entry.answerable and not entry.sections:
         raise UsageError(
             f"{place}: {ask!r} has no `sections`. List the sections that answer it, or set `answerable: false`."
         )
-    if not entry.answerable and (sections or contains):
+    if not entry.answerable and (entry.sections or entry.contains):
         raise UsageError(
             f"{place}: {ask!r} is not answerable, but has `sections` or `contains`. "
             "Delete them, or set `answerable: true`."
         )
-    return Question(ask, sections, contains, entry.answerable, entry.page, number)
-
-
-def _as_tuple(texts: str | list[str]) -> tuple[str, ...]:
-    return (texts,) if isinstance(texts, str) else tuple(texts)
+    return msgspec.structs.replace(entry, ask=ask)
 
 
 def _resolve_question(question: Question, sections: SectionIndex, where: str) -> Question:
@@ -174,4 +162,4 @@ def _resolve_question(question: Question, sections: SectionIndex, where: str) ->
         gold[ref.id] = None
     if question.page is not None and sections.resolve(question.page) is None:
         raise UsageError(f"{place}: {site} has no page {question.page!r}. `roaming outline` prints the pages.")
-    return replace(question, gold=tuple(gold))
+    return msgspec.structs.replace(question, gold=tuple(gold))
