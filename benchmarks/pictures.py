@@ -195,7 +195,6 @@ PICTURES = {
     "widget-finder.webp": Picture(show_finder, scheme="dark"),
     "widget-search.webp": Picture(show_search, height=560),
     "widget-phone.webp": Picture(show_answer, 390, 780),
-    "widget-phone-dark.webp": Picture(show_sources, 390, 780, "dark"),
     "page-menu.png": Picture(show_page_menu, clip=(600, 60, 560, 580)),
 }
 ANIMATION = "turn.webp"

@@ -73,11 +73,10 @@ class Chunk(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """A question with the addresses of the chunks that answer it, and a reference answer."""
+    """A question with the addresses of the chunks that answer it."""
 
     question: str
     correct_chunks: list[str]
-    correct_answer: str = ""
 
 
 class Cookbook(Struct, frozen=True):

@@ -67,10 +67,9 @@ class Ranked(Struct, frozen=True):
         """Return the first sections; what a method sends of its own accord remains whole."""
         return Ranked(self.sections[:count], self.sent)
 
-    def text(self, max_tokens: int | None = None) -> str:
-        """Return the text that is sent: whole sections in order, the last of them cut at the limit."""
-        text = SEPARATOR.join(each.text for each in self.sections) if self.sent is None else self.sent
-        return text if max_tokens is None else text[: max_tokens * CHARS_PER_TOKEN]
+    def text(self) -> str:
+        """Return the text that is sent: whole sections in order."""
+        return SEPARATOR.join(each.text for each in self.sections) if self.sent is None else self.sent
 
 
 class Method(Protocol):
@@ -170,29 +169,19 @@ class PrefetchMethod:
     Args:
         library: The library.
         search: Its search.
-        max_tokens: Maximum size of the opened sections, as the product estimates tokens.
-        name: The name in tables.
         is_result: Whether a section can be a result.
     """
 
-    def __init__(
-        self,
-        library: Library,
-        search: Search,
-        max_tokens: int = PREFETCH_TOKENS,
-        name: str = "prefetch",
-        *,
-        is_result: IsResult = has_text,
-    ) -> None:
-        self.name = name
-        self._library, self._search = library, search
-        self._max_tokens, self._is_result = max_tokens, is_result
+    name = "prefetch"
+
+    def __init__(self, library: Library, search: Search, *, is_result: IsResult = has_text) -> None:
+        self._library, self._search, self._is_result = library, search, is_result
 
     def rank(self, question: str) -> Ranked:
         """Return the opened sections in their order, then the listed ones."""
         navigator = Navigator(self._library, search=self._search)
         navigator.texts.link_ids = True  # as the answer loop has it
-        found = navigator.prefetch(question, max_tokens=self._max_tokens)
+        found = navigator.prefetch(question, max_tokens=PREFETCH_TOKENS)
         texts = {expansion.id: render_expansion(expansion) for expansion in found.sections}
         for hit in found.hits:
             texts.setdefault(hit.id, render(SearchResults("", (hit,))))

@@ -66,20 +66,16 @@ SITES: Mapping[str, Site] = {
 __doc__ = __doc__.format(commits=", ".join(site.commit for site in SITES.values()))
 
 
-class Question(Struct, frozen=True, omit_defaults=True):
+class Question(Struct, frozen=True):
     """A question.
 
     Attributes:
         ask: What a newcomer types.
         answers: The addresses of the sections that answer it, without that of the site; none if no section does.
-        facts: What a right answer says; empty if nobody wrote that down.
-        follow_up: What the same person asks next.
     """
 
     ask: str
     answers: tuple[str, ...]
-    facts: tuple[str, ...] = ()
-    follow_up: Question | None = None
 
 
 def read_questions(name: str) -> list[Question]:

@@ -14,7 +14,7 @@ from importlib import metadata
 from math import isnan, nan, sqrt
 from pathlib import Path
 from statistics import fmean
-from typing import Literal, Protocol, TypeVar
+from typing import Literal
 
 from msgspec import Struct
 
@@ -190,21 +190,6 @@ def iter_gains(rows: Iterable[Row], method: str, columns: Sequence[Column]) -> I
         yield f"| {other} | " + " | ".join(cells) + " |"
 
 
-class HasHalf(Protocol):
-    """A row of a question."""
-
-    @property
-    def half(self) -> Half: ...
-
-
-RowT = TypeVar("RowT", bound=HasHalf)
-
-
-def in_part(rows: Iterable[RowT], part: Half | Literal["all"]) -> list[RowT]:
-    """Return the rows of a half, or all of them."""
-    return [row for row in rows if part in ("all", row.half)]
-
-
 # Sets
 
 
@@ -253,7 +238,7 @@ Raises:
 def iter_tables(report: SetReport) -> Iterator[tuple[str, list[str]]]:
     """Yield the tables of each half and of the whole with their titles."""
     for part in PARTS:
-        chosen = in_part(report.rows, part)
+        chosen = [row for row in report.rows if part in ("all", row.half)]
         yield part, list(iter_table(chosen, report.columns))
         if report.gains:
             yield f"{part}, gains", list(iter_gains(chosen, SEARCH_NAME, report.gains))
@@ -262,17 +247,16 @@ def iter_tables(report: SetReport) -> Iterator[tuple[str, list[str]]]:
                 yield f"{part}, {group.title}", list(iter_table(own, group.columns))
 
 
-def run_set(measure: Measure, description: str | None, arguments: Sequence[str] | None = None) -> None:
+def run_set(measure: Measure, description: str | None) -> None:
     """Measure a set from the command line.
 
     Args:
         measure: Measures the set.
         description: What `--help` prints.
-        arguments: The arguments; by default those of the process.
     """
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="Folder with the checkouts, or the only checkout.")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         report = measure(options.data, Path(folder))
     print("\n".join(map(str, report.checkouts)))

@@ -79,21 +79,12 @@ def open_hybrid_search(library: Library, embeddings: Embeddings) -> HybridSearch
         SystemExit: The vectors cannot be computed, now or during a search.
     """
     embeddings.cache.parent.mkdir(exist_ok=True)
-    options = EmbeddingsOptions(MODEL, lambda: embeddings.model)
-    with_vectors, _ = add_library_vectors(library, options, embeddings.cache, save=embeddings.cache.write_bytes)
+    with_vectors = add_library_vectors(library, embeddings)
     return HybridSearch(with_vectors, QueryEmbedder(embeddings.model, on_warning=sys.exit, timeout=QUERY_SECONDS))
 
 
-def add_library_vectors(
-    library: Library, options: EmbeddingsOptions, known: Path, save: Callable[[bytes], object] | None = None
-) -> tuple[Library, int]:
-    """Return a library with vectors, and the size of the vectors in bytes.
-
-    Args:
-        library: The library.
-        options: The model.
-        known: A file of vectors that need not be computed again; it may be absent.
-        save: Stores all vectors for the next run.
+def add_library_vectors(library: Library, embeddings: Embeddings) -> Library:
+    """Return a library with vectors. Those in the cache are not computed again.
 
     Raises:
         SystemExit: The vectors cannot be computed.
@@ -105,8 +96,14 @@ def add_library_vectors(
         for page in library.manifest.pages
     ]
     manifest, data = add_vectors(
-        library.manifest, published, options, known_files=[known], save=save, warn=print, note=print
+        library.manifest,
+        published,
+        EmbeddingsOptions(MODEL, lambda: embeddings.model),
+        known_files=[embeddings.cache],
+        save=embeddings.cache.write_bytes,
+        warn=print,
+        note=print,
     )
     if data is None:
         raise SystemExit(1)
-    return Library(manifest, MemoryReader({**files, VECTORS_PATH: data}, where=library.where)), len(data)
+    return Library(manifest, MemoryReader({**files, VECTORS_PATH: data}, where=library.where))
