@@ -127,22 +127,6 @@ def test_image_steps_build_healthy_endpoint(tmp_path: Path, sample: Path) -> Non
     assert process.returncode == 0
 
 
-@pytest.mark.skipif(shutil.which("useradd") is None or os.geteuid() != 0, reason="needs useradd, and root")
-def test_image_user_has_no_home_and_no_shell(tmp_path: Path) -> None:
-    (step,) = [rest for word, rest in instructions() if word == "RUN" and rest.startswith("useradd ")]
-    (tmp_path / "etc").mkdir()
-    for name in ("passwd", "group", "shadow", "gshadow"):
-        (tmp_path / "etc" / name).touch()
-    words = shlex.split(step)
-    done = subprocess.run(
-        [words[0], "--prefix", str(tmp_path), *words[1:]], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    made = (tmp_path / "etc/passwd").read_text().strip().split(":")
-    assert (made[0], made[2], made[5], made[6]) == ("roaming", "10001", "/nonexistent", "/usr/sbin/nologin")
-    assert ("USER", "10001:10001") in set(instructions())
-
-
 def _copy(there: Path, here: Path) -> None:
     if there.is_dir():
         shutil.copytree(there, here, ignore=shutil.ignore_patterns("__pycache__"))

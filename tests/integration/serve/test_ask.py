@@ -266,25 +266,6 @@ def test_cache_distinguishes_page_language_and_conversation(start: Start, folder
     assert endpoint.status(PORT)["cached"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "settings",
-        "settings.md",
-        "/settings/index.html",
-        "https://docs.example/p/settings/",
-        "/p/settings/",  # as a browser tells it where the site lies in a folder
-        "/p/settings/?theme=dark#top",
-        "http://127.0.0.1:8000/p/settings/",  # a preview
-        "https://preview.example/settings/",
-    ],
-)
-def test_cache_treats_all_names_of_a_page_as_one(start: Start, folder: Path, name: str) -> None:
-    endpoint = start(folder)
-    endpoint.status(PORT, page="settings/")
-    assert endpoint.status(PORT, page=name)["cached"]
-
-
 @pytest.mark.parametrize("name", ["/nowhere/", "http://[broken/", "%ff%fe", "#"])
 def test_cache_ignores_unknown_page(start: Start, folder: Path, name: str) -> None:
     endpoint = start(folder)

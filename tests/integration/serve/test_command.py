@@ -28,7 +28,6 @@ from serving import process
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.openai import OpenAIModel
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.cli.serve import strip_address_secrets
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
 from mkdocs_roaming.serve.app import AppConfig, lacks_money_limit
@@ -164,6 +163,7 @@ def test_signal_exits_at_once_without_answers(folder: Path) -> None:
         assert "Traceback" not in running.stderr.read()
 
 
+@pytest.mark.slow
 def test_signal_exits_at_once_while_site_hangs() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -558,20 +558,6 @@ def test_invalid_counters_url_is_reported_without_password(folder: Path, counter
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert expected in result.stderr
     assert "hunter2" not in result.output
-
-
-@pytest.mark.parametrize(
-    ("where", "shown"),
-    [
-        ("https://user:hunter2@docs.example/a/?key=hunter2#x", "https://…@docs.example/a/"),
-        ("https://docs.example/@scope/", "https://docs.example/@scope/"),
-        ("redis+unix:///run/redis.sock?password=hunter2", "redis+unix:///run/redis.sock"),
-        ("redis://:hunter2@a@10.0.0.5/0", "redis://…@10.0.0.5/0"),
-        ("site", "site"),
-    ],
-)
-def test_strip_address_secrets_removes_login_and_query(where: str, shown: str) -> None:
-    assert strip_address_secrets(where) == shown
 
 
 def test_invalid_url_is_reported_in_one_line(folder: Path) -> None:

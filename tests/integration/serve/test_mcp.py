@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import http.client
 import json
 import os
 import re
@@ -12,7 +11,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -38,7 +36,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.readers import MemoryReader
 from mkdocs_roaming.library.targets import library_from_markdown
-from mkdocs_roaming.library.tools import AGENT_TOOLS, ExpandResult, render
+from mkdocs_roaming.library.tools import AGENT_TOOLS, ExpandResult
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.mcp import McpEndpoint, call_tool_stateless, describe_tools, make_server
 from mkdocs_roaming.serve.metrics import Metrics
@@ -47,7 +45,6 @@ from mkdocs_roaming.serve.requests import ProblemError
 
 pytestmark = pytest.mark.anyio
 
-LOOPBACKS = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.2 is no address of the machine")
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 BOAT = """\
 # Boat
@@ -134,56 +131,6 @@ def boat(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def text_of(result: Any) -> str:
     assert isinstance(result.content[0], TextContent)
     return result.content[0].text
-
-
-def post_from(visitor: str, url: str) -> str:
-    """Search from a local address and return the response."""
-    call = {"name": "search_sections", "arguments": {"query": "bilge pump"}}
-    message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
-    connection = http.client.HTTPConnection(url.split("/")[2], timeout=20, source_address=(visitor, 0))
-    connection.request("POST", "/mcp", message, {"content-type": "application/json", "accept": "application/json"})
-    answer = connection.getresponse().read().decode()
-    connection.close()
-    return answer
-
-
-@LOOPBACKS
-def test_remote_calls_of_one_client_do_not_delay_others() -> None:
-    others = threading.Semaphore(0)
-    slow, go_on = [True] * 20, threading.Event()
-
-    def navigator() -> Navigator:
-        if slow.pop():
-            others.release()
-            go_on.wait(20)
-        return Navigator(BOAT_LIBRARY)
-
-    with served(navigator) as url, ThreadPoolExecutor(20) as several:
-        many = [several.submit(post_from, "127.0.0.2", url) for _ in range(20)]
-        assert all(others.acquire(timeout=20) for _ in range(3))
-        slow.append(False)
-        assert "Pressure" in post_from("127.0.0.3", url)
-        assert len(slow) == 17
-        go_on.set()
-        assert all("Pressure" in each.result(20) for each in many)
-
-
-@LOOPBACKS
-def test_local_calls_run_one_at_a_time() -> None:
-    in_progress: list[int] = []
-    most: list[int] = []
-
-    def navigator() -> Navigator:
-        in_progress.append(1)
-        most.append(len(in_progress))
-        time.sleep(0.02)
-        in_progress.pop()
-        return Navigator(BOAT_LIBRARY)
-
-    with served(navigator, is_local=lambda: True) as url, ThreadPoolExecutor(8) as several:
-        futures = [several.submit(post_from, f"127.0.0.{at}", url) for at in range(2, 10)]
-        assert all("Pressure" in future.result(20) for future in futures)
-    assert most == [1] * 8
 
 
 def post(url: str, message: dict[str, Any], **headers: str) -> tuple[int, dict[str, Any]]:
@@ -476,24 +423,6 @@ async def test_results_are_within_size_limit() -> None:
     assert {named["Page 0"], named["Endless"], named["Page 1"], named["Part 2.5"]} <= got
 
 
-def test_section_inside_opened_section_is_referenced() -> None:
-    navigator = Navigator(BOAT_LIBRARY)
-    named = ids(BOAT_LIBRARY)
-    both = call_tool_stateless(
-        navigator.fork(MAX_EXPANSION_CHARS - 2_100), "expand_sections", {"ids": [named["Boat"], named["Oil"]]}
-    )
-    assert render(both).count("310 hours") == 1
-    assert "Oil: is open above already" in render(both)
-    named = ids(LONG_LIBRARY)
-    wanted = [named["Endless"], named["Page 0"], named["Part 0.1"]]
-    crowded = call_tool_stateless(
-        Navigator(LONG_LIBRARY, cap=MAX_EXPANSION_CHARS - 2_100), "expand_sections", {"ids": wanted}
-    )
-    assert isinstance(crowded, ExpandResult)
-    assert [expansion.id for expansion in crowded.sections] == [named["Endless"], named["Page 0"]]
-    assert ([one.id for one in crowded.already_open], crowded.skipped) == ([named["Part 0.1"]], ())
-
-
 # Standard input and output
 
 
@@ -511,36 +440,6 @@ async def test_official_client_uses_tools_over_stdio(boat_file: Path) -> None:
         found = text_of(await client.call_tool("search_sections", {"query": "bilge pump"}))
         assert "4.7 bar" in found
         assert (await client.call_tool("expand_sections", {"ids": "zzz"})).is_error
-
-
-@pytest.mark.parametrize("version", VERSIONS[:1])
-def test_older_protocol_versions_work_over_stdio(boat_file: Path, version: str) -> None:
-    hello = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}}
-    lines = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        "this is no message",
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "read_outline", "arguments": {}}},
-    ]
-    with subprocess.Popen(
-        [sys.executable, "-m", "mkdocs_roaming", "mcp", str(boat_file)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        for line in lines:
-            process.stdin.write(json.dumps(line) + "\n" if isinstance(line, dict) else line + "\n")
-        process.stdin.flush()
-        answers = [json.loads(process.stdout.readline())]
-        while answers[-1].get("id") != 2:
-            answers.append(json.loads(process.stdout.readline()))
-        process.stdin.close()
-        assert process.wait(timeout=10) == 0
-        assert process.stdout.read() == ""
-    assert answers[0]["result"]["protocolVersion"] == version
-    assert "Pressure" in answers[-1]["result"]["content"][0]["text"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

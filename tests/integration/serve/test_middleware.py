@@ -312,23 +312,6 @@ async def test_requests_in_progress_of_one_visitor_are_limited_behind_proxy(capl
     assert caplog.text.count("the limit is [limits] connections_each = 3") == 1
 
 
-async def test_visitors_without_requests_in_progress_are_forgotten() -> None:
-
-    async def fail(scope: Any, receive: Any, send: Any) -> None:
-        raise ZeroDivisionError
-
-    guard = make_guard(App(), RequestPolicy(hosts=("ask.example",), connections_each=1))
-    for number in range(50):
-        await request(guard, client=f"192.0.2.{number}")
-        await request(guard, client=f"192.0.2.{number}", host="evil.example")
-    guard.app = fail
-    with pytest.raises(ZeroDivisionError):
-        await request(guard, client="192.0.2.60")
-    assert len(guard._in_progress_each) == 0
-    guard.app = App()
-    assert (await request(guard, client="192.0.2.60")).status == 200
-
-
 @pytest.mark.parametrize(("proxies", "status"), [(0, 200), (1, 429)])
 async def test_clients_of_unix_socket_share_no_limit_of_requests_in_progress(proxies: int, status: int) -> None:
     app = Waiting()

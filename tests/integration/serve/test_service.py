@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, aclosing
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,9 @@ import httpx2
 import pytest
 
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.events import Event
 from mkdocs_roaming.answer.models.base import Part, Request, Text, ToolCall, Usage
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.targets import open_library
-from mkdocs_roaming.serve.cache import AnswerCache
 from mkdocs_roaming.serve.conversation_token import TokenSigner
 from mkdocs_roaming.serve.deployments import LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.quotas import AnswerQuota
@@ -204,33 +202,6 @@ async def test_closed_request_that_read_nothing_releases_answer(folder: Path, mo
     assert model.waiting == model.broken_off
 
 
-@pytest.mark.anyio
-async def test_join_returns_none_for_answer_without_subscribers() -> None:
-
-    async def answer(*events: Event) -> AsyncGenerator[Event, None]:
-        try:
-            await anyio.sleep_forever()
-            yield events[0]
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.sleep(0.01)
-
-    cache, key = AnswerCache(), "Which port?"
-    first = cache.start(key, answer())
-    assert cache.join(key) is first
-    await anyio.sleep(0)
-    first.unsubscribe()
-    first.unsubscribe()
-    assert cache.join(key) is None
-    second = cache.start(key, answer())
-    await first.wait_done()
-    assert cache.join(key) is second
-    second.unsubscribe()
-    second.unsubscribe()
-    await second.wait_done()
-    assert cache.join(key) is None
-
-
 def test_follow_up_is_not_shared(start: Start, folder: Path, model: CountingModel) -> None:
     endpoint = start(folder, model)
     model.go.set()
@@ -238,29 +209,6 @@ def test_follow_up_is_not_shared(start: Start, folder: Path, model: CountingMode
     for _ in range(2):
         assert endpoint.status("And over TLS?", turns=[turn])["cached"] is False
     assert model.waiting == 3
-
-
-def test_failure_of_shared_answer_is_logged_once(
-    start: Start, folder: Path, wait_until: Callable[..., Any], caplog: pytest.LogCaptureFixture
-) -> None:
-
-    class Failing(CountingModel):
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
-            async for part in super().reply(request):
-                if isinstance(part, Text):
-                    raise ModelError("the connection broke off")
-                yield part
-
-    failing = Failing(folder)
-    endpoint = start(folder, failing)
-    first = Reader(endpoint)
-    wait_until(lambda: failing.waiting)
-    second = Reader(endpoint)
-    wait_until(lambda: second.has(b"tool-output-available"))
-    failing.go.set()
-    for reader in (first, second):
-        assert any(part["type"] == "error" for part in reader.end())
-    assert caplog.text.count("an answer failed") == 1
 
 
 @pytest.mark.parametrize(

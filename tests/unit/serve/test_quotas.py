@@ -135,28 +135,6 @@ async def test_money_of_day_is_refused_until_midnight() -> None:
     await limiter.reserve("b", cost=0.25)
 
 
-async def test_parallel_reservations_never_exceed_money_of_day() -> None:
-    limiter = make_limiter(money_a_day=1.0, concurrent=1000, concurrent_each=1000)
-    inside: list[Any] = []
-    refusals: list[str] = []
-
-    async def ask_one(at: int) -> None:
-        try:
-            inside.append(await limiter.reserve(f"v{at}", cost=0.09))
-        except ProblemError as error:
-            refusals.append(error.code)
-
-    async with anyio.create_task_group() as all_at_once:
-        for at in range(100):
-            all_at_once.start_soon(ask_one, at)
-    assert len(inside) == 11
-    assert refusals == ["busy"] * 89
-    assert await limiter.spent() == pytest.approx(0.99)
-    for reservation in inside:
-        await reservation.settle(0.0)
-    assert await limiter.spent() == 0
-
-
 # An answer: the share of its maximum that each model call costs, and whether the client leaves in the middle of a call.
 answers = st.tuples(st.lists(st.floats(0, 1), max_size=4), st.booleans())
 
