@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.targets import Candidate, TargetHit
 from roaming_deps.project import data_folder, find_root
 from roaming_deps.view import DepsCollection
 from roaming_fleet.target import StoreTarget
@@ -47,22 +45,6 @@ class DepsTarget(StoreTarget):
         super().__init__(collection)
         self.where = where
         self.instructions = f"The documentation of what a project uses: {collection.name}.\n{INSTRUCTIONS}"
-
-    def search(self, query: str, limit: int) -> list[TargetHit]:
-        """Return the best sections of the best packages for a query."""
-        found = super().search(query, limit)
-        self._warn_of_unread()
-        return found
-
-    def candidates(self, question: str, page: str | None, *, warn: Callable[[str], None]) -> Iterator[Candidate]:
-        """Yield the best packages for a question."""
-        for candidate in super().candidates(question, page, warn=warn):
-            self._warn_of_unread()
-            yield candidate
-
-    def _warn_of_unread(self) -> None:
-        if self.collection.unread:
-            _log.warning("%s", self.collection.unread)
 
     def render_index(self, max_bytes: int) -> tuple[str, str]:
         """Return the address and the text of an index of the direct dependencies for AGENTS.md."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Set
@@ -19,6 +20,8 @@ from mkdocs_roaming.manifest.models import Manifest
 from mkdocs_roaming.text.markdown import plain_version, pluralize
 from roaming_deps.project import PackageDocs, Project, load_project, locks_changed, project_folder
 from roaming_fleet.collection import Collection, RankedSite
+
+_log = logging.getLogger(__name__)
 
 
 class DepsCollection(Collection):
@@ -98,8 +101,9 @@ class DepsCollection(Collection):
         """
         try:
             library = self._open_docs(key)
-        except LibraryError:
+        except LibraryError as error:
             self._unread.add(key)
+            _log.warning("%s", error)
             raise
         self._unread.discard(key)
         return library

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from typing import Any
 
 from mkdocs_roaming.errors import LibraryError, UsageError
@@ -93,22 +92,21 @@ class StoreTarget:
         return grep_sites(self.collection, pattern, limit=limit)
 
     def candidates(self, question: str, page: str | None, *, warn: Callable[[str], None]) -> Iterator[Candidate]:
-        """Yield the best sites for a question; first that of the reader's page unless the question names a site."""
+        """Yield the best sites for a question."""
         from mkdocs_roaming.answer.conversation import check_question
 
         collection, where = self.collection, self.where
-        named, bare_question = collection.named_site(question), collection.strip_site(question)
+        bare_question = collection.strip_site(question)
         check_question(bare_question)
         if not collection.keys:
             raise LibraryError(f"{where}: no sites in it; crawl some: `roaming crawl --many FILE -o {where}`")
-        if not collection.crawled and not named:
+        if not collection.crawled and not collection.named_site(question):
             raise LibraryError(f"{where}: none of its sites could be crawled yet; `roaming sites {where}` shows why")
-        home, page_in_home = self._resolve_page(page, warn)
-        first = collection.rank(f"{home}:") if home and not named else []
-        others = (site for site in collection.choose(question) if named or site.key != home)
-        for site in chain(first, others):
-            own_page = page_in_home if home in (None, site.key) else None
-            yield Candidate(collection.open_plain(site.key), bare_question, own_page, site_info(site.key, site.entry))
+        if page:
+            warn(f"{where}: contains many sites; the page is ignored")
+        for site in collection.choose(question):
+            info = site_info(site.key, site.entry)
+            yield Candidate(collection.open_plain(site.key), bare_question, None, info)
 
     @property
     def server(self) -> tuple[str, str]:
@@ -133,15 +131,6 @@ class StoreTarget:
         from roaming_fleet.app import create_store_app
 
         return create_store_app(self.collection, config.policy, metrics_place=config.metrics)
-
-    def _resolve_page(self, page: str | None, warn: Callable[[str], None]) -> tuple[str | None, str | None]:
-        """Return the site of the reader's page, and the page in its spelling; a path may belong to any site."""
-        home, own = resolve_site(self.collection, page) if page and ":" in page else (None, "")
-        if home is not None:
-            return home, own.removeprefix(f"{home}:") or None
-        if page and "://" in page:
-            warn(f"{self.where}: no site in it has the address {page}; the page is ignored")
-        return None, page
 
     def _store_given_error(self) -> UsageError:
         where = self.where

@@ -157,35 +157,23 @@ class StoreNavigator:
 
     def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:
         """Return the list of sites, the outline of one, or a closed branch of it; `<id>+` continues a list."""
-        try:
-            found = self.outline(id)
-        except RoamingError as error:
-            return self._to_tool_error(error)
-        if not self.collection.notice or isinstance(found, ToolError):
-            return found
-        return replace(found, text=f"{self.collection.notice}\n{found.text}")
-
-    def outline(self, id: str | None = None) -> OutlineResult | ToolError:
-        """Return the same as `read_outline`.
-
-        Raises:
-            LibraryError: The store or the site cannot be read.
-        """
         address = (id or "").strip()
         bare = address.removesuffix("+").strip()
-        if not bare or (address.endswith("+") and re.fullmatch(SITE_KEY, bare.lower())):
-            return self.list_sites(bare.lower())  # the first site may have been removed
         try:
-            site, rest = resolve_site(self.collection, address)
-            if site is None:
-                return ToolError(f"{truncate_at_word(bare, _MAX_ID_CHARS)}: {self._explain_unknown_site(bare)}.")
-            navigator = self._navigator(site)
-        except SiteNotFoundError as error:
+            if not bare or (address.endswith("+") and re.fullmatch(SITE_KEY, bare.lower())):
+                found = self.list_sites(bare.lower())  # the first site may have been removed
+            else:
+                site, rest = resolve_site(self.collection, address)
+                if site is None:
+                    return ToolError(f"{truncate_at_word(bare, _MAX_ID_CHARS)}: {self._explain_unknown_site(bare)}.")
+                outline = self._navigator(site).read_outline(rest or None)
+                if isinstance(outline, ToolError):
+                    return outline
+                found = OutlineResult(f"{self._label(site)}\n{outline.text}", outline.origin)
+        except RoamingError as error:
             return self._to_tool_error(error)
-        found = navigator.read_outline(rest or None)
-        if isinstance(found, ToolError):
-            return found
-        return OutlineResult(f"{self._label(site)}\n{found.text}", found.origin)
+        notice = self.collection.notice
+        return replace(found, text=f"{notice}\n{found.text}") if notice else found
 
     def expand_sections(self, ids: Sequence[str], part: int = 1) -> ExpandResult | ToolError:
         """Open sections of any sites. They share the cap; the rest of a long section is returned as another part."""

@@ -387,6 +387,7 @@ def test_package_that_cannot_be_read_is_named_and_hides_no_other(
         rmtree(project.data / "store" / "kite-3.2")
     index = run("export", "agents-md", "--deps").stdout
     assert f"\n[kite] {KITE}\n[requests] {REQUESTS}\n  " in index
+    caplog.clear()
     for command in ("search", "ask"):
         assert REQUESTS in run(command, "--deps", "session wind").stdout
         assert caplog.messages == ["kite: cannot be read; run `roaming deps sync`"]
