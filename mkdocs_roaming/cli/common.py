@@ -64,6 +64,18 @@ CONFIG_FILE = click.option(
     help="Configuration of the site: zensical.toml, mkdocs.yml or roaming.toml (default: that of the project).",
 )
 
+
+def combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return a decorator that adds several options to a command, in this order."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
@@ -193,14 +205,14 @@ def setting_options(kind: type, *names: str, environment: bool = False) -> Calla
         environment: Whether an option can also be given as a variable such as `ROAMING_ROUNDS`.
     """
     settings = list_settings(kind)
-
-    def decorate(command: F) -> F:
-        for name in reversed(names):
-            variable = f"ROAMING_{name.upper()}" if environment else None
-            command = _make_option(settings[name], envvar=variable, show_envvar=environment)(command)
-        return command
-
-    return decorate
+    return combine_options(
+        *(
+            _make_option(
+                settings[name], envvar=f"ROAMING_{name.upper()}" if environment else None, show_envvar=environment
+            )
+            for name in names
+        )
+    )
 
 
 def given_settings(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:

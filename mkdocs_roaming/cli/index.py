@@ -16,7 +16,7 @@ from mkdocs_roaming.cli.common import (
     CONFIG_FILE,
     FAULTS_FOUND,
     LIBRARY,
-    F,
+    combine_options,
     given_settings,
     print_json,
     progress,
@@ -39,7 +39,7 @@ from mkdocs_roaming.sources.publication import index_site
 from mkdocs_roaming.text.markdown import sanitize
 
 _SHOWN_LINKS = 20
-_OPTIONS = (
+publishing_options = combine_options(
     CONFIG_FILE,
     click.option("--url", help="URL of the site (default: the home page's canonical link)."),
     click.option("--name", help="Name of the site (default: the home page's title)."),
@@ -57,13 +57,7 @@ _OPTIONS = (
         help="Folder of the cache (default: in .cache/roaming).",
     ),
 )
-
-
-def publishing_options(command: F) -> F:
-    """Add the options for publishing to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+"""The options for publishing."""
 
 
 @click.command()

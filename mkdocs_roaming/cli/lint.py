@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import click
 from mkdocs_roaming.cli.common import AS_JSON, CONFIG, FAULTS_FOUND, LIBRARY, print_json, warn
 from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.config import load_settings
-from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.lint.context import LintContext, SourceReader
 from mkdocs_roaming.lint.runner import (
@@ -23,8 +22,6 @@ from mkdocs_roaming.lint.runner import (
     parse_config,
     report_to_dict,
 )
-from mkdocs_roaming.manifest.models import LLMS_FULL, PageEntry
-from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.text.markdown import sanitize
 
 
@@ -69,7 +66,8 @@ def lint(
     )
     library = open_lib(lib)
     read_source = open_sources(docs) if docs else None
-    report = lint_site(create_context(library), lint_config, read_source)
+    context = LintContext(library.sections, lambda page: library.file(page.markdown).decode("utf-8", "replace"))
+    report = lint_site(context, lint_config, read_source)
     if read_source is not None:
         _check_sources(library, read_source, docs)
     if not library.is_published and report.pages == 1:  # the Markdown file itself is the source
@@ -92,20 +90,3 @@ def _check_sources(library: Library, read_source: SourceReader, docs: Path | Non
     if all(read_source(source) is None for source in sources):
         example = f", such as {sources[0]}" if sources else ""
         warn(f"{docs} contains none of the site's sources{example}; findings have no lines")
-
-
-def create_context(library: Library) -> LintContext:
-    """Return a library as rules see it; the pages of a remote one are read at once, if it has them in one file."""
-    remote = library.where.startswith(("http://", "https://"))
-    full = b""
-    if remote and len(library.manifest.pages) > 1:
-        with suppress(LibraryError):
-            full = library.file(LLMS_FULL)
-
-    def read_page(page: PageEntry) -> str:
-        data = full[page.full : page.full + page.bytes] if page.full is not None else b""
-        if file_digest(data) != page.digest:
-            data = library.file(page.markdown)
-        return data.decode("utf-8", "replace")
-
-    return LintContext(library.sections, read_page)

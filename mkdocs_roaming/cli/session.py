@@ -11,7 +11,7 @@ import click
 
 from mkdocs_roaming.answer.budget import AnswerLimits
 from mkdocs_roaming.answer.models.base import Model
-from mkdocs_roaming.cli.common import CONFIG, F, given_settings, setting_options, warn
+from mkdocs_roaming.cli.common import CONFIG, combine_options, given_settings, setting_options, warn
 from mkdocs_roaming.config import Settings, load_settings
 from mkdocs_roaming.embeddings.client import create_embeddings_client
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions
@@ -20,23 +20,18 @@ from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 
-
-def model_options(command: F) -> F:
-    """Add the options for the model and the limits of its answers to a command."""
-    options = (
-        click.option(
-            "--model",
-            metavar="MODEL",
-            help="claude, claude:MODEL, openai:MODEL (any compatible server), offline, scripted:FILE, or "
-            "PLUGIN:MODEL. [env var: ROAMING_MODEL]",
-        ),
-        click.option("--base-url", metavar="URL", help="URL of the model's server. [env var: ROAMING_BASE_URL]"),
-        setting_options(AnswerLimits, "rounds", "seconds", "whole_site_tokens", "support", environment=True),
-        CONFIG,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+model_options = combine_options(
+    click.option(
+        "--model",
+        metavar="MODEL",
+        help="claude, claude:MODEL, openai:MODEL (any compatible server), offline, scripted:FILE, or "
+        "PLUGIN:MODEL. [env var: ROAMING_MODEL]",
+    ),
+    click.option("--base-url", metavar="URL", help="URL of the model's server. [env var: ROAMING_BASE_URL]"),
+    setting_options(AnswerLimits, "rounds", "seconds", "whole_site_tokens", "support", environment=True),
+    CONFIG,
+)
+"""The options for the model and the limits of its answers."""
 
 
 @dataclass(frozen=True, slots=True)

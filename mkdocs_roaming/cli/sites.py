@@ -11,7 +11,7 @@ from typing import Any, cast
 import click
 from msgspec import to_builtins
 
-from mkdocs_roaming.cli.common import F, warn
+from mkdocs_roaming.cli.common import F, combine_options, warn
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.library import Library
@@ -28,7 +28,7 @@ def scope_options(command: F) -> F:
     def with_scope(*args: Any, tags: tuple[str, ...], paths: tuple[str, ...], **given: Any) -> Any:
         return command(*args, scope=Scope(tags, paths), **given)
 
-    options = (
+    add_options = combine_options(
         click.option("--tag", "tags", multiple=True, help="Only pages with this tag. Repeatable: one of the tags."),
         click.option(
             "--path",
@@ -38,10 +38,7 @@ def scope_options(command: F) -> F:
             help="Only pages with this path, such as guide/**. Repeatable: one of the paths.",
         ),
     )
-    decorated: Any = with_scope
-    for option in reversed(options):
-        decorated = option(decorated)
-    return cast(F, decorated)
+    return cast(F, add_options(with_scope))
 
 
 def open_lib(lib: str, *, trust_rules: bool = False, scope: Scope | None = None) -> Library:
