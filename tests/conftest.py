@@ -220,7 +220,7 @@ def _enable_sigint() -> Iterator[None]:
     signal.signal(signal.SIGINT, previous)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_site() -> Callable[..., MadeSite]:
     """Function that publishes a site from Markdown pages."""
     return make

@@ -32,6 +32,7 @@ from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.serve.app import AppConfig, create_app
+from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.quotas import AnswerQuota
 from mkdocs_roaming.serve.server import bind_socket
 from mkdocs_roaming.serve.service import AnswerConfig
@@ -50,7 +51,7 @@ LARGE_QUOTA = AnswerQuota(
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def pages() -> list[tuple[str, str]]:
     """Return the documentation of Kettle as pages of a site."""
     titles = {"Install": "install/", "Settings": "settings/", "Troubleshooting": "trouble/"}
@@ -179,9 +180,9 @@ def running(app: Any, *, ready: bool = True) -> Iterator[Endpoint]:
 Start = Callable[..., Endpoint]
 
 
-@pytest.fixture
-def start() -> Iterator[Start]:
-    """Return a function that starts an endpoint; it stops at the end of the test."""
+@contextmanager
+def starting() -> Iterator[Start]:
+    """Return the context of a function that starts endpoints."""
     with ExitStack() as stack:
 
         def start(
@@ -202,6 +203,28 @@ def start() -> Iterator[Start]:
             return endpoint
 
         yield start
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Return a function that starts an endpoint; it stops at the end of the test."""
+    with starting() as start_endpoint:
+        yield start_endpoint
+
+
+@pytest.fixture(scope="session")
+def kettle(tmp_path_factory: pytest.TempPathFactory, make_site: Callable[..., Any], pages: Any) -> Path:
+    """Return a folder with the published site of Kettle, for tests that change nothing."""
+    published: Path = make_site(pages).publish(tmp_path_factory.mktemp("kettle") / "site")
+    return published
+
+
+@pytest.fixture(scope="module")
+def shared(kettle: Path) -> Iterator[Endpoint]:
+    """Return an endpoint without a provider's model, for tests that change nothing."""
+    with starting() as start_endpoint:
+        policy = RequestPolicy(requests_a_minute=10_000, requests_a_minute_each=10_000)
+        yield start_endpoint(kettle, policy=policy)
 
 
 # The web server of a site

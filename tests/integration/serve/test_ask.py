@@ -298,19 +298,17 @@ def test_cache_ignores_unknown_page(start: Start, folder: Path, name: str) -> No
         ({"json": {"messages": [{"role": "assistant"}]}}, 422, "no_question"),
     ],
 )
-def test_ask_refuses_invalid_request_with_problem(
-    start: Start, folder: Path, given: dict[str, Any], status: int, code: str
-) -> None:
-    response = start(folder).http.post("/v1/ask", **given)
+def test_ask_refuses_invalid_request_with_problem(shared: Any, given: dict[str, Any], status: int, code: str) -> None:
+    response = shared.http.post("/v1/ask", **given)
     result = response.json()
     assert (response.status_code, result["status"], result["code"]) == (status, status, code)
     assert response.headers["content-type"] == "application/problem+json"
     assert result["detail"].endswith(".")
 
 
-def test_ask_accepts_unpaired_surrogate(start: Start, folder: Path) -> None:
+def test_ask_accepts_unpaired_surrogate(shared: Any) -> None:
     body = b'{"question": "Which port \\ud83d is the default\\u0000?"}'
-    response = start(folder).http.post("/v1/ask", content=body, headers={"Content-Type": "application/json"})
+    response = shared.http.post("/v1/ask", content=body, headers={"Content-Type": "application/json"})
     assert (response.status_code, "8642" in response.text) == (200, True)
 
 

@@ -31,17 +31,17 @@ MARKDOWN = {"Accept": "text/markdown"}
 
 
 @pytest.fixture
-def ids(folder: Path) -> dict[str, str]:
-    return {place.section.title: place.id for place in open_library(folder).sections}
+def ids(kettle: Path) -> dict[str, str]:
+    return {place.section.title: place.id for place in open_library(kettle).sections}
 
 
 @pytest.fixture
-def http(start: Start, folder: Path) -> Any:
-    return start(folder).http
+def http(shared: Any) -> Any:
+    return shared.http
 
 
-def test_outline_as_json_and_markdown(http: Any, folder: Path) -> None:
-    library = open_library(folder)
+def test_outline_as_json_and_markdown(http: Any, kettle: Path) -> None:
+    library = open_library(kettle)
     result = http.get("/v1/outline").json()
     assert result["digest"] == library.manifest.digest
     assert result["outline"] == render_outline(library.sections, budget=6_000)
@@ -215,12 +215,12 @@ def test_answer_to_markdown_states_why_there_is_no_answer(state: str) -> None:
     assert encoded == f"Because.\n\n*{state} · offline · 0 sections opened*\n"
 
 
-def test_health_returns_site_digest_and_model(http: Any, folder: Path) -> None:
+def test_health_returns_site_digest_and_model(http: Any, kettle: Path) -> None:
     result = http.get("/healthz", headers={"Host": "any.example"}).json()
     assert result == {
         "status": "ok",
         "site": "Docs",
-        "digest": open_library(folder).manifest.digest,
+        "digest": open_library(kettle).manifest.digest,
         "sections": 10,
         "model": "offline",
     }

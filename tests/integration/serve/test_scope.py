@@ -67,20 +67,21 @@ def test_follow_up_reopens_only_sections_in_scope(start: Start, folder: Path, id
         {"pages": ["trouble"]},
     ],
 )
-def test_invalid_scope_is_refused(start: Start, folder: Path, scope: Any) -> None:
-    response = start(folder).http.post("/v1/ask", json={"question": PORT, "scope": scope})
+def test_invalid_scope_is_refused(shared: Any, scope: Any) -> None:
+    response = shared.http.post("/v1/ask", json={"question": PORT, "scope": scope})
     assert (response.status_code, response.json()["code"]) == (422, "bad_scope")
 
 
 @pytest.mark.parametrize("scope", [{"paths": ["nowhere"]}, {"tags": ["nowhere"]}, {"version": "9"}])
-def test_scope_without_pages_is_not_found(start: Start, folder: Path, scope: Any) -> None:
-    response = start(folder).http.post("/v1/ask", json={"question": PORT, "scope": scope})
+def test_scope_without_pages_is_not_found(shared: Any, kettle: Path, scope: Any) -> None:
+    response = shared.http.post("/v1/ask", json={"question": PORT, "scope": scope})
     assert (response.status_code, response.json()["code"]) == (404, "empty_scope")
-    assert str(folder) not in response.text
+    assert str(kettle) not in response.text
 
 
-def test_scope_without_pages_names_existing_paths(start: Start, folder: Path) -> None:
-    detail = (
-        start(folder).http.post("/v1/ask", json={"question": PORT, "scope": {"paths": ["troubel"]}}).json()["detail"]
+def test_scope_without_pages_names_existing_paths(shared: Any) -> None:
+    body = {"question": PORT, "scope": {"paths": ["troubel"]}}
+    assert (
+        shared.http.post("/v1/ask", json=body).json()["detail"]
+        == "`scope`: no page matches the path troubel; tags: none; folders: install/, settings/, trouble/."
     )
-    assert detail == "`scope`: no page matches the path troubel; tags: none; folders: install/, settings/, trouble/."

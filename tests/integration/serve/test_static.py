@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mkdocs_roaming.serve.content import choose_media_type
+from mkdocs_roaming.serve.middleware import RequestPolicy
+
+from .conftest import starting
 
 Start = Callable[..., Any]
 
 
-@pytest.fixture
-def site(tmp_path: Path, folder: Path) -> Path:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, kettle: Path) -> Path:
     """Return a site with pages, their Markdown, an asset with a hash in its name, and files that must not be served."""
+    tmp_path = tmp_path_factory.mktemp("static")
+    folder = shutil.copytree(kettle, tmp_path / "site")
     (folder / "index.html").write_text("<h1>Home</h1>")
     (folder / "index.md").write_text("# Home\n")
     (folder / "install/index.html").write_text("<h1>Install</h1>")
@@ -37,12 +43,23 @@ def site(tmp_path: Path, folder: Path) -> Path:
     (tmp_path / "secret.txt").write_text("secret")
     (folder / "out.txt").symlink_to(tmp_path / "secret.txt")
     (folder / "away").symlink_to(tmp_path)
+    (folder / "v1").mkdir()
+    (folder / "v1/index.html").write_text("<h1>Version one</h1>")
+    (folder / "v1/outline").write_text("mine")
+    (folder / "folder.html").write_text("<h1>No Markdown</h1>")
+    (folder / "folder.md").mkdir()
     return folder
 
 
+@pytest.fixture(scope="module")
+def endpoint(site: Path) -> Iterator[Any]:
+    with starting() as start:
+        yield start(site, site=site, policy=RequestPolicy(requests_a_minute_each=10_000))
+
+
 @pytest.fixture
-def http(start: Start, site: Path) -> Any:
-    return start(site, site=site).http
+def http(endpoint: Any) -> Any:
+    return endpoint.http
 
 
 @pytest.mark.parametrize(
@@ -159,16 +176,14 @@ def test_invalid_if_modified_since_is_ignored(http: Any, date: str, monkeypatch:
     time.tzset()
 
 
-def test_unreadable_file_returns_404(http: Any, site: Path) -> None:
-    (site / "404.html").unlink()
-    (site / "404.html").mkdir()
-    response = http.get("/nowhere")
+def test_unreadable_404_page_is_replaced_by_problem(start: Start, folder: Path) -> None:
+    (folder / "404.html").mkdir()
+    response = start(folder, site=folder).http.get("/nowhere")
     assert (response.status_code, response.json()["code"]) == (404, "not_found")
 
 
-def test_folder_is_not_markdown_of_page(http: Any, site: Path) -> None:
-    (site / "bare.md").mkdir()
-    response = http.get("/bare.html", headers={"Accept": "text/markdown"})
+def test_folder_is_not_markdown_of_page(http: Any) -> None:
+    response = http.get("/folder.html", headers={"Accept": "text/markdown"})
     assert (response.status_code, response.text) == (200, "<h1>No Markdown</h1>")
 
 
@@ -207,8 +222,7 @@ def test_missing_file_returns_404_page_of_site(http: Any) -> None:
         "/%ff%fe",
     ],
 )
-def test_path_cannot_leave_folder(start: Start, site: Path, path: str) -> None:
-    endpoint = start(site, site=site)
+def test_path_cannot_leave_folder(endpoint: Any, path: str) -> None:
     with socket.create_connection(("127.0.0.1", endpoint.port)) as raw:  # no client tidies the path up
         raw.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         raw.settimeout(5)
@@ -219,10 +233,7 @@ def test_path_cannot_leave_folder(start: Start, site: Path, path: str) -> None:
     assert b"secret" not in answer.replace(b"/secret.txt", b"")
 
 
-def test_operation_precedes_file_with_same_path(http: Any, site: Path) -> None:
-    (site / "v1").mkdir()
-    (site / "v1/index.html").write_text("<h1>Version one</h1>")
-    (site / "v1/outline").write_text("mine")
+def test_operation_precedes_file_with_same_path(http: Any) -> None:
     assert http.get("/v1/").text == "<h1>Version one</h1>"
     assert "digest" in http.get("/v1/outline").json()
 
@@ -242,5 +253,5 @@ def test_other_method_of_operation_returns_405(http: Any, method: str, path: str
     assert response.json()["code"] == "method_not_allowed"
 
 
-def test_library_folder_is_not_served_without_site_option(start: Start, site: Path) -> None:
-    assert start(site).http.get("/install/").status_code == 404
+def test_library_folder_is_not_served_without_site_option(shared: Any) -> None:
+    assert shared.http.get("/install/").status_code == 404
