@@ -236,7 +236,8 @@ def parse_page_text(page: PageEntry, markdown: str) -> PageText:
     lines = tuple(split_lines(markdown))
     blocks = find_code_blocks(markdown)
     prose = tuple(_blank_code(lines, blocks))
-    open_fence = next((block.start for block in blocks if block.end == len(lines)), None)
+    unclosed = (block for block in blocks if block.end == block.stop and not any(lines[block.stop :]))
+    open_fence = next((block.start for block in unclosed), None)
     return PageText(page, markdown, lines, prose, _section_lines(page, markdown), open_fence)
 
 

@@ -53,7 +53,7 @@ class CodeBlock(NamedTuple):
     Attributes:
         start: The line of the opening fence.
         end: The line after the code: that of the closing fence, the end of the list or quote, or the end of the text.
-        stop: The line after the block.
+        stop: The line after the block, which is the same without a closing fence.
         info: What follows the opening fence.
     """
 
@@ -87,19 +87,14 @@ def follow_fence(line: str, fence: str = "") -> str:
 
 def find_code_blocks(markdown: str) -> list[CodeBlock]:
     """Return the fenced code of Markdown in order, also within lists and quotes."""
+    if "```" not in markdown and "~~~" not in markdown:
+        return []
     blocks: list[CodeBlock] = []
-    markdown = LINE_END.sub("\n", markdown) if "\r" in markdown else markdown
-    lines = markdown.split("\n") if "```" in markdown or "~~~" in markdown else []
-    containers = _Containers()
-    stop = 0
-    for number, line in enumerate(lines):
-        if ("```" in line or "~~~" in line) and number >= stop:
-            containers.skip(lines, stop, number)
-            at, stop = containers.enter(line), number + 1
-            if opening := FENCE.match(line.expandtabs(4), at):
-                containers.after_text = False
-                end, stop = _find_end(lines, stop, opening[2], containers)
-                blocks.append(CodeBlock(number, end, stop, opening.string[opening.end() :].strip()))
+    for token in load_parser(inline=False).parse(markdown):
+        if token.type == "fence" and token.map:
+            start, stop = token.map
+            end = min(start + 1 + token.content.count("\n"), stop)
+            blocks.append(CodeBlock(start, end, stop, token.info.strip()))
     return blocks
 
 
@@ -152,87 +147,16 @@ def sub_outside_code(pattern: re.Pattern[str], replace: Callable[[re.Match[str]]
     return "".join([*parts, markdown[edge:]])
 
 
-class _Containers:
-    """The lists and quotes around a line: the width that each of them takes from the line, 0 for a quote."""
-
-    def __init__(self, indent: str = "") -> None:
-        self.widths = [len(indent)] if indent else []
-        self.after_text = False  # the previous line belongs to a paragraph
-        self.after_marker = False  # the previous line is an item without text, which a blank line ends
-
-    def skip(self, lines: Sequence[str], start: int, stop: int) -> None:
-        """Read the lines between two fences. Only those since the last line that is in no container matter."""
-        if lines[stop][:1] in "`~":
-            self.widths.clear()
-            return
-        for number in range(stop - 1, start - 1, -1):
-            line = lines[number]
-            if line and line[0] not in _MARGIN and (line[0] == "#" or not lines[number - 1].strip()):
-                self.widths.clear()
-                start = number
-                break
-        for line in lines[start:stop]:
-            self.enter(line)
-
-    def enter(self, line: str) -> int:
-        """Close and open containers, and return the column at which the rest of the line begins."""
-        line = line.expandtabs(4)
-        at, depth = self.match(line)
-        is_blank = not line[at:].strip(" ")
-        if depth < len(self.widths):
-            if self.after_text and not (is_blank or _INTERRUPTING.match(line, at) or _CONTAINER.match(line, at)):
-                return len(line)
-            del self.widths[depth:]
-            self.after_text = False
-        elif is_blank and self.after_marker:
-            self.widths.pop()
-        self.after_marker = False
-        while opening := self._open(line, at):
-            self.after_marker = opening[2] is not None
-            width = _INDENT if opening[3] else opening.end() - at + self.after_marker
-            self.widths.append(0 if opening[1] else width)
-            at, self.after_text = opening.end(), False
-        ends_paragraph = not line[at:].strip(" ") or _INTERRUPTING.match(line, at)
-        self.after_text = not ends_paragraph and (self.after_text or not line.startswith("    ", at))
-        return at
-
-    def _open(self, line: str, at: int) -> re.Match[str] | None:
-        if _RULE.match(line, at) or (self.after_text and not _INTERRUPTING.match(line, at)):
-            return None
-        return _CONTAINER.match(line, at)
-
-    def match(self, line: str) -> tuple[int, int]:
-        """Return the column behind the markers of the containers that a line continues, and their number."""
-        at = 0
-        for depth, width in enumerate(self.widths):
-            if not width and (quote := _QUOTE.match(line, at)):
-                at = quote.end()
-            elif not width or line[at : at + width].strip(" "):
-                return at, depth
-            at += width
-        return at, len(self.widths)
-
-
-def _find_end(lines: Sequence[str], number: int, fence: str, containers: _Containers) -> tuple[int, int]:
-    """Return the lines after the code that begins at a line, and after its block; they differ by the closing fence."""
-    while number < len(lines):
-        line, at = lines[number], 0
-        if containers.widths:
-            line = line.expandtabs(4)
-            at, depth = containers.match(line)
-            if depth < len(containers.widths):
-                break
-        if fence in line and _closes(line[at:], fence):
-            return number, number + 1
-        number += 1
-    return number, number
-
-
 def _find_clear_end(lines: Sequence[str], number: int, fence: str, indent: str) -> int:
-    """Return the line after the code that begins at a line, or -1 if a list around a fence decides."""
-    ends = {_find_end(lines, number, fence, _Containers(width)) for width in {"", indent}}
-    end, stop = min(ends)
-    return -1 if indent and (end == stop or len(ends) > 1) else stop
+    """Return the line after the code that begins at a line, or -1 if a list around an indented fence decides."""
+    width = len(indent)
+    for at, line in enumerate(lines[number:], number):
+        closes = _closes(line, fence)
+        if indent and (line[:width].strip(" ") or _closes(line[width:], fence) != closes):
+            return -1
+        if closes:
+            return at + 1
+    return -1 if indent else len(lines)
 
 
 def _closes(line: str, fence: str) -> bool:
@@ -242,19 +166,6 @@ def _closes(line: str, fence: str) -> bool:
 
 
 _PARAGRAPH_END = re.compile(r"(\n[ \t>]*(?:\n|(?=(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t])))")
-_QUOTE = re.compile(r" {0,3}> ?")
-_BLOCK = r"(?:\[\^[^\[\]\n]+\]:|:(?= )|(?:!!!|\?\?\?\+?|===\+?!?) .*) *"
-"""The beginning of a footnote, of a definition, or of an admonition or tab of Python-Markdown."""
-_INDENT = 4  # of their other lines
-_CONTAINER = re.compile(rf" {{0,3}}(?:(>) ?|(?:[-*+]|\d{{1,9}}[.)])(?: {{1,4}}(?=[^ ])|()(?= *$)| )|({_BLOCK}))")
-_RULE = re.compile(r" {0,3}(?P<mark>[-*_])(?: *(?P=mark)){2,} *$")
-_INTERRUPTING = re.compile(
-    rf" {{0,3}}(?:{_BLOCK}|>|(?:[-*+]|0{{0,8}}1[.)]) +[^ ]|#{{1,6}}(?: |$)|{FENCE_MARK})|{_RULE.pattern}"
-)
-"""What ends a paragraph without a blank line; of numbered items, only the first."""
-_MARGIN = frozenset(" \t>-*+0123456789")
-"""First characters of lines that may begin or continue a container."""
-
 
 # Headings
 
