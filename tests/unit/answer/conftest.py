@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import pytest
 
 from mkdocs_roaming.answer.events import Event
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.base import Model
+from mkdocs_roaming.answer.models.base import Model, ToolCall
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
@@ -21,6 +21,17 @@ from mkdocs_roaming.library.targets import library_from_markdown
 KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
 
 Ask = Callable[..., list[Event]]
+E = TypeVar("E", bound=Event)
+
+
+def select(kind: type[E], events: list[Event]) -> list[E]:
+    """Return the events of one kind."""
+    return [event for event in events if isinstance(event, kind)]
+
+
+def expand_call(*ids: str, call: str = "a") -> ToolCall:
+    """Return a call that opens sections."""
+    return ToolCall(call, "expand_sections", {"ids": list(ids)})
 
 
 @pytest.fixture(scope="session")

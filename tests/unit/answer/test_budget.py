@@ -12,19 +12,17 @@ from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget, CostEstimate, Prices
 from mkdocs_roaming.answer.estimate import estimate_cost
 from mkdocs_roaming.answer.events import Event, Finished, summarize
-from mkdocs_roaming.answer.models.base import Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.base import Text, Usage
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
+from .conftest import expand_call
+
 Ask = Callable[..., list[Event]]
 PRICES = Prices(input=2.0, cache_read=0.5, cache_write=3.0, output=10.0, currency="EUR")
-
-
-def expand_call(id_: str) -> ToolCall:
-    return ToolCall("a", "expand_sections", {"ids": [id_]})
 
 
 def test_cost_is_sum_of_all_replies(ask: Ask, ids: dict[str, str]) -> None:
@@ -69,6 +67,8 @@ def test_budget_with_cost_needs_prices() -> None:
         Budget(cost=0.1)
     with pytest.raises(UsageError, match="more than 0"):
         Budget(cost=0, prices=PRICES)
+    with pytest.raises(UsageError, match="a budget needs at least"):
+        Budget(rounds=0)
 
 
 @pytest.mark.parametrize("price", [-1.0, float("nan"), float("inf")])

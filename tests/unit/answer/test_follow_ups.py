@@ -18,10 +18,6 @@ from mkdocs_roaming.library.tools import ExpandResult
 Ask = Callable[..., list[Event]]
 
 
-def select(kind: type[Event], events: list[Event]) -> list[Event]:
-    return [event for event in events if isinstance(event, kind)]
-
-
 def opened(events: list[Event]) -> list[str]:
     return [event.section.title for event in events if isinstance(event, SectionOpened)]
 

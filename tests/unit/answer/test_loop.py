@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 import pytest
@@ -55,14 +55,11 @@ from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.tools import ExpandResult, ToolError
 from mkdocs_roaming.manifest.lookup import SectionRef
 
+from .conftest import expand_call, select
+
 Ask = Callable[..., list[Event]]
-E = TypeVar("E", bound=Event)
 
 GAP = Text("The docs do not say this [^none].")
-
-
-def select(kind: type[E], events: list[Event]) -> list[E]:
-    return [event for event in events if isinstance(event, kind)]
 
 
 def get_finished(events: list[Event]) -> Finished:
@@ -70,10 +67,6 @@ def get_finished(events: list[Event]) -> Finished:
     assert isinstance(finished, Finished)
     assert len(select(Finished, events)) == 1
     return finished
-
-
-def expand_call(*ids: str, call: str = "a", name: str = "expand_sections") -> ToolCall:
-    return ToolCall(call, name, {"ids": list(ids)})
 
 
 # States
@@ -650,22 +643,6 @@ def test_usage_is_summed(ask: Ask, ids: dict[str, str]) -> None:
 
 
 # Conversations
-
-
-def test_follow_up_keeps_sections_open(ask: Ask, ids: dict[str, str]) -> None:
-    server = ids["Server"]
-    model = ScriptedModel([[Text(f"No, on 127.0.0.1 [^{server}].")]])
-    history = [Exchange("Which port?", f"The port is 8642 [^{server}].")]
-    events = ask(model, "Does it listen everywhere?", opened=[server], history=history)
-    assert summarize(events).state == "answered"
-    assert [type(turn) for turn in model.requests[0].turns] == [
-        UserTurn,
-        AssistantTurn,
-        UserTurn,
-        AssistantTurn,
-        ToolTurn,
-    ]
-    assert [event.section.title for event in select(SectionOpened, events)] == ["Server"]
 
 
 def test_navigator_can_be_reused(ask: Ask, navigator: Navigator, ids: dict[str, str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import msgspec
@@ -30,6 +30,8 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
 
+from .conftest import select
+
 if TYPE_CHECKING:
     from ..conftest import MadeSite
 
@@ -42,12 +44,7 @@ PAGES = (
     ("lamps/", "# Lamps\n\n## Colours\n\nA red lamp means port side. The lamp needs 12 V.\n"),
     ("long/", "# Long\n\n" + "Water runs under the keel. " * 900 + "\n"),
 )
-E = TypeVar("E", bound=Event)
 Ruled = Callable[..., Library]
-
-
-def select(kind: type[E], events: list[Event]) -> list[E]:
-    return [event for event in events if isinstance(event, kind)]
 
 
 @pytest.fixture

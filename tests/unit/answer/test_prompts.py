@@ -47,22 +47,17 @@ def test_section_tags_in_text_are_escaped() -> None:
     assert "< Section" not in text
 
 
-def test_note_reports_nearly_spent_money() -> None:
-    assert prompts.build_note(rounds_left=2, room_used=0.9, time_used=0.1, money_used=0.8) == prompts.LITTLE_MONEY
-    assert prompts.build_note(rounds_left=2, room_used=0.9, time_used=0.8, money_used=0.8) == prompts.LITTLE_TIME
-    assert prompts.build_note(rounds_left=0, room_used=0.9, time_used=0.1, money_used=0.8) == prompts.LAST_ROUND
-
-
 @pytest.mark.parametrize(
-    ("rounds_left", "room", "time", "expected"),
+    ("rounds", "room", "time", "money", "expected"),
     [
-        (3, 0.1, 0.1, ""),
-        (2, 0.8, 0.1, prompts.LITTLE_ROOM.format(percent=80)),
-        (1, 0.1, 0.1, prompts.LAST_ROUND_WITH_TOOLS),
-        (1, 0.9, 0.1, f"{prompts.LAST_ROUND_WITH_TOOLS} {prompts.LITTLE_ROOM.format(percent=90)}"),
-        (2, 0.9, 0.8, prompts.LITTLE_TIME),
-        (0, 0.9, 0.9, prompts.LAST_ROUND),
+        (3, 0.1, 0.1, 0, ""),
+        (2, 0.8, 0.1, 0, prompts.LITTLE_ROOM.format(percent=80)),
+        (1, 0.1, 0.1, 0, prompts.LAST_ROUND_WITH_TOOLS),
+        (1, 0.9, 0.1, 0, f"{prompts.LAST_ROUND_WITH_TOOLS} {prompts.LITTLE_ROOM.format(percent=90)}"),
+        (2, 0.9, 0.1, 0.8, prompts.LITTLE_MONEY),
+        (2, 0.9, 0.8, 0.8, prompts.LITTLE_TIME),
+        (0, 0.9, 0.9, 0.8, prompts.LAST_ROUND),
     ],
 )
-def test_note_reports_nearly_reached_limits(rounds_left: int, room: float, time: float, expected: str) -> None:
-    assert prompts.build_note(rounds_left=rounds_left, room_used=room, time_used=time) == expected
+def test_note_reports_nearly_reached_limits(rounds: int, room: float, time: float, money: float, expected: str) -> None:
+    assert prompts.build_note(rounds_left=rounds, room_used=room, time_used=time, money_used=money) == expected

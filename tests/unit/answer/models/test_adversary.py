@@ -43,10 +43,6 @@ SECONDS = 0.3
 """What an answer may take that would go on for ever."""
 PLENTY = 10.0
 LOG = "Where does the log go that Kettle writes?"
-PASSING = (
-    *("overloaded", "server error", "rate limit", "rate limit until a date"),
-    *("error frame at once", "cut at once"),
-)
 """What may be over when one asks again."""
 
 

@@ -124,6 +124,7 @@ def test_last_round_keeps_tools_defined(ask: Ask, api: MessagesApi, claude: Make
     assert "tool_choice" not in first
     assert last["tool_choice"] == {"type": "none"}
     assert len(api.prefixes()) == 1
+    assert ["cache_control" in json.dumps(body["messages"]) for body in (first, last)] == [True, False]
 
 
 def test_small_site_request_has_no_tools(ask: Ask, api: MessagesApi, claude: Make) -> None:
@@ -242,38 +243,30 @@ def test_rules_and_outline_are_cached_across_questions(
     assert read > 2 * written
 
 
-def test_each_round_reads_cache_of_previous_round(ask: Ask, api: MessagesApi, claude: Make, handbook: Library) -> None:
+@pytest.mark.parametrize("many", [False, True])
+def test_each_round_reads_cache_of_previous_round(
+    ask: Ask, api: MessagesApi, claude: Make, handbook: Library, many: bool
+) -> None:
     place = list(handbook.sections)
-    api.brain = Script(
-        [expand_call(*(one.id for one in place[10:16]))],
-        [expand_call(*(one.id for one in place[40:46]))],
-        [Say("Hm [^none].")],
-    )
+    searches = [Call("search_sections", {"query": "drain gauge"}) for _ in range(12)]
+    opens = [[expand_call(*(one.id for one in place[at : at + 6]))] for at in (10, 40)]
+    api.brain = Script(*([searches, searches] if many else opens), [Say("Hm [^none].")])
     events = ask(claude(), "How are gauges calibrated?", navigator=Navigator(handbook))
-    first, second, third = (exchange.usage for exchange in api.exchanges)
-    assert second["cache_read_input_tokens"] == first["cache_read_input_tokens"] + first["cache_creation_input_tokens"]
-    assert third["cache_read_input_tokens"] == second["cache_read_input_tokens"] + second["cache_creation_input_tokens"]
-    usages = [event.usage for event in events if isinstance(event, TokensUsed)]
-    assert sum(usage.cache_read for usage in usages) == sum(
-        exchange.usage["cache_read_input_tokens"] for exchange in api.exchanges
+    read, written = (
+        [one.usage[f"cache_{kind}_input_tokens"] for one in api.exchanges] for kind in ("read", "creation")
     )
+    assert read[1:] == [read[0] + written[0], read[1] + written[1]]
+    assert sum(event.usage.cache_read for event in events if isinstance(event, TokensUsed)) == sum(read)
     assert summarize(events).usage.output > 0
 
 
-def test_many_calls_still_hit_cache(ask: Ask, api: MessagesApi, claude: Make, handbook: Library) -> None:
-    searches = [Call("search_sections", {"query": "drain gauge"}) for _ in range(12)]
-    api.brain = Script(searches, searches, [Say("Hm [^none].")])
-    ask(claude(), navigator=Navigator(handbook))
-    first, second, third = (exchange.usage for exchange in api.exchanges)
-    assert second["cache_read_input_tokens"] == first["cache_read_input_tokens"] + first["cache_creation_input_tokens"]
-    assert third["cache_read_input_tokens"] == second["cache_read_input_tokens"] + second["cache_creation_input_tokens"]
-
-
-def test_last_round_writes_no_cache(ask: Ask, api: MessagesApi, claude: Make) -> None:
-    api.brain = Script([expand_call("x")], [Say("The docs do not say this [^none].")])
-    ask(claude(), budget=Budget(rounds=2))
-    assert "cache_control" in json.dumps(api.requests[0]["messages"])
-    assert "cache_control" not in json.dumps(api.requests[1]["messages"])
+def test_small_site_is_read_from_cache(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
+    api.brain = Script([Say(f"8642 [^{ids['Server']}].")], again=True)
+    model = claude()
+    first = summarize(ask(model, whole_site_tokens=8_000)).usage
+    second = summarize(ask(model, "How hot does it get?", whole_site_tokens=8_000)).usage
+    assert first.cache_write > first.input
+    assert (second.cache_write, second.cache_read) == (0, first.cache_write)
 
 
 # Thinking
