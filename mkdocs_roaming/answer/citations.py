@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from unicodedata import category
 
 from mkdocs_roaming.answer.conversation import Conversation
 from mkdocs_roaming.answer.events import CitationDropped, Event, SectionCited, TextReleased, TextWithheld
@@ -53,8 +52,8 @@ _MENTION = re.compile(
 _LINK_TO_SECTION = re.compile(
     rf"\[(?P<title>[^\[\]\n]{{0,200}})\]\(\#?(?P<id>{_ID})(?:[ \t]+\"[^\"\n]*\")?\)", re.IGNORECASE
 )
-_ENCLOSING = {"Ps", "Pe", "Pi", "Pf"}  # Unicode's categories of brackets and quotation marks
-_NO_ENCLOSURE = re.compile(r"[\\^#§]|</?\w+>")
+_PAIR = re.compile(r"([^\w\s|])\1|[(\[{<（［【〔「『《〈⟦‹«»›“”„‘’‚][)\]}>）］】〕」』》〉⟧›»«‹”“’‘]")
+_MARK_OF_ID = re.compile(r"[\\^#§:]|</?\w+>")
 _CODED = re.compile(rf"`+(?P<mark>\W*(?P<id>{_ID})\W*)`+", re.IGNORECASE)
 _BLANK_LINES = re.compile(r"(?:[ \t]*+\n)+")
 _CONTINUATION = re.compile(r"```|~~~|\[\^")
@@ -294,13 +293,8 @@ class AnswerText:
 
 def _remove_enclosure(before: str, after: str) -> tuple[str, str]:
     """Return the punctuation around an id without pairs of brackets and quotation marks, and without marks of it."""
-    before, after = (_NO_ENCLOSURE.sub("", text) for text in (before, after.replace(":", "")))
-    while before and after:
-        opening, closing = before[-1], after[0]
-        if opening + closing != "<>" and not (
-            opening == closing != "|" or _ENCLOSING.issuperset(map(category, opening + closing))
-        ):
-            break
+    before, after = (_MARK_OF_ID.sub("", text) for text in (before, after))
+    while before and after and _PAIR.fullmatch(before[-1] + after[0]):
         before, after = before[:-1], after[1:]
     return before, after
 

@@ -278,21 +278,15 @@ def _drop_sections(turn: Turn, dropped: set[str], list_section: Callable[[str], 
 
     def drop(expansion: Expansion) -> Expansion:
         closed = dict.fromkeys(shown.id for shown in expansion.shown if shown.id in dropped)
-        if not closed:
-            return expansion
-        return replace(
-            expansion,
-            shown=tuple(shown for shown in expansion.shown if shown.id not in closed),
-            listed=(*map(list_section, closed), *expansion.listed),
-        )
+        shown = tuple(shown for shown in expansion.shown if shown.id not in closed)
+        return replace(expansion, shown=shown, listed=(*map(list_section, closed), *expansion.listed))
 
-    results: list[ToolResult] = []
-    for tool_result in turn.results:
-        if isinstance(tool_result.result, ExpandResult | SearchResults):
-            output = replace(tool_result.result, sections=tuple(map(drop, tool_result.result.sections)))
-            tool_result = replace(tool_result, result=output)
-        results.append(tool_result)
-    return ToolTurn(tuple(results))
+    def drop_in(result: ToolOutput) -> ToolOutput:
+        if not isinstance(result, ExpandResult | SearchResults):
+            return result
+        return replace(result, sections=tuple(map(drop, result.sections)))
+
+    return ToolTurn(tuple(ToolResult(one.call, drop_in(one.result)) for one in turn.results))
 
 
 class ModelReply:
