@@ -7,21 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from messages_api.cache import before
-from messages_api.schemas import schema_faults
 
-FIELDS = {
-    "model",
-    "max_tokens",
-    "messages",
-    "system",
-    "tools",
-    "tool_choice",
-    "stream",
-    "thinking",
-    "output_config",
-    "metadata",
-    "stop_sequences",
-}
+FIELDS = {"model", "max_tokens", "messages", "system", "tools", "tool_choice", "stream", "thinking", "output_config"}
 BLOCKS = {
     "text": {"type", "text", "citations", "cache_control"},
     "tool_use": {"type", "id", "name", "input", "caller", "cache_control"},
@@ -79,7 +66,6 @@ def _tool_faults(body: Mapping[str, Any]) -> Iterator[str]:
             yield f"tools.{at}: unknown fields: {', '.join(sorted(unknown))}"
         if not re.fullmatch(r"[a-zA-Z0-9_-]{1,128}", tool.get("name", "")):
             yield f"tools.{at}.name: malformed"
-        yield from (f"tools.{at}.input_schema: {fault}" for fault in schema_faults(tool.get("input_schema")))
     names = [tool.get("name") for tool in tools or ()]
     if len(set(names)) < len(names):
         yield "tools: names must be unique"
@@ -186,15 +172,7 @@ def _mark_faults(body: Mapping[str, Any]) -> Iterator[str]:
     marks = list(_marks(body))
     if len(marks) > MAX_BREAKPOINTS:
         yield f"cache_control: at most {MAX_BREAKPOINTS} breakpoints, found {len(marks)}"
-    short = False
-    for where, mark in marks:
-        fits = isinstance(mark, dict) and mark.get("type") == "ephemeral" and mark.get("ttl", "5m") in {"5m", "1h"}
-        if not fits or set(mark) - {"type", "ttl"}:
-            yield f"{where}.cache_control: malformed"
-            continue
-        if mark.get("ttl", "5m") == "1h" and short:
-            yield f"{where}.cache_control: a ttl of 1h must not follow one of 5m"
-        short = short or mark.get("ttl", "5m") == "5m"
+    yield from (f"{where}.cache_control: malformed" for where, mark in marks if mark != {"type": "ephemeral"})
     system = body.get("system")
     if not isinstance(system, list) or not system or "cache_control" not in system[-1]:
         yield "system: no cache_control on the outline, its last block"

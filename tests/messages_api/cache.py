@@ -11,7 +11,7 @@ from typing import Any
 
 LOOKBACK = 20
 SMALLEST = 512
-SECONDS = {"5m": 300.0, "1h": 3600.0}
+SECONDS = 300.0
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Cache:
         for at in marks:
             if _tokens(blocks, at) >= self.smallest:
                 wrote = max(wrote, at)
-                self.entries[blocks[at].digest] = now + SECONDS[blocks[at].mark or "5m"]
+                self.entries[blocks[at].digest] = now + SECONDS
         read_tokens = _tokens(blocks, read)
         write_tokens = max(_tokens(blocks, wrote) - read_tokens, 0)
         return {
@@ -47,18 +47,18 @@ class Cache:
     def _found(self, blocks: list[_Block], mark: int, now: float) -> int:
         for at in range(mark, max(mark - LOOKBACK, -1), -1):
             if self.entries.get(blocks[at].digest, 0.0) > now:
-                self.entries[blocks[at].digest] = now + SECONDS[blocks[mark].mark or "5m"]
+                self.entries[blocks[at].digest] = now + SECONDS
                 return at
         return -1
 
 
 @dataclass(frozen=True)
 class _Block:
-    """A block of a request: the digest of everything up to its end, its tokens, and the lifetime of its breakpoint."""
+    """A block of a request: the digest of everything up to its end, its tokens, and whether it has a breakpoint."""
 
     digest: str
     tokens: int
-    mark: str
+    mark: bool
 
 
 def _tokens(blocks: list[_Block], at: int) -> int:
@@ -70,10 +70,9 @@ def _split_blocks(body: Mapping[str, Any]) -> Iterator[_Block]:
     digest = hashlib.sha256(json.dumps(body.get("model")).encode())
 
     def make_block(block: Any) -> _Block:
-        mark = block.get("cache_control") if isinstance(block, dict) else None
         text = json.dumps(_bare(block), ensure_ascii=False)
         digest.update(text.encode() + b"\0")
-        return _Block(digest.hexdigest(), len(text) // 4 + 1, mark.get("ttl", "5m") if mark else "")
+        return _Block(digest.hexdigest(), len(text) // 4 + 1, "cache_control" in block)
 
     for tool in body.get("tools") or ():
         yield make_block(tool)
