@@ -185,7 +185,8 @@ def _find_program_language(name: str, url: str) -> str:
 def _find_neighbouring_code(element: Element) -> str:
     """Return the text before and after an embedded page without its white space."""
     parent = element.getparent()
-    block = parent if parent is not None and len(parent) == 1 else element
+    is_alone = element.getprevious() is None and element.getnext() is None  # `len` counts all children
+    block = parent if parent is not None and is_alone else element
     return "".join(
         _code_key(element_text(other)) for other in (block.getprevious(), block.getnext()) if other is not None
     )
