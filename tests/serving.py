@@ -7,10 +7,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -78,6 +78,29 @@ def serve_app(app: Any, **options: Any) -> Iterator[int]:
         listener.close()
 
 
+class _Server(ThreadingHTTPServer):
+    """Ignores disconnects of clients."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+@contextmanager
+def serve_requests(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Serve requests with a handler; yield the URL."""
+    with _Server(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 class _StaticHandler(SimpleHTTPRequestHandler):
     """A static host that serves a folder below a path."""
 
@@ -100,12 +123,5 @@ class _StaticHandler(SimpleHTTPRequestHandler):
 def serve_static(folder: Path, site_url: str) -> Iterator[str]:
     """Serve a folder like a static host, below the path of a site's URL; yield its local URL."""
     mount = urlsplit(site_url).path.rstrip("/") + "/"
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_StaticHandler, directory=str(folder), mount=mount))
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}{mount}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serve_requests(partial(_StaticHandler, directory=str(folder), mount=mount)) as url:
+        yield url.removesuffix("/") + mount

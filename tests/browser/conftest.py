@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 from pathlib import Path
-from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 from npm import install
+from serving import serve_static
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Route
@@ -125,46 +123,11 @@ def _format(message: ConsoleMessage) -> str:
     return f"{message.location['url']}: {message.text}"
 
 
-class _Server(ThreadingHTTPServer):
-    """Ignores disconnects of the browser."""
-
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    """Serves a folder below `/docs/` without logging."""
-
-    prefix = "/docs/"
-
-    def translate_path(self, path: str) -> str:
-        outside = not path.startswith(self.prefix)
-        return super().translate_path("/nowhere/" if outside else path.removeprefix(self.prefix[:-1]))
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def serve() -> Iterator[Serve]:
     """Serves folders below a sub-path on separate ports, and returns the URL. Files may be added later."""
-    servers: list[tuple[ThreadingHTTPServer, Thread]] = []
-
-    def start(folder: Path) -> str:
-        server = _Server(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        servers.append((server, thread))
-        return f"http://127.0.0.1:{server.server_port}{_Quiet.prefix}"
-
-    yield start
-    for server, thread in servers:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with ExitStack() as stack:
+        yield lambda folder: stack.enter_context(serve_static(folder, "https://docs.example/docs/"))
 
 
 @pytest.fixture(scope="session")

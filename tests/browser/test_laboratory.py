@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from http import HTTPStatus
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.parse import urljoin, urlsplit
@@ -21,6 +21,7 @@ from urllib.request import urlopen
 
 import pytest
 from generators import ANNOUNCEMENT, GENERATORS, TOUR, MissingGeneratorError, build_site, search_path
+from serving import serve_requests
 
 from .targets import MISSED, TARGETS
 
@@ -201,21 +202,13 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture(scope="session")
 def host() -> Iterator[Callable[..., str]]:
     """Function that serves a site, and returns its URL."""
-    servers: list[tuple[ThreadingHTTPServer, Thread]] = []
+    with ExitStack() as stack:
 
-    def serve(site: Path, *, redirects: bool = True) -> str:
-        handler = type("Host", (_Host,), {"site": site, "redirects": redirects})
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        servers.append((server, thread))
-        return f"http://127.0.0.1:{server.server_port}{BASE}"
+        def serve(site: Path, *, redirects: bool = True) -> str:
+            handler = type("Host", (_Host,), {"site": site, "redirects": redirects})
+            return stack.enter_context(serve_requests(handler)).removesuffix("/") + BASE
 
-    yield serve
-    for server, thread in servers:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+        yield serve
 
 
 def tour_address(name: str, site: Path) -> str:

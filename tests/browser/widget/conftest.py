@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from serving import serve_requests
 
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.publish.elements.finder_index import iter_finder_files
@@ -96,12 +97,23 @@ class Stage:
         self.released += [reply.released for reply in self.replies]
         return self.replies[-1]
 
-    def page(self, attributes: str = 'endpoint="/"', body: str = "", name: str = "index.html", **given: Any) -> str:
-        """Write a page with the widget, and return its URL."""
+    def page(
+        self,
+        attributes: str = 'endpoint="/"',
+        body: str = "",
+        name: str = "index.html",
+        *,
+        lang: str = "en",
+        direction: str = "ltr",
+        **given: Any,
+    ) -> str:
+        """Write a page with the widget in a language, and return its URL."""
+        for path, content in iter_widget_files(lang):
+            (self.folder / path).write_bytes(content)
         data = {"site": SITE_URL, "manifest": "roaming/manifest.json", "path": "settings/", **given}
         dataset = " ".join(f'data-{key}="{escape(value)}"' for key, value in data.items())
         (self.folder / name).write_text(
-            f"<!doctype html><html lang=en><head><meta charset=utf-8><title>Kettle</title>"
+            f"<!doctype html><html lang={lang} dir={direction}><head><meta charset=utf-8><title>Kettle</title>"
             f'<meta name=viewport content="width=device-width"><link rel=icon href="data:,"></head><body>'
             f"<main><h1>Kettle</h1><p>Boils water. <a href=page2.html>Next</a></p>{body}</main>"
             f"<template data-roaming-page {dataset}></template>"
@@ -163,13 +175,6 @@ class _Handler(SimpleHTTPRequestHandler):
         pass
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_: object) -> None:
-        """Ignore disconnects."""
-
-
 @pytest.fixture
 def stage(tmp_path: Path, make_site: Callable[..., Any]) -> Iterator[Stage]:
     """The Kettle site with the published widget on its own port."""
@@ -181,8 +186,6 @@ def stage(tmp_path: Path, make_site: Callable[..., Any]) -> Iterator[Stage]:
         if text[2:].split("\n")[0] in titles
     ]
     folder: Path = make_site(pages).publish(tmp_path / "site")
-    for path, data in iter_widget_files("en"):
-        (folder / path).write_bytes(data)
     write_index(folder)
     (folder / "page2.html").write_text("<!doctype html><title>Two</title><link rel=icon href='data:,'><h1>Two</h1>")
     with served(folder) as stage:
@@ -202,18 +205,19 @@ def write_index(folder: Path) -> None:
 def served(folder: Path) -> Iterator[Stage]:
     """Serve a folder and replies on a separate port."""
     stage = Stage(folder)
-    server = _Server(("127.0.0.1", 0), partial(_Handler, stage=stage))
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    stage.url = f"http://127.0.0.1:{server.server_port}/"
-    try:
-        yield stage
-    finally:
-        for released in stage.released:
-            released.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serve_requests(partial(_Handler, stage=stage)) as stage.url:
+        try:
+            yield stage
+        finally:
+            for released in stage.released:
+                released.set()
+
+
+def box_of(element: Locator) -> Any:
+    """Return the box of an element that is shown."""
+    box = element.bounding_box()
+    assert box is not None
+    return box
 
 
 def picture(page: Page, name: str) -> None:

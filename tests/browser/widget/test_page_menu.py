@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -13,7 +15,7 @@ from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.sources.project import IndexOptions
 from mkdocs_roaming.sources.publication import index_site
 
-from .conftest import Stage, picture, served
+from .conftest import Stage, box_of, picture, served
 from .themes import THEMES, built
 
 if TYPE_CHECKING:
@@ -57,6 +59,12 @@ class Menu:
         script = "({ shadowRoot: root }) => root.activeElement?.querySelector('span')?.textContent || root.activeElement?.localName || ''"
         return str(self.host.evaluate(script))
 
+    def copy(self) -> None:
+        """Open the menu, and copy the page."""
+        self.button.click()
+        self.item("Copy page").click()
+        self.status.get_by_text("Copied", exact=True).wait_for()
+
     def pasted(self) -> str:
         """Return the text of the clipboard, as the keyboard pastes it."""
         self.page.evaluate("document.body.append(Object.assign(document.createElement('textarea'), { id: 'paste' }))")
@@ -80,47 +88,36 @@ def tolerated() -> str:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Stage]]:
     """Function that builds the site in a theme, once."""
-    stages: dict[str, Stage] = {}
-    contexts = []
+    with ExitStack() as stack:
 
-    def build(theme: str) -> Stage:
-        if theme not in stages:
-            context = served(tmp_path_factory.mktemp("site") / "site")
-            stages[theme] = context.__enter__()
-            contexts.append(context)
+        @cache
+        def build(theme: str) -> Stage:
+            stage = stack.enter_context(served(tmp_path_factory.mktemp("site") / "site"))
             search = "material/search" if THEMES[theme]["name"] == "material" else "search"
-            built(stages[theme], theme, SOURCES, plugins=[search, {"roaming": {"page_menu": True}}])
-        return stages[theme]
+            return built(stage, theme, SOURCES, plugins=[search, {"roaming": {"page_menu": True}}])
 
-    yield build
-    for context in contexts:
-        context.__exit__(None, None, None)
+        yield build
 
 
 @pytest.fixture
 def plain(tmp_path: Path) -> Iterator[Callable[..., Stage]]:
     """Function that publishes a plain HTML page, and serves it."""
-    contexts = []
+    with ExitStack() as stack:
 
-    def publish(html: str = "", lang: str = "en", attrs: str = "", server: str = "", **options: Any) -> Stage:
-        folder = tmp_path / "plain"
-        folder.mkdir()
-        body = html or f"<main><h1>{LONG_TITLE}</h1><p>It boils.</p></main>"
-        (folder / "index.html").write_text(
-            f'<!doctype html><html lang="{lang}" {attrs}><head><meta charset=utf-8><title>Kettle</title>'
-            '<meta name=viewport content="width=device-width"><link rel=icon href="data:,">'
-            f"</head><body>{body}</body></html>",
-            "utf-8",
-        )
-        publish_options = PublishOptions(page_menu=options or True, mcp=server or None)
-        index_site(folder, IndexOptions(url="https://kettle.example/", publish=publish_options), warn=print)
-        context = served(folder)
-        contexts.append(context)
-        return context.__enter__()
+        def publish(lang: str = "en", attrs: str = "", server: str = "") -> Stage:
+            folder = tmp_path / "plain"
+            folder.mkdir()
+            (folder / "index.html").write_text(
+                f'<!doctype html><html lang="{lang}" {attrs}><head><meta charset=utf-8><title>Kettle</title>'
+                '<meta name=viewport content="width=device-width"><link rel=icon href="data:,">'
+                f"</head><body><main><h1>{LONG_TITLE}</h1><p>It boils.</p></main></body></html>",
+                "utf-8",
+            )
+            publish_options = PublishOptions(page_menu=True, mcp=server or None)
+            index_site(folder, IndexOptions(url="https://kettle.example/", publish=publish_options), warn=print)
+            return stack.enter_context(served(folder))
 
-    yield publish
-    for context in contexts:
-        context.__exit__(None, None, None)
+        yield publish
 
 
 def violations(page: Page, axe: str) -> list[str]:
@@ -130,16 +127,11 @@ def violations(page: Page, axe: str) -> list[str]:
     return found
 
 
-# Actions
-
-
-def test_copied_page_is_the_published_file(page: Page, menu: Menu, site: Callable[[str], Stage]) -> None:
+def test_copied_page_is_the_published_file(menu: Menu, site: Callable[[str], Stage]) -> None:
     stage = site("material")
     for path in ("", "guide/gauges/"):
-        page.goto(stage.url + path)
-        menu.button.click()
-        menu.item("Copy page").click()
-        menu.status.get_by_text("Copied").wait_for()
+        menu.page.goto(stage.url + path)
+        menu.copy()
         assert not menu.menu.is_visible()
         assert menu.focused() == "button"
         published = (stage.folder / path / "index.md").read_text("utf-8")
@@ -147,28 +139,20 @@ def test_copied_page_is_the_published_file(page: Page, menu: Menu, site: Callabl
         assert len(published) > 60
 
 
-def test_copy_works_without_clipboard_api(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
+def test_copy_works_without_clipboard_api_and_reports_a_missing_file(
+    page: Page, menu: Menu, plain: Callable[..., Stage]
+) -> None:
     """As on sites without https."""
     stage = plain()
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-    page.goto(stage.url)
-    menu.button.click()
-    menu.item("Copy page").click()
-    menu.status.get_by_text("Copied").wait_for()
-    assert menu.pasted() == (stage.folder / "index.md").read_text("utf-8")
-
-
-def test_missing_file_is_reported(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
-    stage = plain()
     page.route("**/index.md", lambda route: route.abort())
     page.goto(stage.url)
     menu.button.click()
     menu.item("Copy page").click()
     menu.status.get_by_text("This could not be copied.").wait_for()
     page.unroute("**/index.md")
-    menu.button.click()
-    menu.item("Copy page").click()
-    menu.status.get_by_text("Copied", exact=True).wait_for()
+    menu.copy()
+    assert menu.pasted() == (stage.folder / "index.md").read_text("utf-8")
 
 
 def test_clients_are_connected_by_links_and_copied_texts(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
@@ -187,19 +171,6 @@ def test_clients_are_connected_by_links_and_copied_texts(page: Page, menu: Menu,
     assert menu.pasted() == "https://kettle.example/mcp"
 
 
-def test_mouse_leaves_no_focus_ring_and_keys_show_it(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
-    page.goto(plain().url)
-    ring = "({ shadowRoot: root }) => getComputedStyle(root.activeElement).outlineStyle"
-    menu.button.click()
-    assert menu.host.evaluate(ring) == "none"
-    page.keyboard.press("ArrowDown")
-    assert menu.focused() == "Copy page"
-    assert menu.host.evaluate(ring) == "solid"
-    menu.item("Copy page").click()
-    menu.status.get_by_text("Copied").wait_for()
-    assert menu.host.evaluate(ring) == "none"
-
-
 def test_links_open_markdown_here_and_assistants_in_new_tabs(
     page: Page, menu: Menu, site: Callable[[str], Stage]
 ) -> None:
@@ -207,12 +178,32 @@ def test_links_open_markdown_here_and_assistants_in_new_tabs(
     page.goto(f"{stage.url}guide/gauges/")
     menu.button.click()
     claude = menu.item("Open in Claude")
-    assert claude.get_attribute("target") == "_blank"
-    assert claude.get_attribute("rel") == "noopener"
+    assert (claude.get_attribute("target"), claude.get_attribute("rel")) == ("_blank", "noopener")
     (prompt,) = parse_qs(urlsplit(claude.get_attribute("href") or "").query)["q"]
     assert f"{stage.url}guide/gauges/index.md" in prompt
     menu.item("View as Markdown").click()
     page.wait_for_url(f"{stage.url}guide/gauges/index.md")
+
+
+def test_clicks_outside_close_the_menu_and_only_keys_show_a_focus_ring(
+    page: Page, menu: Menu, plain: Callable[..., Stage]
+) -> None:
+    stage = plain()
+    page.goto(stage.url)
+    ring = "({ shadowRoot: root }) => getComputedStyle(root.activeElement).outlineStyle"
+    menu.button.click()
+    assert menu.host.evaluate(ring) == "none"
+    page.keyboard.press("ArrowDown")
+    assert menu.focused() == "Copy page"
+    assert menu.host.evaluate(ring) == "solid"
+    page.keyboard.press("Space")
+    menu.status.get_by_text("Copied").wait_for()
+    assert menu.pasted() == (stage.folder / "index.md").read_text("utf-8")
+    for close in (page.locator("p").last.click, menu.button.click):
+        menu.button.click()
+        assert menu.menu.is_visible()
+        close()
+        assert not menu.menu.is_visible()
 
 
 # Keyboard and assistive technology
@@ -253,21 +244,6 @@ def test_menu_follows_the_keyboard(page: Page, menu: Menu, site: Callable[[str],
     assert page.evaluate("document.activeElement.localName") == "a"
 
 
-def test_space_copies_and_click_outside_closes(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
-    stage = plain()
-    page.goto(stage.url)
-    menu.button.press("Enter")
-    page.keyboard.press("Space")
-    menu.status.get_by_text("Copied").wait_for()
-    assert menu.pasted() == (stage.folder / "index.md").read_text("utf-8")
-    menu.button.click()
-    page.locator("p").last.click()
-    assert not menu.menu.is_visible()
-    menu.button.click()
-    menu.button.click()
-    assert not menu.menu.is_visible()
-
-
 @pytest.mark.parametrize("theme", THEMES)
 def test_axe_finds_no_violations(
     page: Page, menu: Menu, site: Callable[[str], Stage], axe: str, theme: str, tolerated: str
@@ -283,23 +259,22 @@ def test_axe_finds_no_violations(
     assert violations(page, axe) == []
 
 
-@pytest.mark.parametrize(
-    ("language", "name", "copied"),
-    [
-        ("ar", "نسخ الصفحة", "تم النسخ"),
-        ("en", "Copy page", "Copied"),
-        ("de", "Seite kopieren", "Kopiert"),
-        ("es", "Copiar página", "Copiado"),
-        ("fr", "Copier la page", "Copié"),
-        ("ja", "ページをコピー", "コピーしました"),
-        ("zh", "复制页面", "已复制"),
-    ],
-)
-def test_texts_are_in_the_language_of_the_site(
-    page: Page, menu: Menu, plain: Callable[..., Stage], language: str, name: str, copied: str
-) -> None:
-    page.goto(plain(lang=language).url)
-    page.get_by_role("button", name=name, exact=True).click()
+TEXTS = {
+    "ar": ("نسخ الصفحة", "تم النسخ"),
+    "en": ("Copy page", "Copied"),
+    "de": ("Seite kopieren", "Kopiert"),
+    "es": ("Copiar página", "Copiado"),
+    "fr": ("Copier la page", "Copié"),
+    "ja": ("ページをコピー", "コピーしました"),
+    "zh": ("复制页面", "已复制"),
+}
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_texts_are_in_the_language_of_the_site(menu: Menu, plain: Callable[..., Stage], language: str) -> None:
+    name, copied = TEXTS[language]
+    menu.page.goto(plain(lang=language).url)
+    menu.page.get_by_role("button", name=name, exact=True).click()
     menu.item(name).click()
     menu.status.get_by_text(copied).wait_for()
 
@@ -310,22 +285,24 @@ def test_texts_are_in_the_language_of_the_site(
 def test_instant_navigation_shows_the_menu_of_the_new_page(
     page: Page, menu: Menu, site: Callable[[str], Stage]
 ) -> None:
+    """Also after a page without one."""
     stage = site("material")
-    page.goto(stage.url)
+    page.goto(f"{stage.url}guide/hidden/")
     page.wait_for_load_state("networkidle")
     page.evaluate("window.loadedOnce = true")
-    menu.button.click()
+    assert menu.host.count() == 0
 
     def arrive(title: str, path: str) -> None:
         page.wait_for_selector(f"h1:has-text('{title}')")
         assert menu.host.count() == 1
         assert not menu.menu.is_visible()
+        menu.copy()
+        assert menu.pasted() == (stage.folder / path / "index.md").read_text("utf-8")
         menu.button.click()
         assert menu.item("View as Markdown").evaluate("link => link.href") == f"{stage.url}{path}index.md"
-        menu.item("Copy page").click()
-        menu.status.get_by_text("Copied").wait_for()
-        assert menu.pasted() == (stage.folder / path / "index.md").read_text("utf-8")
 
+    page.click("article >> text=Welcome")
+    arrive("Welcome", "")
     page.click("article >> text=Gauges")
     arrive(LONG_TITLE, "guide/gauges/")
     page.go_back()
@@ -333,22 +310,6 @@ def test_instant_navigation_shows_the_menu_of_the_new_page(
     page.click("article >> text=Hidden")
     page.wait_for_selector("h1:has-text('Hidden')")
     assert menu.host.count() == 0
-    page.click("article >> text=Welcome")
-    arrive("Welcome", "")
-    assert page.evaluate("window.loadedOnce") is True
-
-
-def test_menu_is_added_by_navigation_from_a_page_without_one(
-    page: Page, menu: Menu, site: Callable[[str], Stage]
-) -> None:
-    stage = site("material")
-    page.goto(f"{stage.url}guide/hidden/")
-    page.wait_for_load_state("networkidle")
-    page.evaluate("window.loadedOnce = true")
-    assert menu.host.count() == 0
-    page.click("article >> text=Welcome")
-    menu.button.click()
-    assert menu.item("View as Markdown").evaluate("link => link.href") == f"{stage.url}index.md"
     assert page.evaluate("window.loadedOnce") is True
 
 
@@ -374,21 +335,16 @@ def test_nothing_moves_when_the_module_is_loaded(
     assert page.evaluate(boxes) == before
     assert page.evaluate("window.shifts") == shifts
     assert theme != "plain" or shifts == 0
-    icon, title = menu.button.bounding_box(), page.locator("h1").last.bounding_box()
-    assert icon is not None
-    assert title is not None
+    icon, title = box_of(menu.button), box_of(page.locator("h1").last)
     assert icon["x"] + icon["width"] <= title["x"] + title["width"]
     assert abs(icon["y"] - title["y"]) < 40
     top = title["y"]
     menu.button.click()
-    box = menu.menu.bounding_box()
-    assert box is not None
+    box = box_of(menu.menu)
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= width
     menu.host.evaluate("host => (host.nextElementSibling.remove(), host.remove())")
-    title = page.locator("h1").last.bounding_box()
-    assert title is not None
-    assert title["y"] == top
+    assert box_of(page.locator("h1").last)["y"] == top
 
 
 def test_menu_works_with_strict_content_security_policy(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
@@ -410,10 +366,7 @@ def test_menu_is_at_the_end_of_lines_from_right_to_left(page: Page, menu: Menu, 
     page.set_viewport_size({"width": 390, "height": 800})
     page.goto(plain(attrs="dir=rtl").url)
     menu.button.click()
-    icon, box = menu.button.bounding_box(), menu.menu.bounding_box()
-    assert icon is not None
-    assert box is not None
-    assert icon["x"] == box["x"] < 20
+    assert box_of(menu.button)["x"] == box_of(menu.menu)["x"] < 20
 
 
 def test_print_hides_menu(page: Page, menu: Menu, plain: Callable[..., Stage], site: Callable[[str], Stage]) -> None:
@@ -425,25 +378,21 @@ def test_print_hides_menu(page: Page, menu: Menu, plain: Callable[..., Stage], s
         page.emulate_media(media="screen")
 
 
-def test_link_to_markdown_remains_without_javascript(
+def test_link_to_markdown_remains_without_javascript_and_modules(
     browser: Any, plain: Callable[..., Stage], site: Callable[[str], Stage]
 ) -> None:
+    """Browsers load no modules from files."""
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    for stage in (plain(), site("readthedocs")):
+    stages = plain(), site("readthedocs")
+    for stage in stages:
         page.goto(stage.url)
         page.get_by_role("link", name="Copy page").click()
         page.wait_for_url(f"{stage.url}index.md")
     context.close()
-
-
-def test_link_to_markdown_remains_for_pages_opened_as_files(browser: Any, plain: Callable[..., Stage]) -> None:
-    """Browsers load no modules from files."""
-    stage = plain()
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto((stage.folder / "index.html").as_uri())
+    page = browser.new_context().new_page()
+    page.goto((stages[0].folder / "index.html").as_uri())
     link = page.get_by_role("link", name="Copy page")
-    assert link.evaluate("link => link.href") == (stage.folder / "index.md").as_uri()
+    assert link.evaluate("link => link.href") == (stages[0].folder / "index.md").as_uri()
     assert page.locator("roaming-menu button").count() == 0
-    context.close()
+    page.context.close()

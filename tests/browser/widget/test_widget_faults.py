@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import expect
 
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
-from mkdocs_roaming.publish.elements.widget import iter_widget_files
 
 from .conftest import Reply, Stage, Widget, answer, recorded, stream
 
@@ -98,19 +97,19 @@ def test_unusual_stream_is_shown(page: Page, stage: Stage, widget: Widget) -> No
         widget.panel.get_by_role("button", name="Start over").click()
 
 
-@pytest.mark.parametrize(
-    ("retry_after", "body", "said"),
-    [
-        ("1e99", b"{}", "in 24 h."),
-        ("-7", b"{}", "now."),
-        ("soon", b'{"retry_after": "later"}', "in 30 s."),
-        ("", b"null", "in 30 s."),
-        ("", b'{"retry_after": 1e308}', "in 24 h."),
-        ("5400", b"[]", "in 90 min."),
-    ],
-)
+RETRIES = [
+    ("1e99", b"{}", "in 24 h."),
+    ("-7", b"{}", "now."),
+    ("soon", b'{"retry_after": "later"}', "in 30 s."),
+    ("", b"null", "in 30 s."),
+    ("", b'{"retry_after": 1e308}', "in 24 h."),
+    ("5400", b"[]", "in 90 min."),
+]
+
+
+@pytest.mark.parametrize(("retry_after", "body", "said"), RETRIES)
 def test_retry_after_is_limited_and_always_a_number(
-    page: Page, stage: Stage, widget: Widget, retry_after: str, body: bytes, said: str
+    stage: Stage, widget: Widget, retry_after: str, body: bytes, said: str
 ) -> None:
     stage.plays(Reply(body, status=429, headers={"retry-after": retry_after}))
     turn = widget.visit(stage.page()).ask(QUESTION)
@@ -126,12 +125,6 @@ def test_redirect_to_other_host_is_not_followed(page: Page, stage: Stage, widget
     widget.hits.first.wait_for()
     assert elsewhere == []
     assert widget.input.input_value() == "port taken"
-
-
-def test_data_after_end_of_stream_is_ignored(page: Page, stage: Stage, widget: Widget) -> None:
-    body = answer("Yes.") + b": more\n\n"
-    stage.plays(Reply(body, hold=b": more"))
-    assert "Yes." in widget.visit(stage.page()).ask(QUESTION).inner_text()
 
 
 def test_thousands_of_chunks_are_rendered_quickly(page: Page, stage: Stage, widget: Widget) -> None:
@@ -196,13 +189,13 @@ def test_sandboxed_frame_without_storage_works(page: Page, stage: Stage, widget:
     page.unroute_all(behavior="ignoreErrors")
 
 
-@pytest.mark.parametrize("kept", ["{}", "5", "[null]", '[{"question": "?", "parts": [null]}]', '[{"parts": 5}]', "x"])
-def test_invalid_stored_turns_are_ignored(page: Page, stage: Stage, widget: Widget, kept: str) -> None:
+def test_invalid_stored_turns_are_ignored(page: Page, stage: Stage, widget: Widget) -> None:
     page.goto(stage.page())
-    page.evaluate("([key, kept]) => sessionStorage.setItem(key, kept)", [f"roaming:{stage.url}", kept])
-    page.reload()
-    widget.open()
-    assert widget.turns.count() == 0
+    for stored in ("{}", "5", "[null]", '[{"question": "?", "parts": [null]}]', '[{"parts": 5}]', "x"):
+        page.evaluate("([key, stored]) => sessionStorage.setItem(key, stored)", [f"roaming:{stage.url}", stored])
+        page.reload()
+        widget.open()
+        assert widget.turns.count() == 0, stored
     stage.plays(recorded("answered"))
     assert "8642" in widget.ask(QUESTION).inner_text()
 
@@ -327,18 +320,10 @@ def test_draft_survives_fallback_to_search(page: Page, stage: Stage, widget: Wid
 
 
 def test_api_calls_before_initialization_are_executed_later(page: Page, stage: Stage, widget: Widget) -> None:
-    for path, data in iter_widget_files("de"):
-        (stage.folder / path).write_bytes(data)
-    url = stage.page()
     calls = "for (const one of document.querySelectorAll('roaming-ask')) { one.open(); one.prefill('Port?'); }"
     (stage.folder / "early.js").write_text(calls, "utf-8")
-    html = (stage.folder / "index.html").read_text("utf-8").replace("lang=en", "lang=de")
-    (stage.folder / "index.html").write_text(f"{html}<script type=module src=early.js></script>", "utf-8")
-    page.goto(url)
-    widget.panel.wait_for()
-    page.wait_for_function(
-        "document.querySelector('roaming-ask').shadowRoot.querySelector('textarea').value === 'Port?'"
-    )
+    page.goto(stage.page(body="<script type=module src=early.js></script>", lang="de"))
+    expect(widget.input).to_have_value("Port?")
 
 
 def test_element_can_be_removed_and_inserted_again(page: Page, stage: Stage, widget: Widget) -> None:
@@ -358,3 +343,9 @@ def test_two_elements_do_not_interfere(page: Page, stage: Stage, widget: Widget)
     for opened in (1, 0, 1):
         page.keyboard.press("Control+i")
         expect(page.locator("roaming-ask dialog[open]")).to_have_count(opened)
+
+
+def test_data_after_end_of_stream_is_ignored(page: Page, stage: Stage, widget: Widget) -> None:
+    body = answer("Yes.") + b": more\n\n"
+    stage.plays(Reply(body, hold=b": more"))
+    assert "Yes." in widget.visit(stage.page()).ask(QUESTION).inner_text()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .conftest import STRICT, TESTS, Stage, Widget, answer, recorded
+from .conftest import STRICT, TESTS, Stage, Widget, answer, box_of, recorded
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -55,8 +55,7 @@ def test_strict_content_security_policy_is_not_violated(page: Page, stage: Stage
         "({ violatedDirective, blockedURI }) => violated.push([violatedDirective, blockedURI]))"
     )
     widget.open().ask("Which port?")
-    edge = widget.panel.locator(".resize").bounding_box()
-    assert edge is not None
+    edge = box_of(widget.panel.locator(".resize"))
     page.mouse.move(edge["x"] + 3, 300)
     page.mouse.down()
     page.mouse.move(500, 300)

@@ -11,7 +11,7 @@ import pytest
 from npm import install
 from playwright.sync_api import expect
 
-from .conftest import STRICT, Stage, Widget, answer, picture
+from .conftest import STRICT, Stage, Widget, answer, box_of, picture
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -70,16 +70,14 @@ def test_renderer_of_page_typesets_formulas_in_panel(page: Page, stage: Stage, w
         "one => getComputedStyle(one, '::before').fontFamily + getComputedStyle(one).fontFamily"
     )
     assert {"katex": "KaTeX", "mathjax": "MJX"}[renderer] in font + turn.inner_html()
-    box = drawn.first.bounding_box()
-    assert box is not None
+    box = box_of(drawn.first)
     assert box["width"] > 4  # its glyph is there
     for strut in turn.locator(".strut").all():  # of KaTeX; the panel hides its own empty elements
         expect(strut).not_to_have_css("display", "none")
     assert "for $5 or $6." in turn.inner_text()
     assert "\\(x\\)" in turn.locator("p code").inner_text()
     below = turn.locator(".math.block").first
-    below_box = below.bounding_box()
-    assert below_box is not None
+    below_box = box_of(below)
     assert below_box["height"] > 24  # a fraction: the styles are there
     picture(page, f"math-{renderer}")
 

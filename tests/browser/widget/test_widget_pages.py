@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import Stage, Widget, answer, picture, recorded, served
+from .conftest import Stage, Widget, answer, box_of, picture, recorded, served
 from .themes import built
 
 if TYPE_CHECKING:
@@ -43,21 +43,7 @@ def test_typed_keys_do_not_trigger_site_shortcuts(page: Page, material: Stage, w
     page.keyboard.type(printable)
     assert widget.input.input_value() == printable
     widget.input.fill("")
-    for key in (
-        "s",
-        "f",
-        "/",
-        "n",
-        "p",
-        ",",
-        ".",
-        "ArrowDown",
-        "ArrowUp",
-        "ArrowLeft",
-        "ArrowRight",
-        "PageDown",
-        "Tab",
-    ):
+    for key in (*"sf/np,.", "ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight", "PageDown", "Tab"):
         page.keyboard.press(key)
         assert page.url == material.url
         assert page.evaluate("document.activeElement.localName") == "roaming-ask"
@@ -173,12 +159,6 @@ def test_citation_highlights_its_passage_after_instant_navigation(
     picture(page, f"arrived-material-{width}-{direction}")
 
 
-def test_search_index_does_not_contain_widget(page: Page, material: Stage) -> None:
-    index = (material.folder / "search" / "search_index.json").read_text("utf-8")
-    assert "roaming-ask" not in index
-    assert "roaming-page" not in index
-
-
 def test_panel_is_modal_on_small_screens(page: Page, material: Stage, widget: Widget) -> None:
     page.set_viewport_size({"width": 320, "height": 568})
     url = f"{material.url}guide/gauges/"
@@ -201,17 +181,9 @@ def test_panel_is_modal_on_small_screens(page: Page, material: Stage, widget: Wi
 
 
 def test_translation_and_custom_strings_are_used(page: Page, stage: Stage, widget: Widget) -> None:
-    from mkdocs_roaming.publish.elements.widget import iter_widget_files
-
-    for path, data in iter_widget_files("de-AT"):
-        (stage.folder / path).write_bytes(data)
-    page.goto(stage.page("""endpoint="/" strings='{"title": "Frag den Kessel"}'"""))
-    page.evaluate("document.documentElement.lang")
-    html = (stage.folder / "index.html").read_text("utf-8").replace("lang=en", "lang=de-AT")
-    (stage.folder / "index.html").write_text(html, "utf-8")
-    page.reload()
     stage.plays(recorded("answered"))
-    turn = widget.open().ask("Welcher Port?")
+    widget.visit(stage.page("""endpoint="/" strings='{"title": "Frag den Kessel"}'""", lang="de-AT"))
+    turn = widget.ask("Welcher Port?")
     picture(page, "german")
     assert widget.panel.locator("h2").inner_text() == "Frag den Kessel"
     assert widget.status.inner_text() == "Antwort fertig, 2 Quellen"
@@ -231,20 +203,13 @@ def test_translation_and_custom_strings_are_used(page: Page, stage: Stage, widge
 def test_right_to_left_page_has_its_panel_and_code_in_their_directions(
     page: Page, stage: Stage, widget: Widget, language: str, title: str
 ) -> None:
-    from mkdocs_roaming.publish.elements.widget import iter_widget_files
-
-    for path, data in iter_widget_files(language):
-        (stage.folder / path).write_bytes(data)
-    url = stage.page("")
-    html = (stage.folder / "index.html").read_text("utf-8").replace("lang=en", f"lang={language} dir=rtl")
-    (stage.folder / "index.html").write_text(html, "utf-8")
-    widget.visit(url).input.fill("kettle-archive")
+    page.goto(stage.page("", lang=language, direction="rtl"))
+    assert box_of(page.locator("roaming-ask .opener"))["x"] < 100
+    widget.open().input.fill("kettle-archive")
     word = widget.hits.first.locator("pre span").last  # of a short line
     word.wait_for()
     assert widget.panel.locator("h2").inner_text() == title
-    panel, start = widget.panel.bounding_box(), word.bounding_box()
-    assert panel
-    assert start
+    panel, start = box_of(widget.panel), box_of(word)
     assert panel["x"] == 0
     assert start["x"] < panel["width"] / 4
 
@@ -253,17 +218,10 @@ def test_right_to_left_page_has_its_panel_and_code_in_their_directions(
 def test_reason_of_failure_is_shown_once_in_the_language_of_the_widget(
     page: Page, stage: Stage, widget: Widget, language: str
 ) -> None:
-    from mkdocs_roaming.publish.elements.widget import iter_widget_files
-
-    for path, data in iter_widget_files(language):
-        (stage.folder / path).write_bytes(data)
-    url = stage.page('endpoint="/" strings="{}"')
-    html = (stage.folder / "index.html").read_text("utf-8").replace("lang=en", f"lang={language}")
-    (stage.folder / "index.html").write_text(html, "utf-8")
-    page.goto(url)
+    widget.visit(stage.page('endpoint="/" strings="{}"', lang=language))
     general = b"The answer could not be finished. Please ask again in a moment."
     stage.plays(recorded("error").replace(general, b"Answers are not available now. Try again in 20 s."))
-    turn = widget.open().ask("Wie heiss?")
+    turn = widget.ask("Wie heiss?")
     turn.locator(".answer h4").wait_for()
     shown = turn.inner_text()
     assert shown.count("not available now") == (language == "en")
@@ -286,9 +244,8 @@ def test_script_alone_adds_finder(stage: Stage, widget: Widget) -> None:
 def test_panel_width_can_be_changed_by_keyboard(
     page: Page, stage: Stage, widget: Widget, direction: str, wider: str, narrower: str
 ) -> None:
-    page.goto(stage.page())
-    page.evaluate("direction => document.documentElement.dir = direction", direction)
-    widget.open()
+    widget.visit(stage.page(direction=direction))
+    assert box_of(widget.panel)["x"] == (0 if direction == "rtl" else 1280 - 352)
     edge = widget.panel.get_by_role("separator", name="Width of the panel")
     assert edge.get_attribute("aria-valuenow") == "352"
     edge.focus()
@@ -296,17 +253,3 @@ def test_panel_width_can_be_changed_by_keyboard(
         edge.press(f"Arrow{key}")
         assert widget.panel.bounding_box()["width"] == width
         assert edge.get_attribute("aria-valuenow") == value
-
-
-def test_panel_is_on_the_left_in_right_to_left_pages(page: Page, stage: Stage, widget: Widget) -> None:
-    page.goto(stage.page())
-    page.evaluate("document.documentElement.dir = 'rtl'")
-    assert page.locator("roaming-ask .opener").bounding_box()["x"] < 100
-    stage.plays(recorded("answered"))
-    widget.open().ask("איזה פורט?")
-    picture(page, "right-to-left")
-    assert widget.panel.bounding_box()["x"] == 0
-    page.evaluate("document.documentElement.dir = 'ltr'")
-    box = widget.panel.bounding_box()
-    assert box is not None
-    assert box["x"] + box["width"] == 1280

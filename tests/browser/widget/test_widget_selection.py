@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from .conftest import Stage, Widget
+from .conftest import Stage, Widget, box_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -52,21 +52,26 @@ def copied(page: Page, bar: Locator) -> str:
     return str(page.evaluate("navigator.clipboard.readText()"))
 
 
-def test_selected_text_becomes_context_of_question(page: Page, stage: Stage, widget: Widget) -> None:
-    page.goto(stage.page(body=BODY))
+@pytest.mark.parametrize(
+    ("attributes", "name", "text"),
+    [('endpoint="/"', "Ask about this", "About “listens on port 8642”: "), ("", "Find this", "listens on port 8642")],
+)
+def test_selected_text_is_asked_about_or_searched(
+    page: Page, stage: Stage, widget: Widget, attributes: str, name: str, text: str
+) -> None:
+    """The module is loaded with the first selection."""
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.append(request.url.rpartition("/")[2]))
+    page.goto(stage.page(attributes, body=BODY))
+    page.locator("roaming-ask .opener").wait_for()
+    assert "roaming-selection.js" not in loaded
     bar = select(page, "a", 3, 23)
-    bar.get_by_role("button", name="Ask about this").click()
-    assert widget.input.input_value() == "About “listens on port 8642”: "
+    bar.get_by_role("button", name=name).click()
+    assert loaded.count("roaming-selection.js") == 1
+    assert widget.input.input_value() == text
     assert widget.focused() == "textarea"
     assert not bar.is_visible()
     assert stage.asked == []
-
-
-def test_selected_text_is_searched_without_endpoint(page: Page, stage: Stage, widget: Widget) -> None:
-    page.goto(stage.page("", body=BODY))
-    select(page, "a", 14, 23).get_by_role("button", name="Find this").click()
-    widget.hits.first.wait_for()
-    assert widget.input.input_value() == "port 8642"
 
 
 @pytest.mark.parametrize(
@@ -95,12 +100,6 @@ def test_link_to_passage_has_text_fragment(
     page.goto("about:blank")
     page.goto(address)
     assert page.evaluate("document.title") == "Kettle"
-
-
-def test_long_text_is_linked_by_its_ends(page: Page, stage: Stage) -> None:
-    page.goto(stage.page(body=BODY))
-    address = unquote(copied(page, select(page, "d", 0, 300)))
-    assert address.endswith("-,Water boils at a temperature,at a temperature that depends") or ":~:text=" in address
 
 
 def test_browser_finds_copied_passage(page: Page, stage: Stage) -> None:
@@ -165,25 +164,12 @@ def test_bar_is_at_bottom_of_phones_and_above_text_elsewhere(page: Page, stage: 
     page.goto(stage.page(body=BODY))
     bar = select(page, "d", 0, 40)
     bar.wait_for()
-    box, text = bar.bounding_box(), page.locator("#d").bounding_box()
-    assert box
-    assert text
+    box, text = box_of(bar), box_of(page.locator("#d"))
     assert box["y"] + box["height"] <= text["y"]
     page.set_viewport_size({"width": 390, "height": 700})
     page.evaluate("getSelection().removeAllRanges()")
     bar.wait_for(state="hidden")
     select(page, "d", 0, 40).wait_for()
-    box = bar.bounding_box()
-    assert box
+    box = box_of(bar)
     assert (box["x"], box["width"]) == (8, 374)
     assert 690 <= box["y"] + box["height"] <= 692
-
-
-def test_module_is_loaded_with_first_selection(page: Page, stage: Stage, widget: Widget) -> None:
-    loaded: list[str] = []
-    page.on("request", lambda request: loaded.append(request.url.rpartition("/")[2]))
-    page.goto(stage.page(body=BODY))
-    page.locator("roaming-ask .opener").wait_for()
-    assert "roaming-selection.js" not in loaded
-    select(page, "a", 3, 10).wait_for()
-    assert loaded.count("roaming-selection.js") == 1

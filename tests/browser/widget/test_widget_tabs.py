@@ -38,36 +38,30 @@ def questions(widget: Widget) -> list[str]:
 # Start over
 
 
-def test_start_over_can_be_undone(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(said("One"), said("Two"))
-    url = stage.page()
-    widget.visit(url).ask("First?")
+def test_start_over_can_be_undone_until_the_next_question(page: Page, stage: Stage, widget: Widget) -> None:
+    stage.plays(said("One"), said("Two"), said("Three"))
+    widget.visit(stage.page()).ask("First?")
     widget.ask("Second?")
     widget.input.fill("a draft")
     widget.panel.get_by_label("Start over").click()
     assert widget.turns.count() == 0
     assert widget.input.input_value() == ""
     assert "Conversation cleared." in widget.status.inner_text()
-    widget.panel.get_by_role("button", name="Undo").click()
+    undo = widget.panel.get_by_role("button", name="Undo")
+    undo.click()
     assert questions(widget) == ["First?", "Second?"]
     assert widget.input.input_value() == "a draft"
     assert widget.focused() == "textarea"
     assert widget.panel.get_by_text("Conversation cleared.").filter(visible=True).count() == 0
     page.reload()
     assert questions(widget.open()) == ["First?", "Second?"]
-
-
-def test_undo_is_offered_until_next_question(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(said("One"), said("Two"))
-    widget.visit(stage.page()).ask("First?")
     widget.panel.get_by_label("Start over").click()
     page.keyboard.press("Control+i")
     page.keyboard.press("Control+i")
-    undo = widget.panel.get_by_role("button", name="Undo")
     assert undo.is_visible()
-    widget.ask("Second?")
+    widget.ask("Third?")
     assert undo.count() == 0
-    assert questions(widget) == ["Second?"]
+    assert questions(widget) == ["Third?"]
 
 
 def test_undo_brings_stopped_answer_back(page: Page, stage: Stage, widget: Widget) -> None:

@@ -10,13 +10,13 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
+from serving import serve_requests
 
 from mkdocs_roaming.library.targets import open_library
 
@@ -119,10 +119,8 @@ def failing_once(notes: Path) -> Iterator[tuple[str, list[int]]]:
             pass
 
     statuses: list[int] = []
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", statuses
-        server.shutdown()
+    with serve_requests(Handler) as url:
+        yield url.removesuffix("/"), statuses
 
 
 def test_provider_example_repeats_request_after_temporary_failure(

@@ -82,26 +82,19 @@ def test_each_language_is_a_site_in_its_folder(
         assert line in own.text("llms.txt")
 
 
-def test_untranslated_page_is_published_in_both_languages(mkdocs: Project) -> None:
+def test_untranslated_page_is_published_in_both_languages_with_fallback(mkdocs: Project) -> None:
     sources = {**SUFFIX, "index.fr.md": ACCUEIL + "\n[Mentions légales](legal.md)\n"}
-    french = mkdocs(sources, **plugins("suffix")).below("fr")
+    built = mkdocs(sources, nav=[{"Start": ["index.md", "setup.md"]}], **plugins("suffix"))
+    french = built.below("fr")
     (legal,) = (page for page in french.manifest.pages if page.path == "legal/")
     assert legal.source == "legal.md"
     assert f"[Mentions légales]({URL}fr/legal/index.md)" in french.text("index.md")
     assert "English alone." in french.text("legal/index.md")
-
-
-def test_untranslated_page_is_omitted_without_fallback(mkdocs: Project) -> None:
+    assert [entry.title for entry in built.manifest.nav] == ["Start", "More"]
+    assert french.manifest.nav[0].title == "Début"
     french = mkdocs(SUFFIX, **plugins("suffix", fallback_to_default=False)).below("fr")
     assert sorted(french.paths()) == ["", "setup/"]
     assert french.faults == ()
-
-
-def test_nav_titles_are_translated(mkdocs: Project) -> None:
-    nav = [{"Start": ["index.md", "setup.md"]}]
-    built = mkdocs(SUFFIX, nav=nav, **plugins("suffix"))
-    assert [entry.title for entry in built.manifest.nav] == ["Start", "More"]
-    assert built.below("fr").manifest.nav[0].title == "Début"
 
 
 def test_build_only_locale_publishes_single_site(mkdocs: Project) -> None:

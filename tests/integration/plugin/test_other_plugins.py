@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mkdocs_roaming.manifest.lookup import iter_nav
@@ -11,7 +10,7 @@ from mkdocs_roaming.manifest.lookup import iter_nav
 if TYPE_CHECKING:
     from mkdocs_roaming.manifest.models import NavEntry
 
-    from .conftest import Project
+    from .conftest import Built, Project
 
 SOURCES = {
     "index.md": "# Welcome\n",
@@ -75,6 +74,7 @@ def test_blog_publishes_whole_posts_and_lists_with_links(mkdocs: Project) -> Non
     }
     built = mkdocs(
         {**SOURCES, **posts, "blog/index.md": "# Blog\n"},
+        nav=["index.md", {"News": ["blog/index.md"]}, "guide/index.md", "guide/install.md", "guide/use.md"],
         theme={"name": "material", "font": False},
         plugins=[{"blog": {"pagination_per_page": 1}}, "roaming"],
     )
@@ -101,6 +101,9 @@ def test_blog_publishes_whole_posts_and_lists_with_links(mkdocs: Project) -> Non
         assert "Further" not in first
         assert "Ebb" not in first
     assert built.faults == ()
+    titles = [entry.title for entry in iter_nav(built.manifest.nav)]
+    assert [title for title in titles if title.startswith("Blog")] == ["Blog", "Blog (2)"]
+    assert re.findall(r"^- \[(Blog.*?)\]", built.text("llms.txt"), re.MULTILINE) == ["Blog"]
 
 
 def test_links_to_redirects_lead_to_markdown_of_target(mkdocs: Project) -> None:
@@ -113,47 +116,38 @@ def test_links_to_redirects_lead_to_markdown_of_target(mkdocs: Project) -> None:
     assert built.faults == ()
 
 
-def test_paginated_blog_lists_have_numbered_titles(mkdocs: Project) -> None:
-    head = "---\ndate: 2024-0{at}-01\n---\n# Post {at}\n"
-    posts = {f"blog/posts/{at}.md": head.format(at=at) for at in (1, 2, 3)}
-    built = mkdocs(
-        {"index.md": "# Home\n", **posts, "blog/index.md": "# Blog\n"},
-        nav=[{"Home": "index.md"}, {"News": ["blog/index.md"]}],
-        theme={"name": "material", "font": False},
-        plugins=[{"blog": {"pagination_per_page": 1, "archive": False}}, "roaming"],
-    )
-    titles = [entry.title for entry in iter_nav(built.manifest.nav) if entry.page and entry.page.startswith("blog/")]
-    assert titles[:3] == ["Blog", "Blog (2)", "Blog (3)"]
-    assert re.findall(r"^- \[(Blog.*?)\]", built.text("llms.txt"), re.MULTILINE) == ["Blog"]
+def build_with_template(mkdocs: Project, template: str, sources: dict[str, str]) -> Built:
+    """Build a site in Material with the template `own.html`."""
+    (mkdocs.folder / "overrides").mkdir()
+    (mkdocs.folder / "overrides/own.html").write_text("{% extends 'main.html' %}" + template)
+    theme = {"name": "material", "font": False, "custom_dir": str(mkdocs.folder / "overrides")}
+    return mkdocs(sources, theme=theme)
 
 
-def test_home_page_includes_content_of_its_template(mkdocs: Project, tmp_path: Path) -> None:
-    (tmp_path / "overrides").mkdir()
-    (tmp_path / "overrides/home.html").write_text(
-        "{% extends 'main.html' %}{% block content %}{{ page.content }}<div><h2>Why ebb</h2><p>Since every harbour "
-        "has a gauge, and no gauge has a harbour master who reads it at four in the morning.</p></div>{% endblock %}"
-    )
-    built = mkdocs(
-        {"index.md": "---\ntemplate: home.html\n---\n# Ebb\n", "guide.md": "# Guide\n\n[Why](index.md)\n"},
-        theme={"name": "material", "font": False, "custom_dir": str(tmp_path / "overrides")},
-    )
-    text = built.text("index.md")
-    assert "# Ebb\n\n## Why ebb\n\nSince every harbour has a gauge" in text
+GAUGES = (
+    "<p>Since every harbour has a gauge, and no gauge has a harbour master who reads it at four in the morning.</p>"
+)
+
+
+def test_home_page_includes_content_of_its_template(mkdocs: Project) -> None:
+    template = f"{{% block content %}}{{{{ page.content }}}}<div><h2>Why ebb</h2>{GAUGES}</div>{{% endblock %}}"
+    sources = {"index.md": "---\ntemplate: own.html\n---\n# Ebb\n", "guide.md": "# Guide\n\n[Why](index.md)\n"}
+    built = build_with_template(mkdocs, template, sources)
+    assert "# Ebb\n\n## Why ebb\n\nSince every harbour has a gauge" in built.text("index.md")
     assert [section.title for section in built.manifest.pages[0].sections] == ["Ebb", "Why ebb"]
     assert built.faults == ()
 
 
-def test_home_page_template_without_article_publishes_visible_text_only(mkdocs: Project, tmp_path: Path) -> None:
-    (tmp_path / "overrides").mkdir()
-    (tmp_path / "overrides/home.html").write_text(
-        "{% extends 'main.html' %}{% block tabs %}{{ super() }}<section><h1>Harbours, read by night</h1><p>Since every "
-        "harbour has a gauge, and no gauge has a harbour master who reads it at four in the morning.</p>"
-        "<a href=\"{{ 'guide/' | url }}\">Get started</a></section>{% endblock %}{% block content %}{% endblock %}"
+def test_home_page_template_without_article_publishes_visible_text_only(mkdocs: Project) -> None:
+    template = (
+        "{% block tabs %}{{ super() }}<section><h1>Harbours, read by night</h1>"
+        f"{GAUGES}<a href=\"{{{{ 'guide/' | url }}}}\">Get started</a></section>{{% endblock %}}{{% block content %}}{{% endblock %}}"
     )
-    built = mkdocs(
-        {"index.md": "---\ntemplate: home.html\n---\nWelcome to plugh.\n", "guide.md": "# Guide\n\n[Why](index.md)\n"},
-        theme={"name": "material", "font": False, "custom_dir": str(tmp_path / "overrides")},
-    )
+    sources = {
+        "index.md": "---\ntemplate: own.html\n---\nWelcome to plugh.\n",
+        "guide.md": "# Guide\n\n[Why](index.md)\n",
+    }
+    built = build_with_template(mkdocs, template, sources)
     text = built.text("index.md")
     assert "# Harbours, read by night\n\nSince every harbour has a gauge" in text
     assert text.endswith("\n\n[Get started](https://docs.example/sub/guide/index.md)\n")
@@ -162,17 +156,11 @@ def test_home_page_template_without_article_publishes_visible_text_only(mkdocs: 
     assert built.faults == ()
 
 
-def test_template_with_password_form_is_not_published(mkdocs: Project, tmp_path: Path) -> None:
-    (tmp_path / "overrides").mkdir()
-    (tmp_path / "overrides/lock.html").write_text(
-        "{% extends 'main.html' %}{% block content %}<h1>Locked</h1><form>Password?</form>{% endblock %}"
-    )
-    built = mkdocs(
-        {"index.md": "# Home\n", "vault.md": "---\ntemplate: lock.html\n---\n# Vault\n\nThe word is plugh.\n"},
-        theme={"name": "material", "font": False, "custom_dir": str(tmp_path / "overrides")},
-    )
+def test_template_with_password_form_is_not_published(mkdocs: Project) -> None:
+    template = "{% block content %}<h1>Locked</h1><form>Password?</form>{% endblock %}"
+    sources = {"index.md": "# Home\n", "vault.md": "---\ntemplate: own.html\n---\n# Vault\n\nThe word is plugh.\n"}
+    built = build_with_template(mkdocs, template, sources)
     assert built.paths() == [""]
     assert built.files_with("plugh") == []
-    assert any(
-        "vault.md: not published, because the built page does not show the words" in line for line in built.messages()
-    )
+    message = "vault.md: not published, because the built page does not show the words"
+    assert any(message in line for line in built.messages())

@@ -33,8 +33,8 @@ plugins:
 """
 
 
-def config(mkdocs: Project, text: str, sources: dict[str, str] | None = None) -> None:
-    mkdocs.write(SOURCES if sources is None else sources)
+def config(mkdocs: Project, text: str, sources: dict[str, str] = SOURCES) -> None:
+    mkdocs.write(sources)
     (mkdocs.folder / "mkdocs.yml").write_text(text, "utf-8")
 
 
@@ -55,14 +55,8 @@ def test_config_rules_are_published_as_ids(mkdocs: Project) -> None:
     assert (quiet.name, quiet.when, quiet.open) == ("quiet", RuleCondition(any=("hush",)), (install.sections[1].id,))
     assert (guide.when, guide.open) == (RuleCondition(pages=(install.id,)), (home.id,))
     assert built.faults == ()
+    assert built.text("roaming/manifest.json") == mkdocs.build("again").text("roaming/manifest.json")
     assert "install.md" not in str(built.manifest.rules)
-
-
-def test_missing_target_is_reported_with_number_of_rule(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
-    config(mkdocs, CONFIG.replace("TARGET", "guide/instal.md"))
-    assert build_error(mkdocs, caplog) == (
-        "roaming: mkdocs.yml, rule 2: opens “guide/instal.md”, which is not a published section; nearest: guide/install.md"
-    )
 
 
 def test_invalid_rule_aborts_before_build(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
@@ -96,17 +90,32 @@ def test_page_rules_open_the_page_or_its_sections(mkdocs: Project) -> None:
     ]
 
 
-def test_missing_target_of_page_rule_names_its_source(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
-    config(mkdocs, CONFIG.replace("TARGET", "index.md"), {"index.md": HOME, "guide/install.md": FRONT + INSTALL})
-    message = build_error(mkdocs, caplog)
-    assert message == "roaming: guide/install.md, rule 2: opens “TARGET”, which is not a published section"
+SECRET = f"---\nllms: false\n---\n{INSTALL}"
+FAULTS = [
+    (
+        "guide/instal.md",
+        {},
+        "mkdocs.yml, rule 2: opens “guide/instal.md”, which is not a published section; nearest: guide/install.md",
+    ),
+    ("secret.md", {"secret.md": SECRET}, "mkdocs.yml, rule 2: opens “secret.md”, which is not a published section"),
+    (
+        "index.md",
+        {"guide/install.md": FRONT + INSTALL},
+        "guide/install.md, rule 2: opens “TARGET”, which is not a published section",
+    ),
+    *(
+        ("index.md", {"index.md": f"---\nroaming: {given}\n---\n{HOME}"}, "index.md: roaming: ")
+        for given in ("{rule: []}", "true", "[]")
+    ),
+]
 
 
-@pytest.mark.parametrize("given", ["{rule: []}", "true", "[]"])
-def test_invalid_front_matter_is_reported(mkdocs: Project, caplog: pytest.LogCaptureFixture, given: str) -> None:
-    mkdocs.write({"index.md": f"---\nroaming: {given}\n---\n{HOME}"})
-    message = build_error(mkdocs, caplog)
-    assert message.startswith("roaming: index.md: roaming: ")
+@pytest.mark.parametrize(("target", "sources", "message"), FAULTS)
+def test_fault_is_reported_with_its_file_and_the_number_of_the_rule(
+    mkdocs: Project, caplog: pytest.LogCaptureFixture, target: str, sources: dict[str, str], message: str
+) -> None:
+    config(mkdocs, CONFIG.replace("TARGET", target), SOURCES | sources)
+    assert build_error(mkdocs, caplog).startswith(f"roaming: {message}")
 
 
 @pytest.mark.parametrize("hidden", ["llms: false\n", "robots: noindex\n"])
@@ -124,14 +133,6 @@ def test_rule_on_unpublished_page_aborts_build(mkdocs: Project, caplog: pytest.L
     )
 
 
-def test_rule_that_opens_unpublished_page_aborts_build(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
-    sources = {**SOURCES, "secret.md": f"---\nllms: false\n---\n{INSTALL}"}
-    config(mkdocs, CONFIG.replace("TARGET", "secret.md"), sources)
-    assert build_error(mkdocs, caplog).startswith(
-        "roaming: mkdocs.yml, rule 2: opens “secret.md”, which is not a published section"
-    )
-
-
 def test_rule_with_old_id_opens_new_section_with_warning(mkdocs: Project) -> None:
     before = mkdocs(SOURCES, site="before")
     old = before.manifest.pages[1].sections[1].id
@@ -143,13 +144,6 @@ def test_rule_with_old_id_opens_new_section_with_warning(mkdocs: Project) -> Non
     assert built.manifest.rules[0].open == (new,)
     (message,) = built.messages(logging.WARNING)
     assert message.endswith(f"opens {old}, an old id of {new} (Guide › Install › Silent mode); use the new one")
-
-
-def test_builds_with_rules_are_reproducible(mkdocs: Project) -> None:
-    config(mkdocs, CONFIG.replace("TARGET", "guide/*"))
-    first, second = mkdocs.build("a"), mkdocs.build("b")
-    assert len(first.manifest.rules) == 2
-    assert first.text("roaming/manifest.json") == second.text("roaming/manifest.json")
 
 
 def test_rules_without_target_in_a_translation_are_skipped(mkdocs: Project) -> None:

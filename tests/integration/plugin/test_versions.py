@@ -6,22 +6,20 @@ import os
 import re
 import subprocess
 import sys
-import threading
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from serving import serve_static
 
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.publish.versions import publish_versions
 
+from .conftest import Built
+
 if TYPE_CHECKING:
-    from .conftest import Built, Project
+    from .conftest import Project
 
 pytestmark = pytest.mark.slow
 
@@ -63,10 +61,10 @@ def deploy(mkdocs: Project, tmp_path: Path) -> Any:
     return deployed
 
 
-def test_each_deployed_version_is_a_valid_site(deploy: Any, built: type[Built]) -> None:
+def test_each_deployed_version_is_a_valid_site(deploy: Any) -> None:
     out = deploy([["1.0"], ["--alias-type", "copy", "2.0", "latest"]])
     for folder, version in (("1.0", "1.0"), ("2.0", "2.0"), ("latest", "2.0")):
-        site = built(out / folder, [])
+        site = Built(out / folder, [])
         assert site.faults == ()
         assert (site.manifest.site.url, site.manifest.site.version) == (f"{URL}{version}/", version)
         assert f"[setup]({URL}{version}/setup/index.md#keys)" in site.text("index.md")
@@ -74,23 +72,23 @@ def test_each_deployed_version_is_a_valid_site(deploy: Any, built: type[Built]) 
         assert 'href="../llms.txt" data-roaming' in site.text("setup/index.html")
 
 
-def test_canonical_version_does_not_change_published_urls(deploy: Any, built: type[Built]) -> None:
+def test_canonical_version_does_not_change_published_urls(deploy: Any) -> None:
     plugins = ["search", {"mike": {"canonical_version": "latest"}}, "roaming"]
     out = deploy([["1.0", "latest"]], plugins=plugins)
-    site = built(out / "1.0", [])
+    site = Built(out / "1.0", [])
     assert f'rel="canonical" href="{URL}latest/setup/"' in site.text("setup/index.html")
     assert site.manifest.site.url == f"{URL}1.0/"
     assert f"({URL}1.0/setup/index.md#keys)" in site.text("index.md")
     assert site.faults == ()
 
 
-def test_versions_and_languages_combine(deploy: Any, built: type[Built]) -> None:
+def test_versions_and_languages_combine(deploy: Any) -> None:
     languages = [{"locale": "en", "default": True, "name": "English"}, {"locale": "fr", "name": "Français"}]
     mike = {"mike": {"canonical_version": "latest", "version_selector": False}}  # it cannot be built twice with it
     plugins = [mike, {"i18n": {"languages": languages}}, "roaming"]
     sources = {"index.md": HOME, "setup.md": SETUP, "setup.fr.md": "# Installation\n\n## Keys\n\nTournez.\n"}
     out = deploy([["1.0", "latest"]], plugins=plugins, sources=sources)
-    root, french = built(out / "1.0", []), built(out / "1.0/fr", [])
+    root, french = Built(out / "1.0", []), Built(out / "1.0/fr", [])
     assert root.faults == french.faults == ()
     assert french.manifest.site.url == f"{URL}1.0/fr/"
     assert french.manifest.site.version == root.manifest.site.version == "1.0"
@@ -104,19 +102,6 @@ def test_build_without_mike_deploy_has_no_version(mkdocs: Project) -> None:
     assert (site.url, site.version) == (URL, None)
 
 
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 @pytest.mark.parametrize("alias_type", ["symlink", "redirect"])
 def test_root_list_and_root_url_lead_to_default_version(deploy: Any, alias_type: str) -> None:
     """The links of the root llms.txt exist; the root of the site opens the default version, as in a browser."""
@@ -127,7 +112,7 @@ def test_root_list_and_root_url_lead_to_default_version(deploy: Any, alias_type:
     assert publish_versions(out).written
     text = (out / "llms.txt").read_text("utf-8")
     assert f"- [2.0 (latest)]({URL}2.0/llms.txt): default version, manifest {URL}2.0/roaming/manifest.json\n" in text
-    with served(out) as address:
+    with serve_static(out, "https://docs.example/") as address:
         for url in re.findall(rf"{URL}[^\s<)]+\.(?:md|txt|json)", text):
             with urllib.request.urlopen(url.replace(URL, address)) as response:
                 assert response.read()
