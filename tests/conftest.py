@@ -13,6 +13,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from filelock import FileLock
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
@@ -255,9 +256,14 @@ def documentation(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _build(config: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    site = tmp_path_factory.mktemp("built") / "site"
+    """Build a site once for all processes of a run."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    site = folder / f"{Path(config).parent.name or 'documentation'}-built"
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
     command = [sys.executable, "-m", "mkdocs", "build", "-q", "--strict", "-f", config, "-d", str(site)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    with FileLock(f"{site}.lock"):
+        if not site.exists():
+            done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
     return site

@@ -97,6 +97,11 @@ class Stage:
         self.released += [reply.released for reply in self.replies]
         return self.replies[-1]
 
+    def write_widget(self, lang: str) -> None:
+        """Write the files of the widget."""
+        for path, data in iter_widget_files(lang):
+            (self.folder / path).write_bytes(data)
+
     def page(
         self,
         attributes: str = 'endpoint="/"',
@@ -108,8 +113,8 @@ class Stage:
         **given: Any,
     ) -> str:
         """Write a page with the widget in a language, and return its URL."""
-        for path, content in iter_widget_files(lang):
-            (self.folder / path).write_bytes(content)
+        if lang != "en":
+            self.write_widget(lang)
         data = {"site": SITE_URL, "manifest": "roaming/manifest.json", "path": "settings/", **given}
         dataset = " ".join(f'data-{key}="{escape(value)}"' for key, value in data.items())
         (self.folder / name).write_text(
@@ -189,6 +194,7 @@ def stage(tmp_path: Path, make_site: Callable[..., Any]) -> Iterator[Stage]:
     write_index(folder)
     (folder / "page2.html").write_text("<!doctype html><title>Two</title><link rel=icon href='data:,'><h1>Two</h1>")
     with served(folder) as stage:
+        stage.write_widget("en")
         yield stage
 
 

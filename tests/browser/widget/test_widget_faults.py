@@ -322,7 +322,10 @@ def test_draft_survives_fallback_to_search(page: Page, stage: Stage, widget: Wid
 def test_api_calls_before_initialization_are_executed_later(page: Page, stage: Stage, widget: Widget) -> None:
     calls = "for (const one of document.querySelectorAll('roaming-ask')) { one.open(); one.prefill('Port?'); }"
     (stage.folder / "early.js").write_text(calls, "utf-8")
-    page.goto(stage.page(body="<script type=module src=early.js></script>", lang="de"))
+    url = stage.page(lang="de")
+    with (stage.folder / "index.html").open("a") as file:
+        file.write("<script type=module src=early.js></script>")
+    page.goto(url)
     expect(widget.input).to_have_value("Port?")
 
 

@@ -576,6 +576,7 @@ def test_page_in_material_has_one_entrance(page: Page, material: Stage, widget: 
         page.set_viewport_size({"width": width, "height": 800})
         page.goto(material.url + "one.html")
         page.locator("roaming-ask .opener").wait_for(state="attached")
+        page.wait_for_load_state("networkidle")
         page.wait_for_timeout(200)
         entrances = page.locator(f"roaming-ask .opener, .md-header [data-roaming-open]{replaced}")
         seen = "one => one.checkVisibility({ opacityProperty: true }) && one.getBoundingClientRect().right > 0"

@@ -130,7 +130,9 @@ def test_search_is_opened_again_with_its_words_selected_and_stays_open_on_the_ne
     page.goto(f"{material.url}trouble/")
     widget.hits.first.wait_for()
     assert widget.panel.locator("h2").inner_text() == "Find in Ebb"
-    page.evaluate("sessionStorage.clear()")
+
+
+def test_icon_of_material_opens_the_panel_on_phones(page: Page, material: Stage, widget: Widget) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     visit(page, material.url)
     page.locator("label.md-header__button[for=__search]").click()
@@ -240,7 +242,7 @@ def test_start_follows_instant_navigation(page: Page, material: Stage, widget: W
     assert widget.focused() == "textarea"
 
 
-def test_page_without_sections_starts_with_a_page_of_each_part(tmp_path: Path, widget: Widget, path: str) -> None:
+def test_page_without_sections_starts_with_a_page_of_each_part(tmp_path: Path, widget: Widget) -> None:
     pages = {"index.md": "# Home\n\n## News\n", "install.md": "# Install\n", "reference/cli.md": "# Commands\n"}
     pages |= {f"guide/{at}.md": f"# Guide {at}\n" for at in range(9)}
     with served(tmp_path / "site") as stage:

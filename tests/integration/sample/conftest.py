@@ -1,4 +1,4 @@
-"""The sample site, built once for all tests of this folder, without the plugin."""
+"""The pages of the sample site, as their HTML shows them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from pathlib import Path
 
 import lxml.html
 import pytest
-from mkdocs.commands.build import build
-from mkdocs.config.defaults import MkDocsConfig
 
 SITE = Path(__file__).parents[3] / "sample_site"
 _HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
@@ -31,22 +29,9 @@ class RenderedPage:
 
 
 @pytest.fixture(scope="session")
-def rendered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RenderedPage]:
-    """The pages of the sample site by source file, from a strict build."""
-    site_dir = tmp_path_factory.mktemp("sample")
-    file = SITE / "mkdocs.yml"
-    config = MkDocsConfig(str(file))
-    with file.open("rb") as stream:
-        config.load_file(stream)
-    plugins = [plugin for plugin in config["plugins"] if "roaming" not in plugin]  # a name, or a name with options
-    config.load_dict({"plugins": plugins, "site_dir": str(site_dir), "strict": True})
-    errors, warnings = config.validate()
-    assert not errors
-    assert not warnings
-    config.plugins.on_startup(command="build", dirty=False)
-    build(config)
-    config.plugins.on_shutdown()
-    return {page.source: page for page in _pages(site_dir)}
+def rendered(sample: Path) -> dict[str, RenderedPage]:
+    """The pages of the sample site by source file."""
+    return {page.source: page for page in _pages(sample)}
 
 
 def _pages(site_dir: Path) -> Iterator[RenderedPage]:

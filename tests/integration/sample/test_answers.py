@@ -18,6 +18,8 @@ from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = Path(__file__).parents[3] / "sample_site" / "questions.yml"
 
 
@@ -35,7 +37,11 @@ def answers(sample: Path) -> list[tuple[Answer, Navigator]]:
     return [anyio.run(partial(one, question)) for question in asked]
 
 
-def test_citation_urls_lead_to_published_anchors(answers: list[tuple[Answer, Navigator]], sample: Path) -> None:
+def test_citations_are_opened_sections_whose_urls_lead_to_published_anchors(
+    answers: list[tuple[Answer, Navigator]], sample: Path
+) -> None:
+    for each, navigator in answers:
+        assert {section.id for section in each.citations} <= set(navigator.opened), each.text
     library = open_library(str(sample))
     sources = {section.url for each, _ in answers for section in each.citations}
     assert len(sources) > 40
@@ -45,9 +51,3 @@ def test_citation_urls_lead_to_published_anchors(answers: list[tuple[Answer, Nav
         html = sample / unquote(page.removeprefix(library.manifest.site.url)) / "index.html"
         ids = lxml.html.fromstring(html.read_bytes()).xpath("//@id")
         assert not anchor or unquote(anchor) in ids, url
-
-
-def test_citations_are_sections_that_were_opened(answers: list[tuple[Answer, Navigator]]) -> None:
-    """The text of every cited section was shown to the model for this answer."""
-    for each, navigator in answers:
-        assert {section.id for section in each.citations} <= set(navigator.opened), each.text
