@@ -22,6 +22,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import open_library, open_target
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve.app import (
+    KEY_VARIABLE,
     AppConfig,
     ServeTable,
     build_config,
@@ -165,7 +166,7 @@ def _list_values(app: AppConfig, settings: Settings, address: str, *, answers: b
         yield "static files", app.site
         yield "model", app.answers.model.name
         yield "counters", strip_address_secrets(app.counters_url) if app.counters_url else "in this process"
-        variables += ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", settings.model.key_env, app.key_variable]
+        variables += ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", settings.model.key_env, KEY_VARIABLE]
         tables["limits"] |= asdict(app.quota)
         tables["serve"] |= {name: getattr(app, name) for name in _ANSWER_SETTINGS}
         tables["budget"] = asdict(app.answers.budget)

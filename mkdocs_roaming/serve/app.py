@@ -9,8 +9,6 @@ from settings, environment and command line:
 hosts = ["ask.example"]         # names that the server answers to, in addition to localhost
 origins = ["https://docs.example"]
 proxies = 1                     # number of trusted reverse proxies
-key_env = "ROAMING_KEY"         # environment variable with the key that signs conversation tokens
-counters_env = "ROAMING_COUNTERS"  # environment variable with the URL of a Redis
 look_every = 60                 # seconds between two checks of the site
 drain = 55                      # seconds for answers in progress when the server stops (default: their own + 10)
 turn_seconds = 86400            # time for which follow-up questions can refer to an answer
@@ -92,7 +90,6 @@ class AppConfig:
         answers: The model, the budget and the search.
         key: Signs conversation tokens, and hides clients in counters. Without a key a random one is used, and tokens
             are valid until the process ends.
-        key_variable: The environment variable that the key is from.
         site: Folder of the built site, if it is served too.
         counters_url: URL of a Redis for quotas that several processes share.
         question_log: File for questions; without it none are logged.
@@ -111,7 +108,6 @@ class AppConfig:
     target: str
     answers: AnswerConfig
     key: bytes = b""
-    key_variable: str = KEY_VARIABLE
     site: Path | None = None
     policy: RequestPolicy = field(default_factory=RequestPolicy)
     quota: AnswerQuota = field(default_factory=AnswerQuota)
@@ -140,8 +136,6 @@ class ServeTable(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     proxies: Annotated[int, msgspec.Meta(ge=0, description="Number of trusted reverse proxies.")] = 0
-    key_env: str = KEY_VARIABLE
-    counters_env: str = COUNTERS_VARIABLE
     look_every: Amount = POLL_SECONDS
     drain: Annotated[int, msgspec.Meta(ge=0)] | None = None
     turn_seconds: Count = TOKEN_SECONDS
@@ -183,10 +177,10 @@ def build_config(
     limits = dict(check_keys(settings.serving.get("limits", {}), LIMIT_KEYS, place))
     if (money := given["money_a_day"]) is not None:
         limits["money_a_day"], place = _parse_number(money), "--money-a-day"
-    key = environ.get(table.key_env, "").encode("utf-8")
+    key = environ.get(KEY_VARIABLE, "").encode("utf-8")
     if 0 < len(key) < MIN_KEY_CHARS:
         raise UsageError(
-            f"{table.key_env} needs at least {MIN_KEY_CHARS} characters; create a key with `openssl rand -hex 32`"
+            f"{KEY_VARIABLE} needs at least {MIN_KEY_CHARS} characters; create a key with `openssl rand -hex 32`"
         )
     policy = decode_table(
         {name: limits.pop(name) for name in POLICY_KEYS if name in limits},
@@ -202,11 +196,10 @@ def build_config(
         target,
         answers,
         key=key,
-        key_variable=table.key_env,
         site=given["site"],
         policy=policy,
         quota=quota.with_client_money(answers.budget.cost or 0.0),
-        counters_url=environ.get(table.counters_env) or None,
+        counters_url=environ.get(COUNTERS_VARIABLE) or None,
         question_log=Path(table.question_log) if table.question_log else None,
         feedback_log=Path(table.feedback_log) if table.feedback_log else None,
         metrics=table.metrics,

@@ -17,7 +17,6 @@ from mkdocs_roaming.library.search import Hit
 from mkdocs_roaming.library.tools import MAX_HITS, OutlineResult, ToolError
 from mkdocs_roaming.manifest.expand import (
     MAX_EXPANSION_CHARS,
-    Expansion,
     ListedSection,
     expand_section,
     render_expansion,
@@ -72,7 +71,7 @@ def build_section(deployment: Deployment, id_: str, part: str | None = None) -> 
         ref.section.title,
         index.breadcrumb(ref),
         found.url or index.url(ref),
-        _count_tokens(index, found),
+        estimate_tokens(found.text),
         found.text,
         shown=list(dict.fromkeys(shown.id for shown in found.shown)),
         listed=[_encode_entry(listed) for listed in found.listed],
@@ -150,15 +149,6 @@ def encode_hit(index: SectionIndex, hit: Hit, score: float) -> schemas.Hit:
     """Return a search result."""
     path, url = index.breadcrumb(hit.section), index.url(hit.section)
     return schemas.Hit(hit.section.id, hit.section.section.title, path, url, hit.snippet, round(score, 4))
-
-
-def _count_tokens(index: SectionIndex, found: Expansion) -> int:
-    """Return the tokens of the shown text, from the manifest if all its sections are shown in full."""
-    if found.parts == 1:
-        counts = [ref.section.tokens for shown in found.shown if (ref := index.get(shown.id))]
-        if len(counts) == len(found.shown) and all(counts):
-            return sum(counts)
-    return estimate_tokens(found.text)
 
 
 # Content negotiation

@@ -7,11 +7,12 @@ one stays current, and a later check may find the rest.
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -103,7 +104,7 @@ class SiteWatcher:
         self._detector: ChangeDetector | None = None
         self._published = ""  # digest of the manifest that was read last
         self._incomplete: tuple[str, float] | None = None  # digest of an incomplete deployment, and when it was found
-        self._next_repair = self._repair_seconds = 0.0
+        self._next_repair = 0.0
 
     def now(self) -> Deployment:
         """Return the current deployment. Raise ProblemError if there is none yet."""
@@ -161,9 +162,7 @@ class SiteWatcher:
         self._published = self._published or found.digest
         if found.digest != current.digest:  # otherwise servers behind one URL may differ for a while
             return found if found.is_complete or self._is_overdue(found.digest) else None
-        # Failed attempts to repair a deployment are repeated less and less often.
-        self._repair_seconds = min(self._repair_seconds * 2, _MAX_REPAIR_SECONDS)
-        self._next_repair = self._clock() + self._repair_seconds
+        self._next_repair = self._clock() + _CHECKS_PER_REPAIR * self.look_every
         return found if found.is_complete and not current.is_complete else None
 
     def _open(self) -> Deployment:
@@ -191,8 +190,7 @@ class SiteWatcher:
     def _use(self, found: Deployment) -> None:
         previous, self.current = self.current, found
         self._incomplete = None
-        self._repair_seconds = self.look_every
-        self._next_repair = self._clock() + self._repair_seconds
+        self._next_repair = self._clock() + self.look_every
         site, count = found.library.manifest.site.name, len(found.library.sections)
         event = "opened" if previous is None else "changed to a new deployment of"
         level = logging.DEBUG if previous is None else logging.INFO
@@ -283,9 +281,7 @@ class LocalizedSite:
         site = library.manifest.site
         for other in site.alternates:
             path = other.manifest.removeprefix(site.url).lstrip("/")
-            is_below = other.manifest.startswith(site.url) and path.endswith(MANIFEST_PATH) and path != MANIFEST_PATH
-            if any(sign in unquote(path) for sign in ("..", ":", "\\", "//")):
-                continue  # may lead elsewhere
+            is_below = other.manifest.startswith(site.url) and _BELOW.fullmatch(path)
             if other.language and is_below and other.version in (None, site.version):
                 is_remote = library.where.lower().startswith(("http://", "https://"))
                 yield other.language.lower(), library.where + path if is_remote else Path(library.where) / path
@@ -368,5 +364,6 @@ _log = logging.getLogger("mkdocs_roaming.serve")
 _PAGES_PER_BATCH = 200
 _NO_SITE_RETRY_SECONDS = 5.0
 _MAX_RETRY_SECONDS = 30.0
-_MAX_REPAIR_SECONDS = 3_600.0
+_CHECKS_PER_REPAIR = 10  # each reads all of the site
+_BELOW = re.compile(rf"(?:(?!\.)[\w.~-]+/)+{re.escape(MANIFEST_PATH)}", re.ASCII)  # nothing that may lead elsewhere
 _LANGUAGE_POLL_SECONDS = 1.0

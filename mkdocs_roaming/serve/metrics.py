@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import asynccontextmanager
@@ -28,7 +27,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.serve.deployments import SiteWatcher
 from mkdocs_roaming.serve.quotas import UNLIMITED, CounterStorageError, QuotaLimiter
-from mkdocs_roaming.serve.requests import ProblemError
+from mkdocs_roaming.serve.requests import ProblemError, parse_host
 from mkdocs_roaming.serve.schemas import Operation
 from mkdocs_roaming.serve.service import AnswerCost, AnswerRecord
 
@@ -171,10 +170,10 @@ def parse_metrics_address(text: str) -> tuple[str, int] | None:
     """Return host and port of a place for the metrics, None for `off`. Raise UsageError for another text."""
     if text == METRICS_OFF:
         return None
-    match = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\s/]+):([0-9]{1,5})", text)
-    if match is None or int(match[2]) > 65_535:
+    host = parse_host(text)
+    if host is None or not host[1]:
         raise UsageError(f"[serve] metrics: {text[:100]!r} is no address; write {METRICS_ADDRESS} or off")
-    return match[1].strip("[]"), int(match[2])
+    return host[0].strip("[]"), int(host[1])
 
 
 @asynccontextmanager
@@ -202,9 +201,6 @@ def _start_server(metrics: Metrics, host: str, port: int) -> WSGIServer | None:
         fix = "Set another address with [serve] metrics or --metrics, or off"
         _log.warning("metrics are not served: cannot bind to %s:%d: %s. %s", host, port, reason, fix)
         return None
-    if not port:
-        shown = f"[{host}]" if ":" in host else host
-        _log.info("metrics at http://%s:%d/metrics", shown, server.server_port)
     return server
 
 

@@ -311,11 +311,7 @@ def parse_feedback(body: bytes) -> schemas.Feedback:
         ProblemError: 400 if the body is not a JSON object, 422 if a field is invalid.
     """
     feedback = _convert(_decode(body), schemas.Feedback)
-    comment = schemas.encode_text(feedback.comment.strip())
-    if len(comment) > schemas.MAX_COMMENT_BYTES:
-        detail = f"A comment has at most {schemas.MAX_COMMENT_BYTES} bytes, this one has {len(comment)}."
-        raise ProblemError(422, "bad_comment", detail)
-    return msgspec.structs.replace(feedback, comment=comment.decode("utf-8"))
+    return msgspec.structs.replace(feedback, comment=schemas.replace_invalid(feedback.comment.strip()))
 
 
 _T = TypeVar("_T", bound=msgspec.Struct)

@@ -32,7 +32,7 @@ MAX_PAGE_CHARS = 500
 MAX_TURNS = 6
 """Number of earlier answers that an answer refers to; the last ones that a client sends count."""
 MAX_TURN_CHARS = 2_048
-MAX_COMMENT_BYTES = 1_000
+MAX_COMMENT_CHARS = 1_000
 MAX_PARTS = 10**6
 DEFAULT_HITS = 5
 NOT_BLANK_PATTERN = "[^\\s\\u0000-\\u001f\\u0085]"
@@ -101,7 +101,7 @@ class Feedback(Struct, frozen=True):
     ]
     helpful: bool
     comment: Annotated[
-        str, Meta(max_length=MAX_COMMENT_BYTES, description=f"At most {MAX_COMMENT_BYTES} bytes of UTF-8.")
+        str, Meta(max_length=MAX_COMMENT_CHARS, description=f"At most {MAX_COMMENT_CHARS} characters.")
     ] = ""
 
 

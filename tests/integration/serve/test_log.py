@@ -162,7 +162,6 @@ def test_secret_patterns_take_linear_time(piece: str) -> None:
         (b'{"turn": "t", "helpful": "yes"}', 422),
         (b'{"turn": "t", "helpful": true, "comment": 1}', 422),
         (json.dumps({"turn": "t", "helpful": True, "comment": "x" * 1001}).encode(), 422),
-        (json.dumps({"turn": "t", "helpful": True, "comment": "ä" * 501}).encode(), 422),
         (json.dumps({"turn": "t" * 2049, "helpful": True}).encode(), 422),
     ],
 )
@@ -170,16 +169,6 @@ def test_parse_feedback_refuses_invalid_body(body: bytes, status: int) -> None:
     with pytest.raises(ProblemError) as caught:
         parse_feedback(body)
     assert caught.value.status == status
-
-
-def test_parse_feedback_counts_bytes_of_comment() -> None:
-    def parse(comment: str) -> str:
-        return parse_feedback(json.dumps({"turn": "t", "helpful": True, "comment": comment}).encode()).comment
-
-    assert parse("😀" * 250) == "😀" * 250
-    assert parse("\ud800!") == "?!"
-    with pytest.raises(ProblemError, match="at most 1000 bytes, this one has 1004"):
-        parse("😀" * 251)
 
 
 # Lines
