@@ -197,7 +197,7 @@ def _apply(project: _Project, folder: ReplyFolder, runner: ModelRunner | None = 
         folder.remove(done)
         problems += runner.problems
         stop_reason = runner.stop_reason
-    _warn([*problems, *map(str, checker.checked.refused)])
+    _warn([*problems, *map(str, checker.refused)])
     if stop_reason:
         warn(f"{stop_reason}; run the command again to go on")
     if stop_reason or problems:
@@ -208,10 +208,10 @@ def _apply(project: _Project, folder: ReplyFolder, runner: ModelRunner | None = 
 
 def _merge(project: _Project, checker: Checker, done: Iterable[DescriptionRequest]) -> bool:
     """Write the texts of replies into the file; return whether nothing is missing any more."""
-    checked, current = checker.checked, _read_file(project.file)  # a person may have edited it during the run
+    current = _read_file(project.file)  # a person may have edited it during the run
     missing = find_missing(project.library, current, project.top)
-    sections = {id_: texts for id_, texts in checked.sections.items() if id_ in missing.sections}
-    pages = {path: texts for path, texts in checked.pages.items() if path in missing.pages}
+    sections = {id_: texts for id_, texts in checker.sections.items() if id_ in missing.sections}
+    pages = {path: texts for path, texts in checker.pages.items() if path in missing.pages}
     if sections or pages:
         merged = merge_texts(current, project.library.manifest, sections, pages)
         write_text_file(project.file, render_descriptions(merged).decode())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from unicodedata import normalize
 
 from mkdocs_roaming.answer.support.check import check_support
@@ -83,9 +83,8 @@ class Refusal:
         return f"{self.section}: {self.text!r}: {self.reason}"
 
 
-@dataclass(slots=True)
-class Checked:
-    """The texts of replies that passed.
+class Checker:
+    """Checks replies about a site, and collects the texts that can be used.
 
     Attributes:
         sections: Entries of the file by section id.
@@ -93,20 +92,12 @@ class Checked:
         refused: What did not pass.
     """
 
-    sections: dict[str, SectionTexts] = field(default_factory=dict)
-    pages: dict[str, PageTexts] = field(default_factory=dict)
-    refused: list[Refusal] = field(default_factory=list)
-
-
-class Checker:
-    """Checks replies about a site, and collects the texts that can be used.
-
-    Args:
-        library: The site.
-    """
-
     def __init__(self, library: Library) -> None:
-        self.library, self.checked = library, Checked()
+        """Start without texts about a site."""
+        self.sections: dict[str, SectionTexts] = {}
+        self.pages: dict[str, PageTexts] = {}
+        self.refused: list[Refusal] = []
+        self._library = library
         self._language = library.manifest.site.language
         self._search = Search(library.rename_ids(lambda manifest: describe_manifest(manifest, Descriptions())[0]))
         self._occurrences = Counter(
@@ -126,7 +117,7 @@ class Checker:
             self._check_description(request.page, reply.description or "")
 
     def _check_section(self, section: SectionRef, written: DescribedSection) -> None:
-        text = self.library.text(section)
+        text = self._library.text(section)
         evidence = {section.id: f"{section.page.title} › {section.section.title}\n\n{text}"}
         about = truncate_at_word(to_single_line(written.about or ""), MAX_ABOUT)
         if not self._is_usable(section.id, about, evidence):
@@ -135,19 +126,17 @@ class Checker:
         usable = [ask for ask in asks if self._is_usable(section.id, ask, evidence, is_ask=True)][:MAX_ASKS]
         if about or usable:
             digest, digest_written = text_digest(text), digest_texts(about, *usable)
-            self.checked.sections[section.id] = SectionTexts(
+            self.sections[section.id] = SectionTexts(
                 section.section.title, digest, about, tuple(usable), digest_written
             )
 
     def _check_description(self, page: PageEntry, text: str) -> None:
         description = truncate_at_word(to_single_line(text), MAX_DESCRIPTION)
         evidence: dict[str, str] = {}
-        for section in filter(None, (self.library.sections.get(entry.id) for entry in page.sections)):
-            evidence[section.id] = f"{section.section.title}\n\n{self.library.text(section)}"
+        for section in filter(None, (self._library.sections.get(entry.id) for entry in page.sections)):
+            evidence[section.id] = f"{section.section.title}\n\n{self._library.text(section)}"
         if self._is_usable(page.id, description, evidence):
-            self.checked.pages[page.path] = PageTexts(
-                page.title, page_digest(page), description, digest_texts(description)
-            )
+            self.pages[page.path] = PageTexts(page.title, page_digest(page), description, digest_texts(description))
 
     def _is_usable(self, id_: str, text: str, evidence: Mapping[str, str], *, is_ask: bool = False) -> bool:
         """Return whether a text can be used; record why if not."""
@@ -157,7 +146,7 @@ class Checker:
         if not reason and not self._finds(text, evidence):
             reason = "search with it finds other sections"
         if reason:
-            self.checked.refused.append(Refusal(id_, text, reason))
+            self.refused.append(Refusal(id_, text, reason))
         return not reason
 
     def _finds(self, text: str, ids: Iterable[str]) -> bool:

@@ -61,20 +61,13 @@ def test_chat_answers_only_from_sections_in_scope(site: Path) -> None:
         (("--tag", "archiv"), "no page matches the tag archiv; tags: archive"),
     ],
 )
-@pytest.mark.parametrize("command", [["outline"], ["search", "x"], ["ask", "x"], ["chat"]])
+@pytest.mark.parametrize("command", [["outline"], ["search", "x"], ["ask", "x"], ["chat"], ["mcp"]])
 def test_scope_without_pages_is_an_error(
     site: Path, command: list[str], options: tuple[str, str], message: str
 ) -> None:
     result = roaming(command[0], site, *command[1:], *options)
     assert result.exit_code == 1
     assert message in result.stderr
-
-
-def test_mcp_reports_scope_without_pages(site: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs_roaming", "mcp", str(site), "--path", "gide"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("roaming: no page matches the path gide; tags: ")
 
 
 def test_mcp_serves_pages_in_scope(site: Path) -> None:

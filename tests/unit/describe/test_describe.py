@@ -15,7 +15,7 @@ import pytest
 
 from mkdocs_roaming.answer.budget import Prices
 from mkdocs_roaming.answer.models.base import Part, Request, Stop, Text, ToolCall, Usage
-from mkdocs_roaming.describe.checks import Checked, Checker
+from mkdocs_roaming.describe.checks import Checker
 from mkdocs_roaming.describe.requests import (
     MAX_SECTION_TOKENS,
     DescriptionRequest,
@@ -82,7 +82,7 @@ def answer(request: DescriptionRequest, about: str = "", *asks: str, description
     return {"sections": sections, "description": description}
 
 
-def check(library: Library, title: str, about: str = "", *asks: str) -> Checked:
+def check(library: Library, title: str, about: str = "", *asks: str) -> Checker:
     """Return what passes of texts about one section."""
     request = next(
         one for one in requests_of(library) if any(section.section.title == title for section in one.sections)
@@ -90,7 +90,7 @@ def check(library: Library, title: str, about: str = "", *asks: str) -> Checked:
     id_ = next(section.id for section in request.sections if section.section.title == title)
     checker = Checker(library)
     checker.check_reply(request, parse_reply({"sections": [{"id": id_, "about": about, "asks": list(asks)}]}))
-    return checker.checked
+    return checker
 
 
 @dataclass
@@ -123,13 +123,13 @@ def write_about(data: dict[str, Any]) -> dict[str, Any]:
     return {"sections": sections, "description": f"{data['page']}: how to begin"}
 
 
-def run(model: WritingModel, library: Library, folder: Path, **options: Any) -> tuple[ModelRunner, Checked]:
+def run(model: WritingModel, library: Library, folder: Path, **options: Any) -> tuple[ModelRunner, Checker]:
     """Send all requests of a site, and check the replies."""
     runner = ModelRunner(lambda: model, ReplyFolder(folder), **options)
     anyio.run(runner.send, requests_of(library))
     checker = Checker(library)
     apply_replies(checker, requests_of(library), ReplyFolder(folder))
-    return runner, checker.checked
+    return runner, checker
 
 
 # What is asked for
@@ -356,7 +356,7 @@ def test_reply_about_other_sections_changes_nothing(library: Library) -> None:
     own = [{"id": request.sections[0].id, "about": "Text about the next steps", "asks": []}]
     checker = Checker(library)
     checker.check_reply(request, parse_reply({"sections": others + own}))
-    assert {texts.about for texts in checker.checked.sections.values()} == {"Text about the next steps"}
+    assert {texts.about for texts in checker.sections.values()} == {"Text about the next steps"}
 
 
 def test_flood_of_questions_is_not_read_to_its_end(library: Library) -> None:
@@ -469,7 +469,7 @@ def test_files_are_answered_instead_of_a_model(library: Library, tmp_path: Path)
     (tmp_path / f"{requests[1].name}.reply.json").write_text("not yet", "utf-8")
     checker, before = Checker(library), sorted(tmp_path.iterdir())
     done, problems = apply_replies(checker, requests, folder)
-    abouts = {texts.about for texts in checker.checked.sections.values()}
+    abouts = {texts.about for texts in checker.sections.values()}
     assert abouts == {"The part Guide", "The part Install", "The part Remove"}
     assert done == requests[:1]
     assert "write it again" in problems[0]
