@@ -225,7 +225,7 @@ class Conversation:
         if dropped:
             for id_ in dropped:
                 del self._last_used[id_]
-            self.turns = [_drop_sections(turn, set(dropped), self._list_section) for turn in self.turns]
+            self.turns = list(_drop_sections(self.turns, set(dropped), self._list_section))
             yield SectionsDropped(tuple(map(self.make_reference, dropped)))
 
     def make_reference(self, id_: str) -> Reference:
@@ -271,10 +271,10 @@ class Conversation:
         return ListedSection(id_, reference.title, reference.tokens)
 
 
-def _drop_sections(turn: Turn, dropped: set[str], list_section: Callable[[str], ListedSection]) -> Turn:
-    """Return a turn in which the text of dropped sections is replaced by list entries."""
-    if not isinstance(turn, ToolTurn):
-        return turn
+def _drop_sections(
+    turns: Iterable[Turn], dropped: set[str], list_section: Callable[[str], ListedSection]
+) -> Iterator[Turn]:
+    """Yield turns in which the text of dropped sections is replaced by list entries; later replies lose their state."""
 
     def drop(expansion: Expansion) -> Expansion:
         closed = dict.fromkeys(shown.id for shown in expansion.shown if shown.id in dropped)
@@ -286,7 +286,14 @@ def _drop_sections(turn: Turn, dropped: set[str], list_section: Callable[[str], 
             return result
         return replace(result, sections=tuple(map(drop, result.sections)))
 
-    return ToolTurn(tuple(ToolResult(one.call, drop_in(one.result)) for one in turn.results))
+    is_changed = False
+    for turn in turns:
+        if isinstance(turn, ToolTurn):
+            edited = ToolTurn(tuple(ToolResult(one.call, drop_in(one.result)) for one in turn.results))
+            is_changed = is_changed or edited != turn
+            yield edited
+        else:
+            yield replace(turn, provider_state=None) if is_changed and isinstance(turn, AssistantTurn) else turn
 
 
 class ModelReply:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -87,12 +85,12 @@ class AnthropicModel(ApiModel):
         return parse_base_url(base_url).removesuffix("/v1")
 
     def _make_reader(self, request: Request) -> ReplyReader:
-        parameters, digest = encode_request(request, self.has_tools, _SEARCH_RESULTS not in self._refused)
+        parameters = encode_request(request, self.has_tools, _SEARCH_RESULTS not in self._refused)
         if "cache_control" in self._refused:
             parameters = _without_key(parameters, "cache_control")
         thinking = {name: value for name, value in self._thinking.items() if name not in self._refused}
         parameters |= {**thinking, "max_tokens": self._limit_output(request, parameters)}
-        return MessageReader(parameters, ClaudeState((), request.note, digest))
+        return MessageReader(parameters, ClaudeState((), request.note))
 
     def _alternatives(self, request: Request) -> Sequence[str]:
         return [_SEARCH_RESULTS] if self._service.base_url != self.default_url and request.has_results else []
@@ -101,7 +99,8 @@ class AnthropicModel(ApiModel):
 # Requests
 #
 # A conversation only grows, byte for byte, so the cache is hit by each later request. Claude's thinking is signed
-# together with everything before it: after sections were closed to make room, the thinking behind them is left out.
+# together with everything before it, and its citations count search results: after sections were closed to make room,
+# the turns behind them have no state.
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +110,14 @@ class ClaudeState:
     Attributes:
         blocks: The content blocks of the reply.
         note: The note of the request.
-        digest: The digest of the request.
     """
 
     blocks: tuple[Mapping[str, Any], ...]
     note: str
-    digest: str
 
 
-def encode_request(request: Request, has_tools: bool, has_search_results: bool) -> tuple[dict[str, Any], str]:
-    """Return a request as parameters of the Messages API, and the digest of its content.
+def encode_request(request: Request, has_tools: bool, has_search_results: bool) -> dict[str, Any]:
+    """Return a request as parameters of the Messages API.
 
     The tools stay defined in the last round, in which none may be called: they are at the start of the cached prefix,
     and the API requires them if an earlier turn called one.
@@ -134,9 +131,7 @@ def encode_request(request: Request, has_tools: bool, has_search_results: bool) 
     defined = request.tools or (TOOLS if roams or request.has_results else ())
     tools = [_encode_tool(tool) for tool in defined] if has_tools else []
     system = [_text_block(text) for text in (request.rules, request.outline) if text.strip()]
-    prefix_digest = _digest(tools, system)
-    messages = _encode_turns(request, prefix_digest, has_tools, has_search_results)
-    digest = _digest(prefix_digest, messages)
+    messages = _encode_turns(request, has_tools, has_search_results)
     if system:
         system[-1]["cache_control"] = {"type": "ephemeral"}
     parameters: dict[str, Any] = {"system": system, "messages": messages}
@@ -148,10 +143,10 @@ def encode_request(request: Request, has_tools: bool, has_search_results: bool) 
             message["content"][-1]["cache_control"] = {"type": "ephemeral"}
     elif tools:
         parameters["tool_choice"] = {"type": "none"}
-    return parameters, digest
+    return parameters
 
 
-def _encode_turns(request: Request, prefix_digest: str, has_tools: bool, has_search_results: bool) -> list[Block]:
+def _encode_turns(request: Request, has_tools: bool, has_search_results: bool) -> list[Block]:
     messages: list[Block] = []
 
     def add(role: str, content: Iterable[Block]) -> None:
@@ -174,15 +169,14 @@ def _encode_turns(request: Request, prefix_digest: str, has_tools: bool, has_sea
                 state = turn.provider_state if isinstance(turn.provider_state, ClaudeState) else None
                 if state and state.note:
                     add("user", [_text_block(state.note)])
-                unchanged = state is not None and state.digest == _digest(prefix_digest, messages)
-                add("assistant", _encode_reply(turn, state, unchanged=unchanged))
+                add("assistant", _encode_reply(turn, state))
     if request.note:
         add("user", [_text_block(request.note)])
     return messages
 
 
-def _encode_reply(turn: AssistantTurn, state: ClaudeState | None, *, unchanged: bool) -> list[Block]:
-    """Return the blocks of an earlier reply; `unchanged` if the conversation before it was not edited since."""
+def _encode_reply(turn: AssistantTurn, state: ClaudeState | None) -> list[Block]:
+    """Return the blocks of an earlier reply."""
     if state is None or len(_tool_use_blocks(state.blocks)) != len(turn.calls):
         blocks = [_text_block(turn.text)] if turn.text.strip() else []
         blocks += [
@@ -196,9 +190,6 @@ def _encode_reply(turn: AssistantTurn, state: ClaudeState | None, *, unchanged: 
         ]
         return blocks or [_text_block(prompts.NO_ANSWER)]
     blocks = [dict(block) for block in state.blocks]
-    if not unchanged:
-        # Citations refer to search results by number, and some of these are gone.
-        blocks = [_without_key(block, "citations") for block in blocks if "thinking" not in block["type"]]
     for call, block in zip(turn.calls, _tool_use_blocks(blocks), strict=True):
         block["id"], block["name"] = call.id, encode_tool_name(call.name)
     return blocks or [_text_block(prompts.NO_ANSWER)]
@@ -242,11 +233,6 @@ def _encode_section(section: OpenSection) -> Block:
         "content": [_text_block(section.text)],
         "citations": {"enabled": True},
     }
-
-
-def _digest(*values: object) -> str:
-    text = json.dumps(values, ensure_ascii=False, sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _without_key(value: Any, key: str) -> Any:

@@ -61,7 +61,8 @@ class AssistantTurn:
         text: The text with its `[^id]` citations.
         calls: The tools that the model called. Their ids are unique in the conversation, and consist of ASCII letters,
             digits, `-` and `_`.
-        provider_state: The `provider_state` of the reply's `Stop`, unchanged.
+        provider_state: The `provider_state` of the reply's `Stop`, unchanged; None once earlier turns were changed,
+            because sections were closed to make room.
     """
 
     text: str

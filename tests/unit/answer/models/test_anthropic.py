@@ -380,6 +380,6 @@ def test_http_client_is_imported_lazily() -> None:
 
 def test_call_with_invalid_types_becomes_strings() -> None:
     block = {"type": "tool_use", "id": 7, "name": ["x"], "input": {}}
-    reader = MessageReader({}, ClaudeState((), "", ""))
+    reader = MessageReader({}, ClaudeState((), ""))
     list(reader.feed({"type": "content_block_start", "index": 0, "content_block": block}))
     assert list(reader.end()) == [ToolCall("7", "['x']", {})]
