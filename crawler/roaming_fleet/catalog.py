@@ -59,6 +59,11 @@ class CatalogHead(msgspec.Struct, frozen=True):
     keys: list[str] = []
     lengths: list[int] = []
 
+    @property
+    def crawled(self) -> int:
+        """The number of sites that have been crawled; the others have no terms."""
+        return sum(1 for length in self.lengths if length)
+
 
 def update_catalog(bucket: Bucket, confirm: Callable[[], None] = lambda: None) -> None:
     """Write the catalog of a store if it is not current. The caller must hold the store's lock.

@@ -16,7 +16,7 @@ import msgspec
 
 from mkdocs_roaming.cli.common import AS_JSON, FREE_TEXT, NOTHING_FOUND, format_age, print_json
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.text.markdown import to_single_line
+from mkdocs_roaming.text.markdown import pluralize, to_single_line
 from roaming_crawler.cli import print_event_as_json
 from roaming_fleet.buckets import Bucket, FolderBucket
 from roaming_fleet.catalog import read_records, update_catalog
@@ -31,6 +31,7 @@ from roaming_fleet.records import (
     SiteRecord,
     format_next_try,
     read_record,
+    record_as_json,
     record_path,
 )
 
@@ -140,7 +141,7 @@ def sites(store: str, words: str | None, failed: bool, dropped: tuple[str, ...],
         return
     found = _find_records(store, words, failed=failed)
     if as_json:
-        print_json([_record_as_json(record) for record in found])
+        print_json([record_as_json(record) for record in found])
     for record in found if not as_json else ():
         _print_record(record)
     if not found:
@@ -212,13 +213,7 @@ def _print_record(record: SiteRecord) -> None:
 
 def _format_kept(count: int, error: str) -> str:
     reason = f" ({to_single_line(error)})" if error else ""
-    return f"{count} {'page' if count == 1 else 'pages'} not fetched{reason}"
-
-
-def _record_as_json(record: SiteRecord) -> dict[str, Any]:
-    data = msgspec.to_builtins(record)
-    entry = data.pop("entry") or {}
-    return {**data, **{name: value for name, value in entry.items() if name not in ("names", "terms")}}
+    return f"{pluralize(count, 'page')} not fetched{reason}"
 
 
 _MAX_MATCHES = 10

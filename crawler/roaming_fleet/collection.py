@@ -63,13 +63,11 @@ class RankedSite:
         key: Key of the site in the store.
         entry: Its catalog entry.
         score: Score among the sites.
-        state: `done`, or `failed` if the last crawl failed and an older copy is used.
     """
 
     key: str
     entry: CatalogEntry
     score: float
-    state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,22 +173,23 @@ class SiteRegistry:
 
         It does not wait for the store.
         """
-        return self._last_ranking.crawled, self._last_ranking.generation, self._is_stale
+        head = self._last_ranking.head
+        return head.crawled, head.generation, self._is_stale
 
     @property
     def keys(self) -> Sequence[str]:
         """The keys of all sites."""
-        return self._ranking.keys
+        return self._ranking.head.keys
 
     @property
     def crawled(self) -> int:
         """The number of sites that have been crawled."""
-        return self._ranking.crawled
+        return self._ranking.head.crawled
 
     @property
     def generation(self) -> str:
         """The id of the catalog, which changes with each update."""
-        return self._ranking.generation
+        return self._ranking.head.generation
 
     def records(self) -> Sequence[SiteRecord]:
         """Return the records in the catalog in the order of their keys."""
@@ -354,7 +353,7 @@ class Collection(SiteRegistry):
         def read(pair: tuple[str, float]) -> RankedSite | None:
             key, score = pair
             record = self.record(key)
-            return RankedSite(key, record.entry, score, record.state) if record and record.entry else None
+            return RankedSite(key, record.entry, score) if record and record.entry else None
 
         return list(filter(None, self._for_each(read, (pair for pair in found if pair[1] >= min_score * found[0][1]))))
 
@@ -450,7 +449,7 @@ class Collection(SiteRegistry):
             with self._lock:
                 self._open.pop(key, None)
             raise SiteNotFoundError(self.where, key) if record is None else SiteNotCrawledError(self.where, record)
-        return RankedSite(key, record.entry, 1.0, record.state)
+        return RankedSite(key, record.entry, 1.0)
 
     def _cached(self, key: str, entry: CatalogEntry) -> OpenSite | None:
         """Return an open site, with the current catalog entry if the texts are the same."""

@@ -34,6 +34,9 @@ class QueryTerm:
 class Ranking:
     """The catalog of a store, opened for queries. Recently used shards are cached. Thread-safe.
 
+    Attributes:
+        head: The head of the catalog.
+
     Raises:
         BucketError: The store has no catalog.
     """
@@ -42,22 +45,7 @@ class Ranking:
         """Read the head of the catalog."""
         self._bucket = bucket
         self._read_shard = lru_cache(_MAX_CACHED_SHARDS)(partial(read_shard, bucket))
-        self._head = load_head(bucket)
-
-    @property
-    def keys(self) -> list[str]:
-        """The keys of all sites in alphabetical order."""
-        return self._head.keys
-
-    @property
-    def crawled(self) -> int:
-        """The number of sites that have been crawled; the others have no terms."""
-        return sum(1 for length in self._head.lengths if length)
-
-    @property
-    def generation(self) -> str:
-        """The id of the catalog, which changes with each update."""
-        return self._head.generation
+        self.head = load_head(bucket)
 
     def refresh(self) -> None:
         """Read the head again.
@@ -65,7 +53,7 @@ class Ranking:
         Raises:
             BucketError: It cannot be read.
         """
-        self._head = load_head(self._bucket)
+        self.head = load_head(self._bucket)
 
     def best(self, question: str, limit: int) -> list[tuple[str, float]]:
         """Return the keys and scores of the best sites for a question, best first."""
@@ -80,10 +68,10 @@ class Ranking:
     def _with_head(self, action: Callable[[CatalogHead], T]) -> T:
         """Call a function with the head; retry with a new one if the catalog's files were removed."""
         try:
-            return action(self._head)
+            return action(self.head)
         except BlobNotFoundError:  # the catalog was updated twice in the meantime
             self.refresh()
-            return action(self._head)
+            return action(self.head)
 
     def _query_terms(self, head: CatalogHead, question: str) -> list[QueryTerm]:
         found = []
@@ -97,7 +85,7 @@ class Ranking:
         words = _parse_words(question, head.languages)
         if not words:
             return {}
-        average = sum(head.lengths) / max(1, sum(1 for length in head.lengths if length)) or 1.0
+        average = sum(head.lengths) / max(1, head.crawled) or 1.0
         scores: dict[int, float] = {}
         matches: dict[int, int] = {}
         names: dict[int, int] = {}

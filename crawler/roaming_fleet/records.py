@@ -6,6 +6,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -102,6 +103,13 @@ def read_record(bucket: Bucket, key: str) -> SiteRecord | None:
 def write_record(bucket: Bucket, record: SiteRecord) -> None:
     """Write the record of a site."""
     bucket.put(record_path(record.key), msgspec.json.encode(record))
+
+
+def record_as_json(record: SiteRecord) -> dict[str, Any]:
+    """Return a record with the fields of its entry, without search terms."""
+    data = msgspec.to_builtins(record)
+    entry = data.pop("entry") or {}
+    return {**data, **{name: value for name, value in entry.items() if name not in ("names", "terms")}}
 
 
 def site_info(key: str, entry: CatalogEntry) -> SiteInfo:
@@ -214,7 +222,7 @@ def split_id(text: str) -> tuple[str, str] | None:
 
 
 def add_namespace(manifest: Manifest, site: str) -> Manifest:
-    """Return a manifest with namespaced ids. Its digest stays, because the texts are the same."""
+    """Return a manifest with namespaced ids, without rules. Its digest stays, because the texts are the same."""
 
     def rename(ids: Iterable[str]) -> tuple[str, ...]:
         return tuple(f"{site}:{id_}" for id_ in ids)
@@ -229,13 +237,8 @@ def add_namespace(manifest: Manifest, site: str) -> Manifest:
         own = f"{site}:{entry.id}" if entry.id else entry.id
         return structs.replace(entry, id=own, children=tuple(map(nav, entry.children)))
 
-    rules = tuple(
-        structs.replace(rule, open=rename(rule.open), when=structs.replace(rule.when, pages=rename(rule.when.pages)))
-        for rule in manifest.rules
-    )
-    return structs.replace(
-        manifest, pages=tuple(map(page, manifest.pages)), nav=tuple(map(nav, manifest.nav)), rules=rules
-    )
+    pages = tuple(map(page, manifest.pages))
+    return structs.replace(manifest, pages=pages, nav=tuple(map(nav, manifest.nav)), rules=())
 
 
 class SiteNotFoundError(UsageError):

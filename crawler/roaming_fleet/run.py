@@ -45,6 +45,7 @@ from roaming_fleet.records import (
     SITE_KEY,
     STORE_MARKER,
     SiteRecord,
+    record_as_json,
 )
 
 RUNS_DIR = f"{FLEET_DIR}/runs"
@@ -183,19 +184,13 @@ def _crawl_groups(
         with closing(engine(plan, groups, lock.stop_jobs)) as results:
             for record in results:
                 report.add(record)
-                on_event("site", _event_data(record))
+                on_event("site", record_as_json(record))
     except KeyboardInterrupt:
         report.stopped = "interrupted; to continue, give the same command"
     except RoamingError as error:
         report.stopped = to_single_line(str(error))
         return isinstance(error, BucketError)
     return False
-
-
-def _event_data(record: SiteRecord) -> dict[str, Any]:
-    data, entry = msgspec.structs.asdict(record), record.entry
-    del data["entry"]
-    return {**data, "pages": entry.pages if entry else 0, "sections": entry.sections if entry else 0}
 
 
 def site_status(record: SiteRecord | None, plan: RunPlan, older_than: float | None) -> Status:
@@ -217,27 +212,14 @@ def site_status(record: SiteRecord | None, plan: RunPlan, older_than: float | No
 def config_digest(config: CrawlConfig) -> str:
     """Return a digest of what determines the published files: the versions of parser and converter, and the options.
 
-    Options that do not affect the output, and options with their default values, are left out. So a new option in a
-    later version does not cause all sites to be crawled again.
+    Options that do not affect the output are left out.
     """
     default = CrawlConfig()
     names = ("politeness", "resume", "refresh", "allow_private", "workers")
     neutral = replace(config, embeddings=None, **{name: getattr(default, name) for name in names})
-    defaults = _flatten(msgspec.to_builtins(default))
-    changed = {name: value for name, value in _flatten(msgspec.to_builtins(neutral)) if (name, value) not in defaults}
-    if config.embeddings:
-        changed["meaning"] = config.embeddings.model
-    text = json.dumps(changed, sort_keys=True) + digest_themes({})
-    return f"{CONVERTER_VERSION}.{PARSER_VERSION}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-
-
-def _flatten(options: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    """Return the names and values of nested options."""
-    return [
-        found
-        for name, value in options.items()
-        for found in (_flatten(value, f"{prefix}{name}.") if isinstance(value, dict) else [(prefix + name, value)])
-    ]
+    model = config.embeddings.model if config.embeddings else ""
+    options = msgspec.json.encode([neutral, model, digest_themes({})], order="sorted")
+    return f"{CONVERTER_VERSION}.{PARSER_VERSION}-{hashlib.sha256(options).hexdigest()[:16]}"
 
 
 def prepare_store(bucket: Bucket) -> None:

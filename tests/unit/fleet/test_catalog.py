@@ -143,7 +143,7 @@ def test_catalog_of_other_version_is_replaced(tmp_path: Path) -> None:
     with pytest.raises(BucketError, match="its catalog has another format; repeat the crawl"):
         Ranking(bucket)
     update_catalog(bucket)
-    assert Ranking(bucket).keys == ["one"]
+    assert Ranking(bucket).head.keys == ["one"]
     assert not (tmp_path / ".fleet/catalogue/sites-abc.jsonl").exists()
 
 
