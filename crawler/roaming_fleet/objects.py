@@ -157,7 +157,8 @@ def _open_store(scheme: str, where: str, bucket: str, **options: Any) -> ObjectS
     try:
         store: ObjectStore = kinds[scheme](bucket, **options)
     except Exception as error:  # its text may contain credentials
-        problem = f"the credentials in the environment are malformed; check {', '.join(_credentials(scheme))}"
+        names = ", ".join(_find_variables(_VARIABLES[scheme].credentials))
+        problem = f"the credentials in the environment are malformed; check {names}"
         if "CA certificates" in str(error):
             problem = "no certificate authorities on this machine; install ca-certificates"
         raise BucketError(f"{where}: {problem}", lasting=True) from None
@@ -205,7 +206,7 @@ def _check_environment(scheme: str, where: str) -> bool:
     for name, value in endpoints.items():
         if not re.match(r"https?://[^/\s]", value, re.IGNORECASE):
             raise BucketError(f"{where}: {name} is not a URL; begin it with https:// or http://", lasting=True)
-    if not _credentials(scheme) and not _has_machine_identity(scheme):
+    if not _find_variables(_VARIABLES[scheme].credentials) and not _has_machine_identity(scheme):
         required = _VARIABLES[scheme].required
         raise BucketError(f"{where}: no credentials in the environment; set {required}", lasting=True)
     return any(value.lower().startswith("http://") for value in endpoints.values())
@@ -216,11 +217,6 @@ def _has_machine_identity(scheme: str) -> bool:
     if scheme == "s3":
         return os.environ.get("AWS_EC2_METADATA_DISABLED", "").lower() == "false"
     return scheme == "gs" and Path(_GCLOUD_LOGIN).expanduser().is_file()
-
-
-def _credentials(scheme: str) -> list[str]:
-    """Return the names of the variables with credentials."""
-    return list(_find_variables(_VARIABLES[scheme].credentials))
 
 
 def _find_variables(pattern: str) -> dict[str, str]:

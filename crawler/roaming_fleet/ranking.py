@@ -6,10 +6,12 @@ The catalog knows which terms occur on a site, but not whether they occur togeth
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from heapq import nsmallest
+from itertools import chain
 from math import log
 from typing import TypeVar
 
@@ -21,6 +23,7 @@ from roaming_fleet.buckets import BlobNotFoundError, Bucket
 from roaming_fleet.catalog import NAME_PREFIX, CatalogHead, load_head, read_shard, shard_number
 
 T = TypeVar("T")
+N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,28 +89,16 @@ class Ranking:
         if not words:
             return {}
         average = sum(head.lengths) / max(1, head.crawled) or 1.0
-        scores: dict[int, float] = {}
-        matches: dict[int, int] = {}
-        names: dict[int, int] = {}
+        scores, names, matches = defaultdict[int, float](float), Counter[int](), Counter[int]()
         for forms in words:
-            best: dict[int, float] = {}
-            name_share: dict[int, int] = {}
-            for term in forms:
-                for number, score in self._bm25(head, term, average):
-                    if score > best.get(number, 0.0):
-                        best[number] = score
-                for number, share in self._postings(head, NAME_PREFIX + term):
-                    name_share[number] = max(share, name_share.get(number, 0))
+            best = _keep_best(chain.from_iterable(self._bm25(head, term, average) for term in forms))
             for number, score in best.items():
-                scores[number] = scores.get(number, 0.0) + score
-                matches[number] = matches.get(number, 0) + 1
-            for number, share in name_share.items():
-                names[number] = names.get(number, 0) + share
+                scores[number] += score
+            matches.update(best.keys())
+            names.update(_keep_best(chain.from_iterable(self._postings(head, NAME_PREFIX + term) for term in forms)))
         for number in scores:
             scores[number] *= 1 - _COVERAGE_PENALTY * (len(words) - matches[number]) / len(words)
-        for number, share in names.items():
-            if number in scores:
-                scores[number] *= 1 + _NAME_BONUS * (min(share, 100) / 100) ** 2
+            scores[number] *= 1 + _NAME_BONUS * (min(names[number], 100) / 100) ** 2
         return scores
 
     def _bm25(self, head: CatalogHead, term: str, average: float) -> Iterable[tuple[int, float]]:
@@ -145,6 +136,14 @@ def coverage_factor(library: Library, hits: Iterable[Hit], words: Sequence[Query
         best_text = max(best_text, sum(word.rarity for word in words if word.terms & text_terms))
         best_title = max(best_title, sum(word.rarity for word in words if word.terms & title_terms))
     return (best_text / total) ** 2 * (1 + _TITLE_BONUS * best_title / total)
+
+
+def _keep_best(found: Iterable[tuple[int, N]]) -> dict[int, N]:
+    """Return the largest value of each number."""
+    best: dict[int, N] = {}
+    for number, value in found:
+        best[number] = max(value, best.get(number, value))
+    return best
 
 
 def _rarity(matches: int, sites: int) -> float:

@@ -19,7 +19,7 @@ from mkdocs_roaming.library.targets import (
     branch_id,
 )
 from roaming_fleet.buckets import is_bucket_url
-from roaming_fleet.collection import Collection, OpenSite, is_store, open_bucket_site
+from roaming_fleet.collection import Collection, is_store, open_bucket_site
 from roaming_fleet.records import site_info
 from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator, grep_sites, resolve_site
 
@@ -55,8 +55,7 @@ class StoreTarget:
         raise self._store_given_error()
 
     def resolve(self, addresses: Iterable[str]) -> list[ResolvedAddress]:
-        """Return the sites of sections, each opened once, and the addresses in them."""
-        opened: dict[str, OpenSite] = {}
+        """Return the sites of sections, and the addresses in them."""
         resolved = []
         for address in addresses:
             key, rest = resolve_site(self.collection, address)
@@ -65,9 +64,7 @@ class StoreTarget:
             if not rest:
                 hint = f"`roaming outline {self.where} {key}` shows what is in it"
                 raise UsageError(f"{self.where}: {key} is a site; {hint}")
-            if key not in opened:
-                opened[key] = self.collection.open(key)
-            site = opened[key]
+            site = self.collection.open(key)
             resolved.append(ResolvedAddress(site.library, rest.removesuffix("+"), site_info(site.key, site.entry)))
         return resolved
 
