@@ -223,7 +223,9 @@ def given_settings(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _make_option(setting: Setting, **attributes: Any) -> Callable[[F], F]:
     """Return the option for a setting, whose help names the default."""
-    flag, default, values = f"--{setting.option.replace('_', '-')}", setting.default, _accept_values(setting)
+    flag = f"--{setting.option.replace('_', '-')}"
+    default = setting.default
+    values = _accept_values(setting)
     if isinstance(default, bool):
         default = "yes" if default else "no"
         flag = flag if values else f"{flag}/--no-{flag[2:]}"
@@ -238,7 +240,8 @@ def _make_option(setting: Setting, **attributes: Any) -> Callable[[F], F]:
 
 def _accept_values(setting: Setting) -> dict[str, Any]:
     """Return the attributes of an option that accepts the values of a setting; none for a text or a flag."""
-    meta, kinds = setting.meta, [setting.type]
+    meta = setting.meta
+    kinds = [setting.type]
     if get_origin(setting.type) in (Union, UnionType):
         kinds = list(get_args(setting.type))
     if get_origin(setting.type) is tuple:

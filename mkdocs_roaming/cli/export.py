@@ -59,7 +59,8 @@ def agents_md(lib: str, into: Path | None, max_bytes: int, untrusted: bool) -> N
                 f"{lib}: this may be a third party's site, whose text would become instructions of your project. Name "
                 "the folder of a site that you built, or export titles only with --untrusted"
             )
-        manifest, has_files = library.manifest, _has_section_files(library)
+        manifest = library.manifest
+        has_files = _has_section_files(library)
         url = manifest.site.url
         block = index_file.render_agents_md(
             manifest, section_files=has_files, trusted=not untrusted, max_bytes=max_bytes

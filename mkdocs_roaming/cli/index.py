@@ -84,7 +84,8 @@ class Publication:
 
     def __init__(self, site_dir: Path, project: Project, given: dict[str, Any]) -> None:
         publish = _given_options(given, project)
-        self._site_dir, self._given = site_dir, given
+        self._site_dir = site_dir
+        self._given = given
         self._options = IndexOptions(
             url=given["url"],
             name=given["name"],
@@ -97,7 +98,8 @@ class Publication:
 
     def run(self, *, as_json: bool) -> None:
         """Publish the site, and print the result on one line or as JSON."""
-        publish, project = self._options.publish, self._options.project
+        publish = self._options.publish
+        project = self._options.project
         if not publish.enabled:
             click.echo(f"{self._site_dir}: not published, because `enabled` is false in {project.file}")
             return

@@ -55,7 +55,8 @@ def _print_findings(setup: Setup) -> None:
 def _print_commands(setup: Setup) -> None:
     """Print the commands that build the site, and show it with its panel."""
     folder = relative(setup.work, Path())
-    docs, site = relative(setup.docs, setup.work), relative(setup.site, setup.work)
+    docs = relative(setup.docs, setup.work)
+    site = relative(setup.site, setup.work)
     commands = [f"cd {folder}"] if folder != "." else []
     commands += [f"roaming build -- {setup.command}"] if setup.command else []
     commands += [setup.generator.preview.format(docs=docs, site=site)]

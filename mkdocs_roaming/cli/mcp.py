@@ -68,14 +68,18 @@ def _describe_server(lib: str, scope: Scope, config: Path | None) -> McpServer:
     """Return the server that this command is for a site or store. Raise LibraryError if there is none."""
     is_installed = lib.startswith(INSTALLED_DOCS)
     where = lib if "://" in lib or is_installed else str(Path(lib).resolve())
-    extras, site, url = "mcp", "", ""
+    extras = "mcp"
+    site = ""
+    url = ""
     target = open_target(where, scope=scope)
     if target.store is None:
         entry = target.open_site().manifest.site
-        site, url = entry.name, entry.url
+        site = entry.name
+        url = entry.url
     else:
         site, extra = target.store.server
-        where, extras = target.where, f"{extra},mcp"
+        where = target.where
+        extras = f"{extra},mcp"
     values = {"--tag": scope.tags, "--path": scope.paths}
     options = [part for name, given in values.items() for value in given for part in (name, value)]
     if config:

@@ -53,9 +53,11 @@ def outline(lib: str, branch: str | None, budget: int, scope: Scope, as_json: bo
         site, (text, origin, digest) = None, target.store.list_sites(budget)
     else:
         resolved = target.resolve_branch(branch)
-        library, site = resolved.library, resolved.site
+        library = resolved.library
+        site = resolved.site
         text = render_outline(library.sections, budget=budget, branch=resolved.address or None)
-        origin, digest = library.origin(), library.manifest.digest
+        origin = library.origin()
+        digest = library.manifest.digest
     if as_json:
         data = {"digest": digest, "tokens": estimate_tokens(text), "outline": text}
         print_json({**data, **site_as_json(site), **_origin_as_json(origin)})
@@ -159,7 +161,8 @@ def grep(lib: str, pattern: str, limit: int, scope: Scope, as_json: bool) -> Non
 
 
 def _hit_as_json(found: TargetHit) -> dict[str, Any]:
-    sections, section = found.library.sections, found.hit.section
+    sections = found.library.sections
+    section = found.hit.section
     return {
         "id": section.id,
         "title": section.section.title,
@@ -178,7 +181,8 @@ def _print_hits(hits: Sequence[TargetHit]) -> None:
     for note in dict.fromkeys(found.note for found in hits if found.note):
         click.echo(to_single_line(note))
     for found in hits:
-        sections, section = found.library.sections, found.hit.section
+        sections = found.library.sections
+        section = found.hit.section
         title = to_single_line(" › ".join(sections.breadcrumb(section)))
         site = f", {to_single_line(found.site.label)}" if found.site else ""
         click.echo(f"[{section.id}] {click.style(title, bold=True)}")

@@ -125,7 +125,8 @@ class Checker:
         asks = dict.fromkeys(to_single_line(ask) for ask in (written.asks or ())[: 3 * MAX_ASKS])
         usable = [ask for ask in asks if self._is_usable(section.id, ask, evidence, is_ask=True)][:MAX_ASKS]
         if about or usable:
-            digest, digest_written = text_digest(text), digest_texts(about, *usable)
+            digest = text_digest(text)
+            digest_written = digest_texts(about, *usable)
             self.sections[section.id] = SectionTexts(
                 section.section.title, digest, about, tuple(usable), digest_written
             )

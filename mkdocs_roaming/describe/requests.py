@@ -23,7 +23,9 @@ from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.text.tokenizer import SPACELESS, estimate_tokens
 
-MAX_ABOUT, MAX_ASK, MAX_DESCRIPTION = 110, 90, 160
+MAX_ABOUT = 110
+MAX_ASK = 90
+MAX_DESCRIPTION = 160
 """Maximum length of texts, in characters."""
 
 MAX_ASKS = 4
@@ -235,7 +237,9 @@ def _split(library: Library, sections: Iterable[SectionRef]) -> Iterator[tuple[l
         tokens = estimate_tokens(text)
         if refs and (size + tokens > MAX_SECTION_TOKENS or len(refs) == _PART_SECTIONS):
             yield refs, texts
-            refs, texts, size = [], [], 0
+            refs = []
+            texts = []
+            size = 0
         refs.append(section)
         texts.append(text)
         size += tokens
@@ -260,7 +264,8 @@ def parse_reply(data: Any) -> Reply:
         ValueError: It is not a reply.
     """
     if isinstance(data, str):
-        start, end = data.find("{"), data.rfind("}")
+        start = data.find("{")
+        end = data.rfind("}")
         try:
             data = json.loads(data[start : end + 1]) if 0 <= start < end else None
         except RecursionError:

@@ -32,7 +32,8 @@ from mkdocs_roaming.files import write_atomically
 MAX_CONSECUTIVE_ERRORS = 3
 """After this number of failed requests in a row, no further one is sent."""
 
-_REQUEST, _REPLY = ".request.json", ".reply.json"
+_REQUEST = ".request.json"
+_REPLY = ".reply.json"
 _SECONDS = 180.0
 _PARALLEL = 4
 _README = """\
@@ -188,7 +189,8 @@ class ModelRunner:
 
         It stops when the cost is reached, or the model fails several times in a row.
         """
-        model, waiting = self.create_model(), iter(requests)
+        model = self.create_model()
+        waiting = iter(requests)
 
         async def work() -> None:
             for request in waiting:

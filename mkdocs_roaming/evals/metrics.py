@@ -191,8 +191,10 @@ def compute_rank_figures(questions: Sequence[Question], ranks: Sequence[int | No
 def compute_share(name: str, values: Sequence[float]) -> Figure:
     """Return the share of the values that are true, with its interval (Wilson 1927)."""
     count = len(values)
-    share, spread = sum(values) / count, _Z**2 / count
+    share = sum(values) / count
+    spread = _Z**2 / count
     middle = (share + spread / 2) / (1 + spread)
     half = _Z * sqrt(share * (1 - share) / count + spread / (4 * count)) / (1 + spread)
-    low, high = max(0.0, min(middle - half, share)), min(1.0, max(middle + half, share))
+    low = max(0.0, min(middle - half, share))
+    high = min(1.0, max(middle + half, share))
     return Figure(name, round(share, _DIGITS), (round(low, _DIGITS), round(high, _DIGITS)), count)

@@ -152,7 +152,8 @@ def _to_question(value: object, number: int, where: str) -> Question:
 
 
 def _resolve_question(question: Question, sections: SectionIndex, where: str) -> Question:
-    site, place = sections.manifest.site.name, f"{where}, question {question.number}"
+    site = sections.manifest.site.name
+    place = f"{where}, question {question.number}"
     gold: dict[str, None] = {}
     for address in question.sections:
         ref = sections.resolve(address)

@@ -186,13 +186,15 @@ class Evaluation:
 
     def report(self) -> EvalReport:
         """Return the results so far."""
-        manifest, questions = self.library.manifest, self.questions.questions
+        manifest = self.library.manifest
+        questions = self.questions.questions
         figures = compute_rank_figures(questions, list(map(self._rank, questions)))
         rows = tuple(self._make_row(system.name) for system in self.systems)
         return EvalReport(manifest.site.name, manifest.site.url, manifest.digest, self.questions, figures, rows)
 
     def _make_row(self, name: str) -> ReportRow:
-        asked, questions = self._results.get(name, []), self.questions.questions
+        asked = self._results.get(name, [])
+        questions = self.questions.questions
         results = (*asked, *[None] * (len(questions) - len(asked)))
         pairs = zip(questions, results, strict=True)
         costs = [result.cost for result in asked if result.cost is not None]

@@ -253,13 +253,15 @@ class _Validator:
         outline = self._read("roaming/outline.md").decode("utf-8", "replace")
         if not 0 < len(outline) < _MAX_LISTING_CHARS:
             yield f"roaming/outline.md: missing, or not below {_MAX_LISTING_CHARS} characters"
-        entry, site_url = self._manifest.llms_txt, self._manifest.site.url
+        entry = self._manifest.llms_txt
+        site_url = self._manifest.site.url
         if entry and not entry.bytes:
             return
         own = self._read("llms.txt")[-entry.bytes :] if entry else b""  # below the text of an author
         if entry and file_digest(own) != entry.digest:
             yield "llms.txt: its list of pages does not match its digest"
-        listed, pending = {"llms.txt"}, ["llms.txt"]
+        listed = {"llms.txt"}
+        pending = ["llms.txt"]
         for path in pending:  # grows
             text = self._read(path).decode("utf-8", "replace")
             if not 0 < len(text) < _MAX_LISTING_CHARS:

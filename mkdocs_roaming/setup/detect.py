@@ -151,7 +151,8 @@ def find_requirements(root: Path, folder: Path) -> list[Path]:
 
 def find_required(folder: Path) -> set[str]:
     """Return which of MkDocs, ProperDocs and Zensical the requirements and workflows of a project name."""
-    root, names = find_root(folder), "|".join(MKDOCS_GENERATORS)
+    root = find_root(folder)
+    names = "|".join(MKDOCS_GENERATORS)
     pattern = rf"""(?m)(?:^\s*|["'])({names})(?:-material)?(?=["'\[<>=~!;,\s]|$)|\b({names}) (?:build|gh-deploy)\b"""
     texts = map(read, (*find_requirements(root, folder), *find_workflows(root)))
     return {found[1] or found[2] for text in texts for found in re.finditer(pattern, text)}

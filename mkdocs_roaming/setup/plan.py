@@ -106,15 +106,18 @@ def make_plan(setup: Setup) -> Plan:
 
 def _add_options(plan: Plan) -> None:
     """Add the plugin, or the table, with its options."""
-    setup, options = plan.setup, dict[str, Any](widget=True, page_menu=True)
-    file, keys = setup.config, ["project", "plugins", PLUGIN]
+    setup = plan.setup
+    options = dict[str, Any](widget=True, page_menu=True)
+    file = setup.config
+    keys = ["project", "plugins", PLUGIN]
     if setup.llms_txt:
         options["llms_txt"] = "preamble"
     if setup.llms_plugins:
         options["overwrite"] = True
     if not setup.generator.has_plugins:
         url = {} if setup.has_url or not setup.url else {"site_url": setup.url}
-        file, keys = setup.work / OWN_FILE, [OWN_TABLE]
+        file = setup.work / OWN_FILE
+        keys = [OWN_TABLE]
         options = {"site_dir": relative(setup.site, setup.work), **url, **options}
     if setup.llms_plugins:
         name = setup.llms_plugins[0]
@@ -137,7 +140,8 @@ def _add_requirements(plan: Plan, deployments: Sequence[Path]) -> None:
 
     A list that cannot be changed raises a doubt.
     """
-    setup, names = plan.setup, plan.setup.generator.requirements
+    setup = plan.setup
+    names = plan.setup.generator.requirements
     files = find_requirements(setup.root, setup.work)
     changes = {file: partial(edits.add_requirement, names=names, suffix=file.suffix) for file in files}
     changes |= {file: partial(edits.add_to_installations, names=names) for file in deployments}
@@ -156,7 +160,8 @@ def _add_requirements(plan: Plan, deployments: Sequence[Path]) -> None:
 
 def _describe_builds(plan: Plan, files: Sequence[Path], builds: Sequence[Build]) -> None:
     """Name the lines that build the site, and what to write there."""
-    setup, is_known = plan.setup, any(re.search(r"\broaming (?:build|index)\b", read(file)) for file in files)
+    setup = plan.setup
+    is_known = any(re.search(r"\broaming (?:build|index)\b", read(file)) for file in files)
     for build in builds:
         prefix = f"{_INSTALL} && roaming"
         if ".github" in build.file.parts:
