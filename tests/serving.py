@@ -17,8 +17,17 @@ from urllib.parse import urlsplit
 
 import httpx2
 import uvicorn
+import yaml
 
 from mkdocs_roaming.serve.server import bind_socket
+
+CASES = Path(__file__).parent / "golden/http/cases.yml"
+
+
+def load_cases(name: str) -> list[Any]:
+    """Return a table of cases of HTTP requests and settings."""
+    cases: dict[str, list[Any]] = yaml.safe_load(CASES.read_text("utf-8"))
+    return cases[name]
 
 
 @contextmanager

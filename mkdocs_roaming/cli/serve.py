@@ -39,7 +39,7 @@ from mkdocs_roaming.text.markdown import to_single_line
 _log = logging.getLogger("mkdocs_roaming.serve")
 _OPEN_SITES = 16
 """Number of sites of a store whose search index stays in memory."""
-_ANSWER_SETTINGS = ("turn_seconds", "kept_answers", "trust_rules", "question_log", "feedback_log")
+_ANSWER_SETTINGS = ("kept_answers", "trust_rules", "question_log", "feedback_log")
 _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole_site_tokens", "support", "trust_rules")
 
 

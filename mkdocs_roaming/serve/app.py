@@ -11,7 +11,6 @@ origins = ["https://docs.example"]
 proxies = 1                     # number of trusted reverse proxies
 look_every = 60                 # seconds between two checks of the site
 drain = 55                      # seconds for answers in progress when the server stops (default: their own + 10)
-turn_seconds = 86400            # time for which follow-up questions can refer to an answer
 kept_answers = 1000             # maximum number of cached answers
 trust_rules = false             # follow the rules of a site that is not a local folder
 question_log = "questions.jsonl"   # logs contain neither addresses nor secrets (default: no log)
@@ -48,7 +47,7 @@ from mkdocs_roaming.config import Settings
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
-from mkdocs_roaming.serve.conversation_token import TOKEN_SECONDS, TokenSigner
+from mkdocs_roaming.serve.conversation_token import TokenSigner
 from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, Deployment, LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.log import Journal, public_message, strip_passwords
 from mkdocs_roaming.serve.mcp import McpEndpoint
@@ -63,7 +62,6 @@ from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, RequestGuard, Request
 from mkdocs_roaming.serve.quotas import (
     Amount,
     AnswerQuota,
-    Count,
     CounterStorageError,
     CounterStore,
     QuotaLimiter,
@@ -99,7 +97,6 @@ class AppConfig:
         incomplete_seconds: Time after which an incomplete deployment is used.
         on_change: Called in a thread after the deployment changed.
         trust_rules: Follow the rules of a site, also if it is not a local folder.
-        turn_seconds: Time for which follow-up questions can refer to an answer.
         ping_seconds: Silence in a stream after which a comment is sent.
         drain: Time for answers in progress when the server stops.
         widget: Folder with the files of the widget.
@@ -120,7 +117,6 @@ class AppConfig:
     on_change: Callable[[], None] = lambda: None
     trust_rules: bool = False
     kept_answers: int = MAX_CACHED_ANSWERS
-    turn_seconds: int = TOKEN_SECONDS
     ping_seconds: float = PING_SECONDS
     drain: int = DRAIN_SECONDS
     address: str = ""
@@ -138,7 +134,6 @@ class ServeTable(msgspec.Struct, frozen=True):
     proxies: Annotated[int, msgspec.Meta(ge=0, description="Number of trusted reverse proxies.")] = 0
     look_every: Amount = POLL_SECONDS
     drain: Annotated[int, msgspec.Meta(ge=0)] | None = None
-    turn_seconds: Count = TOKEN_SECONDS
     kept_answers: Annotated[int, msgspec.Meta(ge=0)] = MAX_CACHED_ANSWERS
     trust_rules: bool = False
     question_log: str = ""
@@ -206,7 +201,6 @@ def build_config(
         look_every=table.look_every,
         trust_rules=given["trust_rules"] or table.trust_rules,
         kept_answers=table.kept_answers,
-        turn_seconds=table.turn_seconds,
         drain=ceil(answers.budget.seconds) + _END_SECONDS if table.drain is None else table.drain,
     )
 
@@ -271,7 +265,7 @@ def create_app(config: AppConfig) -> RequestGuard:
     service = AnswerService(
         site,
         config.answers,
-        TokenSigner(config.key or os.urandom(32), seconds=config.turn_seconds),
+        TokenSigner(config.key or os.urandom(32)),
         cache=AnswerCache(config.kept_answers),
         on_record=record,
         on_cost=metrics.count_cost,

@@ -23,7 +23,7 @@ import httpx2
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
-from serving import process
+from serving import load_cases, process
 
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.openai import OpenAIModel
@@ -405,23 +405,7 @@ def test_rules_of_remote_site_need_trust(
     assert (places["Server"] in [section["id"] for section in answer.json()["trail"]]) is trusted
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ("[serve]\nhost = 'x'", "[serve]: host: unknown option; did you mean `hosts`?"),
-        ("[serve]\nhosts = 'x'", "[serve]: hosts: expected a list of texts, got 'x'"),
-        ("[serve]\ndrain = 1.5", "[serve]: drain: expected a number of 0 or more, got 1.5"),
-        ("[serve]\nlook_every = 0", "look_every"),
-        ("[serve]\ntrust_rules = 1", "[serve]: trust_rules: expected true or false, got 1"),
-        ("[limits]\nanswers = 1", "[limits]: answers: unknown option"),
-        ("[limits]\nconcurrent = 0", "[limits]: concurrent: expected a number of 1 or more, got 0"),
-        ("[serve]\nproxies = -1", "[serve]: proxies: expected a number of 0 or more, got -1"),
-        ("[limits]\nmoney_a_day = 1.0", "needs the prices of x, which are not built in"),
-        ("[serve]\norigins = ['docs.example']", "is not an origin"),
-        ("[serv]\nx = 1", "unknown table [serv]"),
-        ("serve = 1", "[serve]: expected a table, got 1"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "expected"), load_cases("invalid settings"))
 def test_invalid_setting_is_reported_in_one_line(folder: Path, tmp_path: Path, settings: str, expected: str) -> None:
     (tmp_path / "roaming.toml").write_text(settings)
     model = ("--model", "openai:x", "--base-url", "http://127.0.0.1:9/v1") if "money" in settings else ()
@@ -520,19 +504,7 @@ def test_free_prices_and_unlimited_money_need_no_limit(folder: Path) -> None:
     assert not lacks_money_limit(replace(config, quota=AnswerQuota(money_a_day="unlimited")))
 
 
-@pytest.mark.parametrize(
-    ("url", "hosted"),
-    [
-        ("https://api.openai.com/v1", True),
-        ("http://8.8.8.8/v1", True),
-        ("http://localhost:11434/v1", False),
-        ("http://ollama:11434/v1", False),
-        ("http://gpu.local/v1", False),
-        ("http://10.0.0.7:8000/v1", False),
-        ("http://[::1]:8000/v1", False),
-        ("http://[fd00::1]/v1", False),
-    ],
-)
+@pytest.mark.parametrize(("url", "hosted"), load_cases("addresses of models"))
 def test_server_of_own_network_is_not_hosted(url: str, hosted: bool) -> None:
     assert OpenAIModel("m", base_url=url).is_hosted is hosted
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from serving import load_cases
 
 from mkdocs_roaming.serve.content import choose_media_type
 from mkdocs_roaming.serve.middleware import RequestPolicy
@@ -62,20 +63,7 @@ def http(endpoint: Any) -> Any:
     return endpoint.http
 
 
-@pytest.mark.parametrize(
-    ("path", "kind", "body"),
-    [
-        ("/", "text/html", "<h1>Home</h1>"),
-        ("/install/", "text/html", "<h1>Install</h1>"),
-        ("/install/index.html", "text/html", "<h1>Install</h1>"),
-        ("/install/index.md", "text/markdown", "# Install"),
-        ("/flat.html", "text/html", "<h1>Flat</h1>"),
-        ("/%C3%A4%20b.html", "text/html", "<h1>Umlaut</h1>"),
-        ("/assets/main.js", "text/javascript", "0123456789"),
-        ("/.well-known/security.txt", "text/plain", "Contact: us"),
-        ("/roaming/manifest.json", "application/json", "{"),
-    ],
-)
+@pytest.mark.parametrize(("path", "kind", "body"), load_cases("content types"))
 def test_files_have_content_type(http: Any, path: str, kind: str, body: str) -> None:
     response = http.get(path)
     assert response.status_code == 200
@@ -115,26 +103,7 @@ def test_page_without_markdown_returns_html(http: Any) -> None:
     assert "vary" not in response.headers
 
 
-@pytest.mark.parametrize(
-    ("accept", "wanted"),
-    [
-        ("", "a/html"),
-        ("*/*", "a/html"),
-        ("b/md", "b/md"),
-        ("b/md;q=0.5, a/html", "a/html"),
-        ("b/md, */*", "b/md"),
-        ("b/md;q=0, */*", "a/html"),
-        ("a/html;q=0", "b/md"),
-        ("b/md;q=0", "a/html"),
-        ("a/html;q=0, */*;q=0", "b/md"),
-        ("*/*;q=0", "a/html"),
-        ("b/*", "b/md"),
-        ("A/HTML, B/MD", "a/html"),
-        ("c/none", "a/html"),
-        ("b/md;q=nonsense, a/html;q=0.1", "a/html"),
-        (";;,,q=", "a/html"),
-    ],
-)
+@pytest.mark.parametrize(("accept", "wanted"), load_cases("preferred media types"))
 def test_choose_media_type_prefers_weight_then_specificity(accept: str, wanted: str) -> None:
     assert choose_media_type(accept, ("a/html", "b/md")) == wanted
 
@@ -201,27 +170,7 @@ def test_missing_file_returns_404_page_of_site(http: Any) -> None:
         assert (response.status_code, response.text) == (404, "<h1>Lost</h1>")
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/../secret.txt",
-        "/..%2fsecret.txt",
-        "/%2e%2e/secret.txt",
-        "/install/%2e%2e/%2e%2e/secret.txt",
-        "/..%5csecret.txt",
-        "/%2fetc/passwd",
-        "//etc/passwd",
-        "/etc/passwd%00.html",
-        "/.git/config",
-        "/.htpasswd",
-        "/%2egit/config",
-        "/.well-known/../.git/config",
-        "/out.txt",
-        "/away/secret.txt",
-        "/" + "a" * 5_000,
-        "/%ff%fe",
-    ],
-)
+@pytest.mark.parametrize("path", load_cases("paths that lead elsewhere"))
 def test_path_cannot_leave_folder(endpoint: Any, path: str) -> None:
     with socket.create_connection(("127.0.0.1", endpoint.port)) as raw:  # no client tidies the path up
         raw.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())

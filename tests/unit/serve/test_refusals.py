@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from serving import load_cases
 
 from mkdocs_roaming.serve.log import RefusalLog, SeldomLog
 from mkdocs_roaming.serve.requests import ProblemError
@@ -75,17 +76,7 @@ def test_exceeded_limit_is_logged_for_each_client_that_it_counts(
     assert "203.0.113" not in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("peer", "forwarded", "proxies", "hint"),
-    [
-        ("127.0.0.1", "198.51.100.1", 0, "set [serve] proxies = 1"),
-        ("10.0.0.2", "198.51.100.1, 10.0.0.9", 1, "set [serve] proxies = 2"),
-        ("127.0.0.1", "198.51.100.1", 1, ""),
-        ("127.0.0.1", "", 0, ""),
-        ("8.8.8.8", "198.51.100.1", 0, ""),
-        ("", "198.51.100.1", 0, ""),
-    ],
-)
+@pytest.mark.parametrize(("peer", "forwarded", "proxies", "hint"), load_cases("unknown proxies"))
 def test_client_behind_unknown_proxy_gets_hint(
     caplog: pytest.LogCaptureFixture, peer: str, forwarded: str, proxies: int, hint: str
 ) -> None:
