@@ -107,35 +107,6 @@ def test_convert_keeps_text_and_anchors_of_a_later_title() -> None:
     assert [heading.anchors for heading in converted.headings] == [("c",), (), ("d",)]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
-def test_convert_golden_page_returns_headings_of_the_markdown(case: Path) -> None:
-    converted = convert(case.read_text("utf-8"), title="The nav's title")
-    read = split_sections(converted.markdown, headings=converted.headings)
-    assert [(s.level, s.title, s.anchor, s.anchors) for s in read] == [
-        (h.level, h.text, h.anchor, h.anchors) for h in converted.headings
-    ]
-
-
-@pytest.mark.parametrize(
-    "case",
-    [CASES[at] for at in range(len(CASES)) if not re.search("api|terminals|nbsphinx|programs", CASES[at].stem)],
-    ids=lambda p: p.stem,
-)
-def test_convert_golden_page_keeps_every_code_block(case: Path) -> None:
-    page = case.read_text("utf-8")
-    wanted = [
-        extract_code(pre)
-        for pre in parse_body(page).iter("pre")
-        if not pre.xpath("ancestor::td[not(@class='code' or ../@class='doc-section-item')] | ancestor::pre")
-        and extract_code(pre).strip()
-    ]
-    found = find_code(convert(page, title="T").markdown)
-    for code in wanted:
-        assert code in found
-        found.remove(code)
-    assert all("\n" not in code for code in found)  # only signatures are added
-
-
 def test_convert_maps_addresses_of_links_and_images() -> None:
     page = (
         '<p><a href="../a/#b">a</a> <img src="i.png" alt="i"></p><table><tr><td><ul><li><a href="c">c</a></ul></table>'
@@ -194,51 +165,9 @@ def test_convert_tree_equals_convert_text_and_keeps_the_tree() -> None:
     assert etree.tostring(tree) == before
 
 
-# Broken and large pages
-
-
-@pytest.mark.parametrize("tag", ["div", "span", "ul", "blockquote", "b", "table"])
-def test_convert_page_nested_ten_thousand_deep_keeps_its_text(tag: str) -> None:
-    inner = "<li>" if tag == "ul" else "<tr><td>" if tag == "table" else ""
-    markdown = convert(f"<{tag}>{inner}" * 10_000 + "deepest", title="T").markdown
-    assert "deepest" in markdown
-    assert markdown.startswith("# T\n")
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        "",
-        " ",
-        "text only",
-        "<!-- only a comment -->",
-        "a\0b",
-        "<p>unclosed <b>tags <i>everywhere <a href=x>",
-        "<h2><a href='x'><table><tr><td>a table in a link in a heading</td></tr></table></a></h2>",
-        "<?xml version='1.0' encoding='utf-16'?><p>declared</p>",
-        "<ol start='-5'><li>a</ol><ol start='99999999999'><li>b</ol><td>c</td><li>d",
-        "<table></table><table><tr></tr></table><dl></dl><dl><dd>x</dl><pre></pre><ul></ul><h2></h2><details></details>",
-        "<p>\ud800 surrogate</p>",
-        "<div class='tabbed-set'><label>no panel</label></div>",
-    ],
-)
-def test_convert_broken_page_returns_markdown(page: str) -> None:
-    converted = convert(page, title="T")
-    assert converted.markdown.startswith("# ")
-    assert converted.markdown.endswith("\n")
-    assert not converted.markdown.endswith("\n\n")
-    assert "\0" not in converted.markdown
-
-
-def test_convert_page_with_many_headings_returns_all_headings() -> None:
-    page = "<h2 id='a'>A</h2><p>Some <b>text</b> and <a href='x'>a link</a>.</p><pre><code>code\n</code></pre>" * 20_000
-    assert len(convert(page, title="T").headings) == 20_001
-
-
 # Generated pages
 
 NASTY = st.text(alphabet=st.sampled_from(list("ab1 .-+*_`~#>[](){}!|<&;:\\\"'$=^/\té中")), min_size=1, max_size=12)
-WORDS = st.text(alphabet="abc XYZ.", min_size=1, max_size=12)
 CODE = st.text(alphabet=st.sampled_from(list("ab `~#>-\t\n|\\<&")), min_size=1, max_size=20)
 
 
@@ -290,14 +219,6 @@ def test_convert_any_line_keeps_its_text(line: str) -> None:
     assert normalize_rendered_text(READER.render(body(markdown))).replace(" ", "") == normalize_rendered_text(
         f"<p>{line}</p>"
     ).replace(" ", "")
-
-
-@given(st.lists(st.tuples(WORDS, NASTY, WORDS), min_size=1, max_size=4))
-def test_convert_any_links_keeps_their_order(parts: list[tuple[str, str, str]]) -> None:
-    page = "".join(
-        f"{html.escape(a)}<a href='/{at}'>x{html.escape(b)}</a>{html.escape(c)}" for at, (a, b, c) in enumerate(parts)
-    )
-    assert find_links(convert(f"<p>{page}</p>", title="T").markdown) == [f"/{at}" for at in range(len(parts))]
 
 
 @given(st.lists(st.lists(NASTY, min_size=2, max_size=2), min_size=1, max_size=3))

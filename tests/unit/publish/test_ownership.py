@@ -253,13 +253,6 @@ def test_preamble_puts_list_below_text_of_author(tmp_path: Path) -> None:
     assert validate_site(open_library(tmp_path)).faults == ()
 
 
-def test_preamble_without_sections_is_followed_by_list_without_heading(tmp_path: Path) -> None:
-    write(tmp_path, "llms.txt", "# Ours\n\n> By hand.\n\n")
-    publish(tmp_path, llms_txt="preamble")
-    text = (tmp_path / "llms.txt").read_text("utf-8")
-    assert text.startswith("# Ours\n\n> By hand.\n\nLinks to pages lead to their Markdown.\n")
-
-
 def test_second_build_with_preamble_does_not_nest_list(tmp_path: Path) -> None:
     write(tmp_path, "llms.txt", AUTHOR)
     publish(tmp_path, llms_txt="preamble")
@@ -286,12 +279,14 @@ def test_preamble_without_text_of_author_publishes_plain_list(tmp_path: Path) ->
     assert read_tree(tmp_path / "a") == read_tree(tmp_path / "b")
 
 
-def test_preamble_keeps_bytes_of_author(tmp_path: Path) -> None:
-    author = b"\xef\xbb\xbf# Caf\xe9\r\n\r\n> By hand."
-    (tmp_path / "llms.txt").write_bytes(author)
+@pytest.mark.parametrize("author", [b"# Ours\n\n> By hand.", b"\xef\xbb\xbf# Caf\xe9\r\n\r\n> By hand."])
+def test_preamble_without_sections_keeps_its_bytes_and_is_followed_by_list_without_heading(
+    tmp_path: Path, author: bytes
+) -> None:
+    (tmp_path / "llms.txt").write_bytes(author + b"\n")
     for _ in range(2):
         publish(tmp_path, llms_txt="preamble")
-        assert (tmp_path / "llms.txt").read_bytes().startswith(author + b"\n\nLinks to pages")
+        assert (tmp_path / "llms.txt").read_bytes().startswith(author + b"\n\nLinks to pages lead to")
 
 
 def test_switch_from_preamble_to_list_alone_stops_because_text_would_be_lost(tmp_path: Path) -> None:
@@ -309,14 +304,6 @@ def test_text_of_author_on_published_list_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(ForeignFilesError) as caught:
         publish(tmp_path)
     assert caught.value.paths == ("llms.txt",)
-
-
-def test_llms_txt_false_leaves_file_of_author_and_publishes_no_list(tmp_path: Path) -> None:
-    write(tmp_path, "llms.txt", AUTHOR)
-    publish(tmp_path, llms_txt=False)
-    assert (tmp_path / "llms.txt").read_text("utf-8") == AUTHOR
-    assert not (tmp_path / "roaming/nav").exists()
-    assert validate_site(open_library(tmp_path)).faults == ()
 
 
 def test_llms_txt_false_removes_published_list(tmp_path: Path) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import subprocess
-import sys
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.models import Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
@@ -225,9 +225,9 @@ def test_index_adds_widget_and_removes_it_again(tmp_path: Path, make_site: Any) 
         '<html lang="de"><head><title>Kessel</title></head><body><main><h1>Kessel</h1><p>Kocht Wasser.</p>'
         '<h2 id="a">Warum pfeift er?</h2><p>Weil er kocht.</p></main></body></html>'
     )
-    command = [sys.executable, "-m", "mkdocs_roaming", "index", str(tmp_path), "--url", "https://kettle.example/"]
+    command = ["index", str(tmp_path), "--url", "https://kettle.example/"]
     (tmp_path / "404.html").write_text('<html lang="de"><head></head><body><h1>404</h1></body></html>')
-    subprocess.run([*command, "--endpoint", "https://ask.example/"], check=True, capture_output=True)
+    assert CliRunner().invoke(main, [*command, "--endpoint", "https://ask.example/"]).exit_code == 0
     missing = (tmp_path / "404.html").read_text()
     assert 'data-manifest="/roaming/manifest.json"' in missing
     assert "data-path" not in missing
@@ -236,7 +236,7 @@ def test_index_adds_widget_and_removes_it_again(tmp_path: Path, make_site: Any) 
     assert '<roaming-ask data-roaming endpoint="https://ask.example/"></roaming-ask>' in html
     assert 'data-suggestions="[&quot;Warum pfeift er?&quot;]"' in html
     assert (tmp_path / "roaming" / "ask.de.json").exists()
-    subprocess.run(command, check=True, capture_output=True)
+    assert CliRunner().invoke(main, command).exit_code == 0
     for name in ("index.html", "404.html"):
         assert "roaming-ask" not in (tmp_path / name).read_text()
 
