@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
-import threading
-from collections.abc import Iterator
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import unquote
+from typing import Any
 
 import pytest
 from wheels import write_wheel
@@ -57,37 +52,22 @@ def test_unknown_package_does_not_hide_the_others(wheels: Path) -> None:
 
 
 @pytest.fixture
-def closing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Connections to an index that closes each of them."""
-    connections: list[str] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def close() -> None:
-            with suppress(OSError):
-                while True:
-                    connection, _ = server.accept()
-                    connections.append("")
-                    connection.close()
-
-        thread = threading.Thread(target=close)
-        thread.start()
-        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
-        for name, value in {
-            "PIP_CONFIG_FILE": "/dev/null",
-            "PIP_INDEX_URL": url,
-            "PIP_TRUSTED_HOST": "127.0.0.1",
-        }.items():
-            monkeypatch.setenv(name, value)
-        yield connections
-        server.shutdown(socket.SHUT_RDWR)
-        thread.join()
+def index(web: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A web whose host 9.1 is the index of pip and npm."""
+    url = web.url("9.1")
+    pip = {"PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": url, "PIP_TRUSTED_HOST": "127.0.9.1"}
+    npm = {"npm_config_registry": url, "npm_config_cache": str(tmp_path / "cache"), "npm_config_fetch_retries": "0"}
+    for name, value in {**pip, **npm}.items():
+        monkeypatch.setenv(name, value)
+    return web
 
 
 @pytest.mark.slow
 @needs_pip
-def test_pip_is_not_called_again_if_the_index_is_unreachable(closing: list[str]) -> None:
+def test_pip_is_not_called_again_if_the_index_is_unreachable(index: Any) -> None:
+    index.down.add("9.1")
     assert read_index([python(f"kite{number}", "1.0") for number in range(30)]) == {}
-    assert 1 <= len(closing) <= 8  # of four processes, which try twice
+    assert 1 <= index.requests.total() <= 8  # of four processes, which try twice
 
 
 @pytest.mark.slow
@@ -121,56 +101,22 @@ def test_packages_from_elsewhere_are_not_asked_for(wheels: Path, spec: str) -> N
     assert read_index([python("kite", "3.1.4", spec)]) == {}
 
 
-@pytest.fixture
-def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Requests to an npm registry with one package."""
-    requests: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            requests.append(path := unquote(self.path.partition("?")[0]).strip("/"))
-            versions = {
-                version: {
-                    "name": path,
-                    "version": version,
-                    "homepage": f"https://table.example/{version}/",
-                    "repository": {"type": "git", "url": "git+https://github.com/wind/table.git"},
-                    "dist": {"tarball": "http://127.0.0.1/none.tgz"},
-                }
-                for version in ("12.0.1", "13.0.0")
-            }
-            is_known = path == "@tide/table"
-            body = (
-                {"name": path, "dist-tags": {"latest": "13.0.0"}, "versions": versions} if is_known else {"error": ""}
-            )
-            self.send_response(200 if is_known else 404)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    monkeypatch.setenv("npm_config_registry", f"http://127.0.0.1:{server.server_port}/")
-    monkeypatch.setenv("npm_config_cache", str(tmp_path / "cache"))
-    monkeypatch.setenv("npm_config_fetch_retries", "0")
-    yield requests
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
 @pytest.mark.slow
 @needs_npm
-def test_metadata_of_npm_packages_are_read_from_the_registry(registry: list[str]) -> None:
-    found = read_index([Dependency("@tide/table", "npm", "12.0.1", True), Dependency("unknown", "npm", "1.0.0", True)])
+def test_metadata_of_npm_packages_are_read_from_the_registry(index: Any) -> None:
+    name, repository = "@tide/table", "git+https://github.com/wind/table.git"
+    entry = {
+        "name": name,
+        "repository": {"type": "git", "url": repository},
+        "dist": {"tarball": index.url("9.1", "/x")},
+    }
+    versions = {
+        version: {**entry, "version": version, "homepage": f"https://table.example/{version}/"}
+        for version in ("12.0.1", "13.0.0")
+    }
+    body = json.dumps({"name": name, "dist-tags": {"latest": "13.0.0"}, "versions": versions})
+    index.put("9.1", "/@tide%2ftable", body)
+    found = read_index([Dependency(name, "npm", "12.0.1", True), Dependency("unknown", "npm", "1.0.0", True)])
     assert set(found) == {"npm:@tide/table"}
-    table = found["npm:@tide/table"]
-    assert table.version == "12.0.1"
-    assert table.urls == {
-        "homepage": "https://table.example/12.0.1/", "repository": "git+https://github.com/wind/table.git",
-    }  # fmt: skip
-    assert set(registry) == {"@tide/table", "unknown"}
+    assert found["npm:@tide/table"].version == "12.0.1"
+    assert found["npm:@tide/table"].urls == {"homepage": "https://table.example/12.0.1/", "repository": repository}
