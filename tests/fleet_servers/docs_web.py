@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 import zlib
@@ -9,19 +10,22 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
+S = TypeVar("S", bound="LoopbackServer")
 _TEXT = "It is called with the name of the reader, and returns what was found within a second or two, as a list. "
 
 
-class DocsWeb(ThreadingHTTPServer):
-    """A server of many hosts.
+class LoopbackServer(ThreadingHTTPServer):
+    """A server of all loopback addresses.
 
     Attributes:
-        responses: Bodies by host and path; a body that begins with `->` is a redirect.
+        delay: Seconds before each response.
+        forbidden: Beginnings of hosts and paths that are answered with 403.
         down: Hosts that close each connection.
         requests: Numbers of requests by host and path.
-        when: Functions that are called after a request of a host and path.
+        max_open: Largest numbers of concurrent requests by host.
+        max_open_in_total: The largest number of all concurrent requests.
     """
 
     daemon_threads = True
@@ -30,14 +34,55 @@ class DocsWeb(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("0.0.0.0", 0), _Handler)
-        self.port = self.server_address[1]
-        self.responses: dict[str, bytes] = {}
+        self.port, self.delay, self.max_open_in_total = self.server_address[1], 0.0, 0
+        self.forbidden: set[str] = set()
         self.down: set[str] = set()
-        self.delay = 0.0
         self.requests: Counter[str] = Counter()
-        self.when: dict[str, Callable[[], object]] = {}
+        self.max_open: Counter[str] = Counter()
+        self._open: Counter[str] = Counter()
+        self._lock = threading.Lock()
 
     def handle_error(self, request: Any, client_address: Any) -> None: ...
+
+    def server_bind(self) -> None:
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        super().server_bind()
+
+    def body(self, host: str, path: str) -> bytes | None:
+        """Return the body of a response; one that begins with `->` is a redirect."""
+        raise NotImplementedError
+
+    @contextmanager
+    def counted(self, host: str, path: str) -> Iterator[None]:
+        """Count a request."""
+        with self._lock:
+            self.requests[f"{host}{path}"] += 1
+            self._open[host] += 1
+            self.max_open[host] = max(self.max_open[host], self._open[host])
+            self.max_open_in_total = max(self.max_open_in_total, self._open.total())
+        yield
+        with self._lock:
+            self._open[host] -= 1
+
+
+class DocsWeb(LoopbackServer):
+    """A server of many hosts.
+
+    Attributes:
+        responses: Bodies by host and path.
+        when: Functions that are called after a request of a host and path.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.responses: dict[str, bytes] = {}
+        self.when: dict[str, Callable[[], object]] = {}
+
+    def body(self, host: str, path: str) -> bytes | None:
+        """Return what was added."""
+        body = self.responses.get(f"{host}{path}")
+        self.when.get(f"{host}{path}", int)()
+        return body
 
     def url(self, host: str, path: str = "/") -> str:
         """Return the URL of a path of a host, such as `1.2` for 127.0.1.2."""
@@ -77,21 +122,21 @@ class DocsWeb(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: DocsWeb
+    server: LoopbackServer
 
     def log_message(self, *args: Any) -> None: ...
 
     def do_GET(self) -> None:
         web, host = self.server, self.headers["Host"].partition(":")[0]
-        web.requests[f"{host}{self.path}"] += 1
-        time.sleep(web.delay)
-        if host in {f"127.0.{name}" for name in web.down}:
-            self.close_connection = True
-            return
-        body = web.responses.get(f"{host}{self.path}")
-        web.when.get(f"{host}{self.path}", int)()
+        with web.counted(host, self.path):
+            time.sleep(web.delay)
+            if host.removeprefix("127.0.") in web.down:
+                self.close_connection = True
+                return
+            body = web.body(host, self.path)
+            is_forbidden = any(f"{host}{self.path}".startswith(url) for url in web.forbidden)
         target = body[2:].decode() if body and body.startswith(b"->") else ""
-        self.send_response(302 if target else 404 if body is None else 200)
+        self.send_response(302 if target else 403 if is_forbidden else 404 if body is None else 200)
         if target:
             self.send_header("Location", target)
         kind = "text/xml" if self.path.endswith(".xml") else "text/html; charset=utf-8"
@@ -103,13 +148,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve_docs() -> Iterator[DocsWeb]:
-    """Serve a web without sites."""
-    web = DocsWeb()
-    thread = threading.Thread(target=web.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
+def serving(server: S) -> Iterator[S]:
+    """Run a server until the block ends."""
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     try:
-        yield web
+        yield server
     finally:
-        web.shutdown()
-        web.server_close()
+        server.shutdown()
+        server.server_close()

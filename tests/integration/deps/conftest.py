@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from fleet_servers.docs_web import DocsWeb, serve_docs
+from fleet_servers.docs_web import DocsWeb, serving
 
 from mkdocs_roaming.cli import main
 
@@ -18,7 +18,7 @@ from mkdocs_roaming.cli import main
 @pytest.fixture
 def web() -> Iterator[DocsWeb]:
     """Provide a web of documentation sites."""
-    with serve_docs() as found:
+    with serving(DocsWeb()) as found:
         yield found
 
 

@@ -4,72 +4,34 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
-import threading
-import time
 import urllib.request
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import certifi
 import pytest
 from click.testing import CliRunner, Result
 from fleet_servers import azure_server
+from fleet_servers.docs_web import LoopbackServer, serving
 
 from mkdocs_roaming.cli import main
 
 TOPICS = [
-    "anchor",
-    "barge",
-    "canal",
-    "dredge",
-    "estuary",
-    "fender",
-    "gauge",
-    "harbour",
-    "inlet",
-    "jetty",
-    "keel",
-    "lantern",
-    "mooring",
-    "night",
-    "otter",
-    "pilot",
-    "quay",
-    "rudder",
-    "sluice",
-    "tide",
-    "umbrella",
-    "vessel",
-    "weir",
-    "xebec",
-    "yawl",
-    "zephyr",
-]
+    "anchor", "barge", "canal", "dredge", "estuary", "fender", "gauge", "harbour", "inlet",
+    "jetty", "keel", "lantern", "mooring", "night", "otter", "pilot", "quay", "rudder",
+    "sluice", "tide", "umbrella", "vessel", "weir", "xebec", "yawl", "zephyr",
+]  # fmt: skip
 
 
-@dataclass
-class Sites:
-    """A server of many sites, one below each path of each host. URLs in `forbidden` answer 403."""
+class Sites(LoopbackServer):
+    """A server of many sites, one below each path of each host; `revision` changes their texts."""
 
-    port: int
-    hosts: int
-    pages: int = 3
-    delay: float = 0.0
-    forbidden: set[str] = field(default_factory=set)
-    redirects: dict[str, str] = field(default_factory=dict)
-    revision: dict[str, int] = field(default_factory=dict)
-    requests: Counter[str] = field(default_factory=Counter)
-    open: Counter[str] = field(default_factory=Counter)
-    max_open: Counter[str] = field(default_factory=Counter)
-    max_open_in_total: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages, self.revision = 3, dict[str, int]()
 
     def url(self, at: int) -> str:
         """Return the URL of a site; two sites share a host."""
@@ -81,7 +43,7 @@ class Sites:
         file.write_text("".join(f"{self.url(at)} site-{at:03}\n" for at in range(count)), "utf-8")
         return file
 
-    def body(self, host: str, path: str) -> str | None:
+    def body(self, host: str, path: str) -> bytes | None:
         """Return a page of a site."""
         name, _, rest = path.strip("/").partition("/")
         if name not in ("a", "b") or (rest and not rest.startswith("p")):
@@ -90,66 +52,20 @@ class Sites:
         revision = self.revision.get(f"{host}/{name}", 0)
         title = f"{topic.title()} {host.rpartition('.')[2]}{name}" + (f", part {rest[1:]}" if rest else "")
         links = "".join(f'<a href="/{name}/p{at}/">part {at}</a> ' for at in range(self.pages - 1))
-        return (
+        html = (
             f"<!doctype html><html lang=en><head><title>{title}</title></head><body><main><h1 id=top>{title}</h1>"
             f"<p>How the {topic} of {host}{name} is kept in order, revision {revision}. {rest} {links}</p>"
             f"<h2 id=care>Care of the {topic}</h2><p>Every {topic} is looked at twice a year, and {rest or 'first'} "
             "it is cleaned with warm water, then dried, then oiled, by two people who know it well.</p></main></body>"
         )
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    sites: Sites
-
-    def log_message(self, *args: Any) -> None: ...
-
-    def do_GET(self) -> None:
-        sites, host = self.sites, self.headers["Host"].partition(":")[0]
-        with sites.lock:
-            sites.requests[f"{host}{self.path}"] += 1
-            sites.open[host] += 1
-            sites.max_open[host] = max(sites.max_open[host], sites.open[host])
-            sites.max_open_in_total = max(sites.max_open_in_total, sites.open.total())
-        time.sleep(sites.delay)
-        body = sites.body(host, self.path)
-        data = (body or "nothing here").encode()
-        failing = any(f"{host}{self.path}".startswith(url) for url in sites.forbidden)
-        with sites.lock:
-            sites.open[host] -= 1
-        to = sites.redirects.get(f"{host}{self.path}")
-        self.send_response(302 if to else 403 if failing else 200 if body else 404)
-        if to:
-            self.send_header("Location", to)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 256
-
-    def server_bind(self) -> None:
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        super().server_bind()
-
-    def handle_error(self, request: Any, client_address: Any) -> None: ...
+        return html.encode()
 
 
 @pytest.fixture
 def sites() -> Iterator[Sites]:
     """Provide the server of many sites."""
-    handler = type("Handler", (_Handler,), {})
-    server = _Server(("0.0.0.0", 0), handler)
-    handler.sites = found = Sites(server.server_address[1], 0)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    yield found
-    server.shutdown()
-    server.server_close()
+    with serving(Sites()) as found:
+        yield found
 
 
 @pytest.fixture(scope="session", autouse=True)
