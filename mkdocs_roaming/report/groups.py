@@ -2,14 +2,14 @@
 
 Two questions are similar if they share rare words, above all words that the site lacks, or if search finds the same
 section for them. Each question is a vector of its stems and of the id of this section, weighted by rarity, and joins
-the group whose mean is nearest. Groups with the same best section are one.
+the group whose first question is nearest. Groups with the same best section are one.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from math import hypot, log, sqrt
+from collections.abc import Iterable, Mapping, Sequence
+from math import hypot, log
 
 from msgspec import Struct
 
@@ -17,7 +17,7 @@ from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.tokenizer import parse_words
 
 MIN_SIMILARITY = 0.28
-"""Minimum cosine of a question and the mean of its group."""
+"""Minimum cosine of a question and the first one of its group."""
 
 _SECTION_WEIGHT = 0.4
 _ABSENT_WEIGHT = 2.0
@@ -47,26 +47,22 @@ def group_questions(clues: Sequence[Clue], language: str = "en") -> list[list[in
     return sorted(map(sorted, groups.values()), key=lambda group: (-len(group), group))
 
 
-def _cluster(vectors: Sequence[Vector]) -> Iterator[list[int]]:
-    """Yield the positions of the vectors that are near the same mean; a vector that is near none begins a group."""
-    groups: list[list[int]] = []
-    squares: list[float] = []  # of the length of each group's sum
-    index = defaultdict[str, dict[int, float]](dict)  # the weights of a name in the sums that have it
+def _cluster(vectors: Sequence[Vector]) -> Iterable[list[int]]:
+    """Return the positions of similar vectors: each joins the nearest first one of a group, or begins a group."""
+    groups = defaultdict[int, list[int]](list)
+    weights = defaultdict[str, dict[int, float]](dict)  # of a name in the first vectors of the groups
     for position, vector in enumerate(vectors):
         products = defaultdict[int, float](float)
         for name, weight in vector.items():
-            for group, total in index[name].items():
-                products[group] += weight * total
-        nearest = max(products, key=lambda group: products[group] / sqrt(squares[group]), default=0)
-        if products[nearest] < MIN_SIMILARITY * sqrt(squares[nearest] if squares else 1):
-            nearest = len(groups)
-            groups.append([])
-            squares.append(0.0)
-        groups[nearest].append(position)
-        squares[nearest] += 2 * products[nearest] + 1
-        for name, weight in vector.items():
-            index[name][nearest] = index[name].get(nearest, 0.0) + weight
-    yield from groups
+            for first, other in weights[name].items():
+                products[first] += weight * other
+        first = max(products, key=products.__getitem__, default=position)
+        if products[first] < MIN_SIMILARITY:
+            first = position
+            for name, weight in vector.items():
+                weights[name][position] = weight
+        groups[first].append(position)
+    return groups.values()
 
 
 def _weigh_features(clue: Clue, language: str) -> dict[str, float]:
