@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mkdocs_roaming.setup.detect import Setup, read, relative
+from mkdocs_roaming.setup.detect import WORKFLOWS, Setup, find_files, read, relative
 
 _PATTERNS = (
-    ".github/workflows/*.y*ml",
+    WORKFLOWS,
     ".gitlab-ci.yml",
     ".readthedocs.y*ml",
     "netlify.toml",
@@ -49,9 +49,7 @@ class Build:
 
 def find_deployments(setup: Setup) -> list[Path]:
     """Return the workflows, and the configurations of hosts."""
-    folders = dict.fromkeys((setup.root, setup.work))
-    files = (file for pattern in _PATTERNS for folder in folders for file in sorted(folder.glob(pattern)))
-    return list(dict.fromkeys(files))
+    return find_files((setup.root, setup.work), _PATTERNS)
 
 
 def find_builds(setup: Setup, file: Path) -> Iterator[Build]:

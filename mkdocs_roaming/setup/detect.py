@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,21 @@ _NAMES = tuple(GENERATORS)
 _SKIPPED = re.compile(r"node_modules|tests?|examples?|templates?|fixtures|site-packages|i18n|\.(?!vitepress).*")
 _OUTPUT = r"""\b(?:outDir|build-dir)\s*[:=]\s*["']([^"'\s]+)"""
 _MAX_BYTES = 200_000
+WORKFLOWS = ".github/workflows/*.y*ml"
+_REQUIREMENTS = (
+    "*requirements*.in",
+    "*requirements*.txt",
+    "environment*.y*ml",
+    "requirements*/*.in",
+    "requirements*/*.txt",
+    "pyproject.toml",
+    "tox.ini",
+    "setup.cfg",
+    "Pipfile",
+    "doc*/*requirements*.in",
+    "doc*/*requirements*.txt",
+    "doc*/environment*.y*ml",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,17 +152,15 @@ def walk(folder: Path, depth: int = 9) -> Iterator[Path]:
         yield from (Path(parent, name) for name in sorted(names))
 
 
-def find_workflows(root: Path) -> list[Path]:
-    """Return the workflows of GitHub Actions."""
-    return sorted(root.glob(".github/workflows/*.y*ml"))
+def find_files(folders: Iterable[Path], patterns: Iterable[str]) -> list[Path]:
+    """Return the files in folders that match patterns, each once."""
+    pairs = product(dict.fromkeys(folders), patterns)
+    return list(dict.fromkeys(file for folder, pattern in pairs for file in sorted(folder.glob(pattern))))
 
 
 def find_requirements(root: Path, folder: Path) -> list[Path]:
     """Return the files that may list the requirements of the documentation, the likely ones first."""
-    names = ("*requirements*.in", "*requirements*.txt", "environment*.y*ml")
-    others = ("requirements*/*.in", "requirements*/*.txt", "pyproject.toml", "tox.ini", "setup.cfg", "Pipfile")
-    patterns = (*names, *others, *(f"doc*/{name}" for name in names))
-    files = dict.fromkeys(file for one in (folder, root) for name in patterns for file in sorted(one.glob(name)))
+    files = find_files((folder, root), _REQUIREMENTS)
     return sorted(files, key=lambda file: "doc" not in relative(file, root))
 
 
@@ -154,7 +169,7 @@ def find_required(folder: Path) -> set[str]:
     root = find_root(folder)
     names = "|".join(MKDOCS_GENERATORS)
     pattern = rf"""(?m)(?:^\s*|["'])({names})(?:-material)?(?=["'\[<>=~!;,\s]|$)|\b({names}) (?:build|gh-deploy)\b"""
-    texts = map(read, (*find_requirements(root, folder), *find_workflows(root)))
+    texts = map(read, (*find_requirements(root, folder), *find_files((root,), (WORKFLOWS,))))
     return {found[1] or found[2] for text in texts for found in re.finditer(pattern, text)}
 
 
@@ -189,10 +204,9 @@ def _rank_config(file: Path) -> Iterator[tuple[tuple[int, bool, bool, int], Path
 
 
 def _read_project(file: Path) -> Project:
-    try:
+    with suppress(UsageError):  # the lines to add are printed
         return read_project(file) if file.is_file() else Project()
-    except UsageError:  # the lines to add are printed
-        return Project()
+    return Project()
 
 
 def _find_url(generator: Generator, text: str) -> str:
