@@ -77,30 +77,20 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, scope: Scope, as_jso
     SECTION is an id, `<page path>#<anchor>`, `<source>.md#<anchor>`, or a URL on the site. For a store it is a URL, or
     `<site>:` followed by one of the others.
     """
-    resolved = open_target(lib, scope=scope).resolve(addresses)
-    sections = [find_section(one.library, one.address) for one in resolved]
-    opened = [
-        (one, expand_section(one.library.sections, section, one.library.text, part=part))
-        for one, section in zip(resolved, sections, strict=True)
-    ]
-    origins = [one.library.origin(section.id for section in expansion.shown) for one, expansion in opened]
+    entries = list[dict[str, Any]]()
+    texts = list[str]()
+    for resolved in open_target(lib, scope=scope).resolve(addresses):
+        library = resolved.library
+        section = find_section(library, resolved.address)
+        expansion = expand_section(library.sections, section, library.text, part=part)
+        origin = library.origin(shown.id for shown in expansion.shown)
+        entry = {**msgspec.to_builtins(expansion), "text": expansion.text}
+        entries.append({**entry, **site_as_json(resolved.site), **_origin_as_json(origin)})
+        texts.append(_site_line(resolved.site) + origin.render() + render_expansion(expansion))
     if as_json:
-        entries = [
-            {
-                **msgspec.to_builtins(expansion),
-                "text": expansion.text,
-                **site_as_json(one.site),
-                **_origin_as_json(origin),
-            }
-            for (one, expansion), origin in zip(opened, origins, strict=True)
-        ]
         print_json(entries)
-        return
-    texts = [
-        _site_line(one.site) + origin.render() + render_expansion(expansion)
-        for (one, expansion), origin in zip(opened, origins, strict=True)
-    ]
-    click.echo(sanitize("\n---\n\n".join(texts)), nl=False)
+    else:
+        click.echo(sanitize("\n---\n\n".join(texts)), nl=False)
 
 
 @click.command(cls=LibraryCommand, context_settings=FREE_TEXT)
