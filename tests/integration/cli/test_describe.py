@@ -72,25 +72,36 @@ def find(query: str) -> str:
     return library.search(query)[0].title
 
 
-def test_planned_texts_are_applied_published_and_found(project: Path) -> None:
-    assert "3 requests about 6 sections" in invoke("describe", "site", "--plan", "plan").output
+def apply_plan(project: Path) -> str:
+    """Plan, answer and apply descriptions of all sections; return the output of the last command."""
+    invoke("describe", "site", "--plan", "plan")
     write_replies(project / "plan")
-    assert "6 sections and" in invoke("describe", "site", "--apply", "plan").output
+    return invoke("describe", "site", "--apply", "plan").output
+
+
+def test_planned_texts_are_applied_published_and_found(project: Path) -> None:
+    assert "6 sections and" in apply_plan(project)
     assert len(list((project / "plan").glob("*.json"))) == 6
-    indexed = invoke("index", "site", "--descriptions", "descriptions.json")
+    indexed = invoke("index", "site", "--descriptions", "descriptions.json", "--widget")
     assert indexed.exit_code == 0, indexed.output
     assert "6 sections described" in indexed.output
     assert find("motor runs dry") == "Priming"
     assert find("doors not moving") == "Interlock"
     assert invoke("describe", "site", "--check").exit_code == 0
+    asks = [
+        json.dumps(["Why does my motor run dry of water?"]),
+        json.dumps(["Why do the doors not move to either side?"]),
+    ]  # the widget suggests them
+    assert escape(asks[0]) in (project / "site/pumps/index.html").read_text("utf-8")
+    assert escape(asks[1]) in (project / "site/gates/index.html").read_text("utf-8")
+    home = (project / "site/index.html").read_text("utf-8")
+    assert all(escape(ask[1:-1]) in home for ask in asks)
 
 
 def test_llms_txt_marks_descriptions_of_a_model(project: Path) -> None:
     write_page(project, "valves/", "Valves", "Kinds", "<code>valve --list</code>")  # no sentence describes this page
     invoke("index", "site")
-    invoke("describe", "site", "--plan", "plan")
-    write_replies(project / "plan")
-    invoke("describe", "site", "--apply", "plan")
+    apply_plan(project)
     assert "italics" not in (project / "site/llms.txt").read_text("utf-8")
     invoke("index", "site", "--descriptions", "descriptions.json")
     text = (project / "site/llms.txt").read_text("utf-8")
@@ -99,21 +110,6 @@ def test_llms_txt_marks_descriptions_of_a_model(project: Path) -> None:
     assert written
     for page in written:
         assert f": *{page.summary}*" in text
-
-
-def test_widget_suggests_questions_of_descriptions(project: Path) -> None:
-    invoke("describe", "site", "--plan", "plan")
-    write_replies(project / "plan")
-    invoke("describe", "site", "--apply", "plan")
-    invoke("index", "site", "--descriptions", "descriptions.json", "--widget")
-    asks = [
-        json.dumps(["Why does my motor run dry of water?"]),
-        json.dumps(["Why do the doors not move to either side?"]),
-    ]
-    assert escape(asks[0]) in (project / "site/pumps/index.html").read_text("utf-8")
-    assert escape(asks[1]) in (project / "site/gates/index.html").read_text("utf-8")
-    home = (project / "site/index.html").read_text("utf-8")
-    assert all(escape(ask[1:-1]) in home for ask in asks)
 
 
 def describe_priming(project: Path) -> str:
@@ -157,9 +153,7 @@ def test_check_fails_until_changed_sections_are_described(project: Path) -> None
     checked = invoke("describe", "site", "--check")
     assert checked.exit_code == 4
     assert "6 sections and" in checked.output
-    invoke("describe", "site", "--plan", "plan")
-    write_replies(project / "plan")
-    invoke("describe", "site", "--apply", "plan")
+    apply_plan(project)
     write_page(project, "pumps/", "Pumps", "Priming", "Fill the housing with oil instead.")
     indexed = invoke("index", "site", "--strict", "--descriptions", "descriptions.json")
     assert indexed.exit_code == 0, indexed.output
