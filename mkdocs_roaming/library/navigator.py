@@ -38,8 +38,8 @@ from mkdocs_roaming.manifest.expand import (
     list_section,
     render_expansion,
 )
-from mkdocs_roaming.manifest.lookup import SectionRef, iter_nav
-from mkdocs_roaming.manifest.models import OUTLINE_BUDGET, PageEntry
+from mkdocs_roaming.manifest.lookup import SectionRef
+from mkdocs_roaming.manifest.models import OUTLINE_BUDGET, PageEntry, iter_nav
 from mkdocs_roaming.manifest.outline import render_outline, render_page_outline
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_page
 from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS

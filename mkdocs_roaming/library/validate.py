@@ -17,9 +17,9 @@ from mkdocs_roaming.embeddings.store import VectorsError, decode_vectors
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, validate_manifest
-from mkdocs_roaming.manifest.lookup import iter_nav
 from mkdocs_roaming.manifest.models import (
     PageEntry,
+    iter_nav,
     join_url,
     path_to_url,
     root_path,

@@ -228,13 +228,6 @@ class SectionRef(Struct, frozen=True):
         return self.section.id
 
 
-def iter_nav(entries: Iterable[NavEntry]) -> Iterator[NavEntry]:
-    """Yield the entries of a nav and all entries below them, in nav order."""
-    for entry in entries:
-        yield entry
-        yield from iter_nav(entry.children)
-
-
 class SectionIndex:
     """All sections of a manifest, in page order."""
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import lru_cache
 from posixpath import relpath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from msgspec import Meta, Struct, field
@@ -370,18 +370,20 @@ class Manifest(Struct, frozen=True, omit_defaults=True):
 # Paths and URLs of pages
 
 
+N = TypeVar("N", NavItem, NavEntry)
+
+
+def iter_nav(entries: Iterable[N]) -> Iterator[N]:
+    """Yield the entries of a nav and all entries below them, in nav order."""
+    for entry in entries:
+        yield entry
+        yield from iter_nav(entry.children)
+
+
 def sort_paths_by_nav(site: Site, paths: Collection[str]) -> list[str]:
     """Return the paths of pages in nav order; paths that are not in the nav follow in the given order."""
-    ordered: dict[str, None] = {}
-
-    def visit(items: Iterable[NavItem]) -> None:
-        for item in items:
-            if item.path is not None and item.path in paths:
-                ordered[item.path] = None
-            visit(item.children)
-
-    visit(site.nav)
-    return list(ordered | dict.fromkeys(paths))
+    ordered = (item.path for item in iter_nav(site.nav) if item.path is not None and item.path in paths)
+    return list(dict.fromkeys(ordered) | dict.fromkeys(paths))
 
 
 def path_to_url(site_url: str, path: str) -> str:

@@ -14,8 +14,8 @@ from functools import cache
 from msgspec import Struct, field
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef, iter_nav
-from mkdocs_roaming.manifest.models import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET, NavEntry, PageEntry
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.models import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET, NavEntry, PageEntry, iter_nav
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, entry_kind, sort_by_kind
 from mkdocs_roaming.text.languages import fold, load_phrases
 from mkdocs_roaming.text.markdown import shorten, to_italics, to_single_line, truncate_at_word

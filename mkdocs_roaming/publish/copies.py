@@ -17,6 +17,7 @@ from mkdocs_roaming.manifest.models import (
     NavItem,
     Section,
     Site,
+    iter_nav,
     join_url,
     markdown_path,
     path_to_url,
@@ -173,7 +174,7 @@ def _find_blogs(lists: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
 
 def _add_posts(nav: Sequence[NavItem], blogs: Mapping[str, list[str]]) -> tuple[NavItem, ...]:
     """Return the nav with posts in the group of their blog, or below its list; those in the nav stay where they are."""
-    placed = {item.path for item in _walk(nav)}
+    placed = {item.path for item in iter_nav(nav)}
 
     def add(items: Iterable[NavItem], *, is_top: bool = False) -> Iterator[NavItem]:
         for number, item in enumerate(items):
@@ -186,9 +187,3 @@ def _add_posts(nav: Sequence[NavItem], blogs: Mapping[str, list[str]]) -> tuple[
                 yield from (item, *own)
 
     return tuple(add(nav, is_top=True))
-
-
-def _walk(items: Iterable[NavItem]) -> Iterator[NavItem]:
-    for item in items:
-        yield item
-        yield from _walk(item.children)

@@ -18,7 +18,6 @@ from urllib.parse import urljoin
 from msgspec import Struct, field
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from mkdocs_roaming.manifest.lookup import iter_nav
 from mkdocs_roaming.manifest.models import (
     LLMS_FULL,
     LLMS_TXT,
@@ -26,6 +25,7 @@ from mkdocs_roaming.manifest.models import (
     Manifest,
     NavEntry,
     PageEntry,
+    iter_nav,
     path_to_url,
     url_to_path,
 )

@@ -44,6 +44,7 @@ from mkdocs_roaming.manifest.models import (
     SiteEntry,
     canonicalize_path,
     is_valid_url,
+    iter_nav,
     path_to_url,
     url_to_path,
 )
@@ -167,7 +168,7 @@ class _SiteReader:
         site = self._make_site()
         pages = tuple(self._pages.values())
         if site.nav_source == "config":
-            titles = {item.path: item.title for item in site_nav.iter_items(site.nav) if item.path is not None}
+            titles = {item.path: item.title for item in iter_nav(site.nav) if item.path is not None}
             pages = tuple(replace(page, title=titles.get(page.path) or page.title) for page in pages)
         published = set(self._files.values())
         others = tuple(file for file in files if file not in published)

@@ -13,7 +13,7 @@ from lxml import etree
 from mkdocs_roaming.html.themes import ThemeSet, compile_selector, load_themes
 from mkdocs_roaming.html.titles import title_from_path
 from mkdocs_roaming.html.visitor import Element, has_class
-from mkdocs_roaming.manifest.models import Manifest, NavEntry, NavItem, url_to_path
+from mkdocs_roaming.manifest.models import Manifest, NavEntry, NavItem, iter_nav, url_to_path
 from mkdocs_roaming.text.markdown import to_single_line
 
 Nav = tuple[NavItem, ...]
@@ -211,13 +211,6 @@ def add_inner_pages(nav: Nav, read: Callable[[str], Nav]) -> Nav:
         return replace(item, children=tuple(map(extend, (*item.children, *_drop_empty_groups(find_new(found))))))
 
     return tuple(map(extend, nav))
-
-
-def iter_items(nav: Iterable[NavItem]) -> Iterator[NavItem]:
-    """Yield all items of a navigation, each before its children."""
-    for item in nav:
-        yield item
-        yield from iter_items(item.children)
 
 
 def collect_paths(nav: Iterable[NavItem]) -> set[str]:
@@ -441,4 +434,4 @@ def _has_several_paths(items: Iterable[NavItem]) -> bool:
 
 
 def _iter_paths(items: Iterable[NavItem]) -> Iterator[str]:
-    return (item.path for item in iter_items(items) if item.path is not None)
+    return (item.path for item in iter_nav(items) if item.path is not None)

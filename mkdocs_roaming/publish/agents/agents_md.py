@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.lookup import SectionIndex, iter_nav
-from mkdocs_roaming.manifest.models import LLMS_TXT, Manifest, NavEntry, PageEntry, path_to_url
+from mkdocs_roaming.manifest.lookup import SectionIndex
+from mkdocs_roaming.manifest.models import LLMS_TXT, Manifest, NavEntry, PageEntry, iter_nav, path_to_url
 from mkdocs_roaming.manifest.outline import render_outline_lines
 from mkdocs_roaming.publish.agents.skill import full_name
 from mkdocs_roaming.publish.llms_txt import BY_A_MODEL

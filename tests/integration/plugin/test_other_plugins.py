@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mkdocs_roaming.manifest.lookup import iter_nav
+from mkdocs_roaming.manifest.models import iter_nav
 
 if TYPE_CHECKING:
     from mkdocs_roaming.manifest.models import NavEntry

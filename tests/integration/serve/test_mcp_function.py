@@ -18,7 +18,7 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown, open_target
-from mkdocs_roaming.manifest.lookup import iter_nav
+from mkdocs_roaming.manifest.models import iter_nav
 from mkdocs_roaming.serve.mcp import _call_tool, _format_public_error
 
 pytestmark = pytest.mark.slow
