@@ -135,7 +135,6 @@ def lint_site(
         PluginError: If a rule of another distribution cannot be loaded.
     """
     config = config or LintConfig()
-    page_order = {page.path: number for number, page in enumerate(context.manifest.pages)}
     problems = [
         (rule, problem)
         for rule in load_rules().values()
@@ -144,25 +143,25 @@ def lint_site(
         if problem.page is None or not config.is_ignored(rule, problem.page)
     ]
 
-    def sort_key(pair: tuple[Rule, Problem]) -> tuple[int, int, str]:
-        rule, problem = pair
-        return page_order[problem.page.path] if problem.page else -1, _line(context, problem), rule.id
-
     @cache
     def open_source(path: str | None) -> _Source | None:
         text = read_source(path) if read_source and path else None
         return _Source.parse(text) if text is not None else None
 
     counts = Counter[str]()
-    problems = sorted(_merge_templated(problems), key=sort_key)
-    findings = tuple(_to_finding(context, rule, problem, open_source, counts) for rule, problem in problems)
+    order: dict[str | None, int] = {page.path: number for number, page in enumerate(context.manifest.pages)}
+    order[None] = -1
+    findings = sorted(
+        (_to_finding(context, rule, problem, open_source, counts) for rule, problem in _merge_templated(problems)),
+        key=lambda finding: (order[finding.page], finding.line, finding.rule),
+    )
     sections = len(context.sections)
     return LintReport(
         site=context.manifest.site.name,
         pages=len(context.manifest.pages),
         sections=sections,
         score=compute_score((finding.severity for finding in findings), sections),
-        findings=findings,
+        findings=tuple(findings),
     )
 
 
