@@ -21,7 +21,7 @@ import msgspec
 from msgspec import structs
 
 from mkdocs_roaming.text.languages import available_languages, load_table
-from mkdocs_roaming.text.markdown import FLAG
+from mkdocs_roaming.text.markdown import FLAG, follow_fence
 
 Kind = Literal["instruction", "hidden", "invisible", "exfiltration"]
 """An instruction to a model; one that readers do not see; characters that are invisible or change the visible order; a
@@ -170,20 +170,12 @@ def _split_passages(lines: Sequence[str]) -> Iterator[_Passage]:
         if block and not continues and (not stripped or _BLOCK_START.match(stripped)):
             yield from _make_passages(block, start, is_code=bool(fence))
             block = []
-        fence = _find_fence(stripped, fence)
+        fence = follow_fence(stripped, fence)
         if stripped:
             start = start if block else number
             block.append(stripped)
     if block:
         yield from _make_passages(block, start, is_code=bool(fence))
-
-
-def _find_fence(line: str, fence: str) -> str:
-    """Return the fence of the code block after a line, or an empty text outside of code."""
-    marks = _FENCE.match(line)
-    if fence:
-        return "" if marks and marks[0] == line and line.startswith(fence) else fence
-    return marks[0] if marks else ""
 
 
 def _make_passages(
@@ -374,7 +366,6 @@ def _topics() -> re.Pattern[str]:
 
 _PUNCTUATION = str.maketrans(dict.fromkeys("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”‘’«»–—", " "))
 _BLOCK_START = re.compile(r"[-*+] |\d+[.)] |\||#|>|`{3}|~{3}|</?(?:!--|p|div|td|tr|li|summary|section)\b")
-_FENCE = re.compile(r"`{3,}|~{3,}")
 _COMMENT = re.compile(r"<!--|\[(?://|comment)\]:")
 _HIDING = re.compile(
     r"<[a-z]+\b[^<>]*(?:\shidden\b|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0\b)",
