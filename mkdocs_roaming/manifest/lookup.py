@@ -15,7 +15,15 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, path_to_url, url_to_path
+from mkdocs_roaming.manifest.models import (
+    Manifest,
+    NavEntry,
+    PageEntry,
+    SectionEntry,
+    page_files,
+    path_to_url,
+    url_to_path,
+)
 from mkdocs_roaming.manifest.sections import find_contexts, find_parents, github_slug
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
@@ -247,7 +255,8 @@ class SectionIndex:
             self._pages.setdefault(page.path, page)
             if page.source:
                 self._sources.setdefault(page.source, page)
-            self._markdown.setdefault(page.markdown, page)
+            for path in (page.markdown, *page_files(page.path)):
+                self._markdown.setdefault(path, page)
             for position, section in enumerate(page.sections):
                 self._sections.setdefault(section.id, SectionRef(page, position))
                 for alias in section.aliases:

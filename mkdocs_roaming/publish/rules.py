@@ -13,7 +13,6 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
-from urllib.parse import unquote
 
 import msgspec
 import yaml
@@ -26,8 +25,6 @@ from mkdocs_roaming.manifest.models import (
     PageEntry,
     RuleCondition,
     RuleEntry,
-    short_markdown_path,
-    url_to_path,
 )
 from mkdocs_roaming.manifest.sections import github_slug
 from mkdocs_roaming.publish.options import PublishOptions
@@ -241,7 +238,7 @@ def _check_phrases(rule: ParsedRule, language: str) -> Iterator[str]:
 
 
 def _find_opened(where: str, address: str, targets: _Targets, warn: Callable[[str], None]) -> Sequence[SectionRef]:
-    place = targets.section(address)
+    place = targets.sections.resolve(address)
     if place is None:
         return targets.match_sections(address) if _is_glob(address) else []
     if _ID.fullmatch(address) and place.id != address:
@@ -274,25 +271,11 @@ class _Targets:
     def __init__(self, manifest: Manifest) -> None:
         self.sections = SectionIndex(manifest)
         self.language = manifest.site.language
-        self._site_url = manifest.site.url
-        self._names = {page.path: _page_names(page) for page in manifest.pages}
-        self._by_name: dict[str, PageEntry] = {}
-        for page in manifest.pages:
-            for name in self._names[page.path]:
-                self._by_name.setdefault(name, page)
-
-    def section(self, address: str) -> SectionRef | None:
-        """Return the section of an address."""
-        if place := self.sections.resolve(address):
-            return place
-        page = self.page(address)
-        return self.sections.find_anchor(page, unquote(address.partition("#")[2])) if page else None
 
     def page(self, address: str) -> PageEntry | None:
         """Return the page of an address; an anchor is ignored."""
-        name = address.partition("#")[0]
-        path = url_to_path(self._site_url, name) if "://" in name else unquote(name)
-        return None if path is None else self._by_name.get(path.lstrip("/")) or self.sections.get_page(path)
+        place = self.sections.resolve(address.partition("#")[0])
+        return place.page if place else None
 
     def match_pages(self, glob: str) -> list[PageEntry]:
         """Return the pages that a glob or an address matches."""
@@ -327,8 +310,3 @@ class _Targets:
 
 def _anchor(place: SectionRef) -> str:
     return place.section.anchor or github_slug(place.section.title)
-
-
-def _page_names(page: PageEntry) -> tuple[str, ...]:
-    names = (page.source, page.path, page.path.rstrip("/"), short_markdown_path(page.path), page.markdown)
-    return tuple(dict.fromkeys(name for name in names if name))

@@ -45,6 +45,7 @@ def make_site_files(
         note: Receives a line about files that are left out.
     """
     sections = SectionIndex(manifest)
+    read_page = lru_cache(maxsize=4)(read_page)  # sections are in page order
     section_files = _has_section_files(options, len(sections), note)
     files = list(_make_section_files(sections, read_page)) if section_files else []
     skill = skill_path(manifest) if options.agent_skill else ""
@@ -105,7 +106,6 @@ def _has_section_files(options: PublishOptions, count: int, note: Callable[[str]
 
 def _section_reader(sections: SectionIndex, read_page: Callable[[int], bytes]) -> Callable[[SectionRef], str]:
     """Return a function that returns the own text of a section."""
-    read_page = lru_cache(maxsize=4)(read_page)  # sections are in page order
     positions = {page.path: position for position, page in enumerate(sections.manifest.pages)}
 
     def read(place: SectionRef) -> str:
@@ -116,9 +116,7 @@ def _section_reader(sections: SectionIndex, read_page: Callable[[int], bytes]) -
 
 
 def _make_section_files(sections: SectionIndex, read_page: Callable[[int], bytes]) -> Iterator[SiteFile]:
-    read_page = lru_cache(maxsize=4)(read_page)  # sections are in page order
     positions = {page.path: position for position, page in enumerate(sections.manifest.pages)}
-
     read = _section_reader(sections, read_page)
     for place in sections:
         head, (start, end), tail = render_section_file(sections, place, read)

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry
+from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
 from mkdocs_roaming.manifest.outline import find_generic_titles
 from mkdocs_roaming.manifest.page_kinds import classify_pages
 from mkdocs_roaming.search.index import Index
@@ -48,8 +48,7 @@ def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> 
     index: dict[str, Any] = {"version": _VERSION, "digest": manifest.digest, "count": len(sections)}
     index["site"] = {"name": site.name, "url": site.url, "language": site.language}
     if len(sections) <= MAX_SECTIONS:
-        above = dict(_iter_titles_above(manifest.nav, ()))
-        index["pages"] = [_describe_page(page, above.get(page.path, ())) for page in manifest.pages]
+        index["pages"] = [_describe_page(page, sections.nav_titles(page)) for page in manifest.pages]
         texts = [read(section) for section in sections]
         built = Index.from_texts(sections, texts, Weights().fields)
         titles = [section.title for section in manifest.sections()]
@@ -62,13 +61,6 @@ def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> 
     index["generic"] = sorted(find_generic_titles(sections) & folded)
     index["kinds"] = "".join(str(int(kind)) for kind in classify_pages(manifest).values())
     yield INDEX_PATH, msgspec.json.encode(index) + b"\n"
-
-
-def _iter_titles_above(items: Iterable[NavEntry], titles: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for item in items:
-        if item.page is not None:
-            yield item.page, titles
-        yield from _iter_titles_above(item.children, (*titles, item.title))
 
 
 def _describe_page(page: PageEntry, above: tuple[str, ...]) -> dict[str, Any]:
