@@ -75,9 +75,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def tolerated() -> str:
-    """A pattern of known errors of other software; modules override it."""
-    return r"(?!)"
+def tolerated(request: pytest.FixtureRequest) -> str:
+    """A pattern of known errors of other software: `TOLERATED` of the module."""
+    return getattr(request.module, "TOLERATED", r"(?!)")
 
 
 @pytest.fixture

@@ -55,10 +55,7 @@ def url(sample: Path) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture
-def tolerated() -> str:
-    hosts = r"asked for https://|request to https://|fonts\.g|cdnjs|ERR_FAILED"
-    return rf"{hosts}|: 404$|Failed to load resource: the server responded with a status of 404"
+TOLERATED = r"asked for https://|request to https://|fonts\.g|cdnjs|ERR_FAILED|: 404$|status of 404"
 
 
 @pytest.mark.parametrize(

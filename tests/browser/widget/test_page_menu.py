@@ -79,10 +79,8 @@ def menu(page: Page) -> Menu:
     return Menu(page)
 
 
-@pytest.fixture
-def tolerated() -> str:
-    """Themes ask for fonts and scripts of other hosts."""
-    return r"request to https://|fonts\.g|cdnjs|ERR_FAILED|setting 'disabled'"
+TOLERATED = r"request to https://|fonts\.g|cdnjs|ERR_FAILED|setting 'disabled'"
+"""Themes ask for fonts and scripts of other hosts."""
 
 
 @pytest.fixture(scope="module")

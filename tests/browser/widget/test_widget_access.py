@@ -19,12 +19,8 @@ pytestmark = pytest.mark.slow
 QUESTION = "Which port is the default?"
 HOLD = b": pause\n\n"
 ROOT = "document.querySelector('roaming-ask').shadowRoot"
-
-
-@pytest.fixture
-def tolerated() -> str:
-    """One answer is refused."""
-    return r"status of 429|: 429$"
+TOLERATED = r"status of 429|: 429$"
+"""One answer is refused."""
 
 
 def growing(url: str, *texts: str) -> bytes:

@@ -37,12 +37,8 @@ async def brew(cups: int):
 
 [^2ebf9271] [^5f4feca3]
 """
-
-
-@pytest.fixture
-def tolerated() -> str:
-    """The page's own icon, which the strict policy forbids."""
-    return r"data:,|img-src|default-src|favicon"
+TOLERATED = r"data:,|img-src|default-src|favicon"
+"""The page's own icon, which the strict policy forbids."""
 
 
 def answered(text: str, *extra: dict[str, Any], state: str = "answered", **sections: str) -> bytes:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import pytest
-
 from .conftest import Reply, Stage, Widget, answer, recorded
 
 if TYPE_CHECKING:
@@ -14,12 +12,8 @@ if TYPE_CHECKING:
 
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
-
-
-@pytest.fixture
-def tolerated() -> str:
-    """A browser tells of refusals on its console; the tests here ask for some."""
-    return r"status of (422|429|503)|: (422|429|503)$|ERR_(INCOMPLETE_CHUNKED|CONTENT_LENGTH|CONNECTION|EMPTY)"
+TOLERATED = r"status of (422|429|503)|: (422|429|503)$|ERR_(INCOMPLETE_CHUNKED|CONTENT_LENGTH|CONNECTION|EMPTY)"
+"""A browser tells of refusals on its console; the tests here ask for some."""
 
 
 def test_answer_shows_citations_sources_and_trail(stage: Stage, widget: Widget) -> None:

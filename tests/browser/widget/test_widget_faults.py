@@ -22,12 +22,8 @@ pytestmark = pytest.mark.slow
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
 TEXT = {"type": "text-delta", "id": "t", "delta": "On 8642 [^2ebf9271]."}
-
-
-@pytest.fixture
-def tolerated() -> str:
-    """A browser tells of refusals and of missing files on its console; the tests here ask for some."""
-    return r"status of (404|429|503)|: (404|429|503)$|ERR_(INCOMPLETE|CONTENT|FAILED|ABORTED)|asked for|CORS|redirect"
+TOLERATED = r"status of (404|429|503)|: (404|429|503)$|ERR_(INCOMPLETE|CONTENT|FAILED|ABORTED)|asked for|CORS|redirect"
+"""A browser tells of refusals and of missing files on its console; the tests here ask for some."""
 
 
 def status(**given: Any) -> dict[str, Any]:

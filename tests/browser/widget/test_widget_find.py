@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 
 from .conftest import Stage, Widget
@@ -14,10 +12,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
-@pytest.fixture
-def tolerated() -> str:
-    """The stage has no pages but the one with the widget."""
-    return r"/trouble/|404"
+TOLERATED = r"/trouble/|404"
+"""The stage has no pages but the one with the widget."""
 
 
 def test_results_appear_while_typing_and_open_in_place(page: Page, stage: Stage, widget: Widget) -> None:

@@ -24,12 +24,8 @@ pytestmark = pytest.mark.slow
 MAGNIFIER = "M4.5 11a6.5 6.5 0 1 0 13 0 6.5 6.5 0 0 0-13 0M20 20l-4.3-4.3"
 FOCUSED = "document.querySelector('roaming-ask').shadowRoot.activeElement"
 UNREADABLE = "text=This cannot be read at the moment."
-
-
-@pytest.fixture
-def tolerated() -> str:
-    """The stage has no pages but the one with the widget."""
-    return r"/trouble/|404"
+TOLERATED = r"/trouble/|404"
+"""The stage has no pages but the one with the widget."""
 
 
 # Files

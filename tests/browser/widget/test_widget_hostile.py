@@ -68,10 +68,8 @@ def test_strict_content_security_policy_is_not_violated(page: Page, stage: Stage
     assert page.evaluate("violated") == []
 
 
-@pytest.fixture
-def tolerated() -> str:
-    """The page's own icon, which the strict policy forbids."""
-    return r"data:,|img-src|default-src|favicon"
+TOLERATED = r"data:,|img-src|default-src|favicon"
+"""The page's own icon, which the strict policy forbids."""
 
 
 CASES = json.loads((TESTS / "golden" / "widget" / "markdown.json").read_text("utf-8"))

@@ -31,10 +31,8 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield built(stage, "material", SOURCES)
 
 
-@pytest.fixture
-def tolerated() -> str:
-    """Themes ask for fonts and scripts of other hosts."""
-    return r"asked for https://|fonts\.g|cdnjs|ERR_FAILED"
+TOLERATED = r"asked for https://|fonts\.g|cdnjs|ERR_FAILED"
+"""Themes ask for fonts and scripts of other hosts."""
 
 
 def test_typed_keys_do_not_trigger_site_shortcuts(page: Page, material: Stage, widget: Widget) -> None:

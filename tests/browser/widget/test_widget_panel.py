@@ -43,10 +43,8 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield built(stage, "material plain", {"index.md": LONG, "other.md": LONG})
 
 
-@pytest.fixture
-def tolerated() -> str:
-    """Themes ask for scripts of other hosts; some answers are refused."""
-    return r"asked for https://|fonts\.g|cdnjs|ERR_(EMPTY|FAILED|INCOMPLETE|INTERNET)|status of (429|503)|: (429|503)$"
+TOLERATED = r"asked for https://|fonts\.g|cdnjs|ERR_(EMPTY|FAILED|INCOMPLETE|INTERNET)|status of (429|503)|: (429|503)$"
+"""Themes ask for scripts of other hosts; some answers are refused."""
 
 
 def hold(page: Page, name: str) -> Callable[[], None]:

@@ -67,10 +67,8 @@ def make(stage: Stage, theme: str, **options: object) -> Stage:
     return built(stage, theme, sources(), plugins=[search, {"roaming": {"widget": widget}}])
 
 
-@pytest.fixture
-def tolerated() -> str:
-    """Themes ask for fonts and scripts of other hosts; the stage has only the page with the widget."""
-    return r"asked for https://|fonts\.g|cdnjs|ERR_FAILED|404"
+TOLERATED = r"asked for https://|fonts\.g|cdnjs|ERR_FAILED|404"
+"""Themes ask for fonts and scripts of other hosts; the stage has only the page with the widget."""
 
 
 def visit(page: Page, url: str) -> None:

@@ -33,10 +33,8 @@ def site(tmp_path: Path) -> Iterator[Stage]:
         yield built(stage, "material", sources())
 
 
-@pytest.fixture
-def tolerated() -> str:
-    """Material asks for fonts of other hosts."""
-    return r"asked for https://|fonts\.g|ERR_FAILED"
+TOLERATED = r"asked for https://|fonts\.g|ERR_FAILED"
+"""Material asks for fonts of other hosts."""
 
 
 def search(page: Page, query: str) -> Locator:

@@ -20,12 +20,8 @@ pytestmark = pytest.mark.slow
 
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
-
-
-@pytest.fixture
-def tolerated() -> str:
-    """A browser tells of refusals on its console; the tests here ask for some."""
-    return r"status of (422|429|503)|: (422|429|503)$|ERR_(INCOMPLETE_CHUNKED|CONTENT_LENGTH|CONNECTION|EMPTY)"
+TOLERATED = r"status of (422|429|503)|: (422|429|503)$|ERR_(INCOMPLETE_CHUNKED|CONTENT_LENGTH|CONNECTION|EMPTY)"
+"""A browser tells of refusals on its console; the tests here ask for some."""
 
 
 def test_scope_is_sent_with_question(page: Page, stage: Stage, widget: Widget) -> None:
