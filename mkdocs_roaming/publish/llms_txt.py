@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from heapq import heappop, heappush
 from itertools import count, takewhile
+from math import ceil
 from typing import TypeVar
 from urllib.parse import urljoin
 
@@ -296,7 +297,10 @@ def _join(
     return _Group((*above.titles, f"{first} – {last}"), id_, items, groups, above.base, above.rank)
 
 
-def _divide(values: Sequence[_T], size: int) -> list[Sequence[_T]]:
+def _divide(values: Sequence[_T], limit: int) -> list[Sequence[_T]]:
+    """Return runs of about the same length, each of which is within the limit."""
+    parts = ceil(len(values) / limit)
+    size = ceil(len(values) / parts)
     return [values[start : start + size] for start in range(0, len(values), size)]
 
 
