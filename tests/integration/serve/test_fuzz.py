@@ -122,7 +122,7 @@ def test_other_methods_are_refused(endpoint: Endpoint) -> None:
     methods = {operation.path: operation.method for operation in OPERATIONS}
     for path, method in methods.items():
         address = path.replace("{id}", "0a0a0a0a").replace("{language}", "de")
-        for other in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"} - {method}:
+        for other in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"} - {method}:
             answer = endpoint.http.request(other, address)
             assert (address, other, answer.status_code) == (address, other, 405)
             assert method in answer.headers["allow"].replace(" ", "").split(",")

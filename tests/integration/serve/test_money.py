@@ -35,32 +35,27 @@ pytestmark = pytest.mark.slow
 class HonestModel:
     """A model that opens a section and answers, and reports the tokens that its requests were estimated at.
 
-    `cost` is what the provider bills, `charged` what an operator has to assume: aborted replies have maximum length.
+    `cost` is what the provider bills.
     """
 
     name = "honest"
 
     def __init__(self, folder: Path) -> None:
-        self.cost = self.charged = 0.0
+        self.cost = 0.0
         self._id = next(place.id for place in open_library(folder).sections if place.section.title == "Server")
 
     async def reply(self, request: Request) -> AsyncIterator[Part]:
         tokens = sum(estimate_request(request))
         usage = Usage(input=tokens, output=150)
-        charged = Usage(cache_write=round(tokens * 1.25), output=request.output_tokens)
         self.cost += PRICES.cost(usage) or 0.0
-        try:
-            await anyio.sleep(0.02)
-            if not has_called(request):
-                yield ToolCall("a", "expand_sections", {"ids": [self._id]})
-            else:
-                yield Text(f"It is port 8642 [^{self._id}].\n\nAnd as the docs have it,\n")
-                await anyio.sleep(0.05)
-                yield Text(f"there is more [^{self._id}].")
-            yield usage
-            charged = usage
-        finally:
-            self.charged += PRICES.cost(charged) or 0.0
+        await anyio.sleep(0.02)
+        if not has_called(request):
+            yield ToolCall("a", "expand_sections", {"ids": [self._id]})
+        else:
+            yield Text(f"It is port 8642 [^{self._id}].\n\nAnd as the docs have it,\n")
+            await anyio.sleep(0.05)
+            yield Text(f"there is more [^{self._id}].")
+        yield usage
 
 
 class Workers:
@@ -83,7 +78,7 @@ class Workers:
 
     def _work(self) -> None:
         with httpx2.Client(base_url=self._url, timeout=30) as http:
-            while (code := self._ask(http, next(self._numbers))) != "money":
+            while (code := self._ask(http, next(self._numbers))) not in ("money", "budget"):  # too little for a call
                 if code in ("busy", "counters"):
                     time.sleep(0.1)
 
@@ -92,7 +87,7 @@ class Workers:
             if response.status_code != 200:
                 code: str = httpx2.Response(response.status_code, content=response.read()).json()["code"]
                 if code == "busy":
-                    self.busy_at.append(self._model.charged)
+                    self.busy_at.append(self._model.cost)
             elif number % 3:
                 text = "".join(response.iter_text())
                 code = text.partition('"data-status","data":{"state":"')[2].partition('"')[0]
@@ -140,5 +135,5 @@ def test_24_workers_spend_95_percent_of_the_money_of_a_day(
         f"spent {spent:.3f} of {DAY}, provider {model.cost:.3f}, {mean:.4f} an answer; {dict(workers.codes)}, first busy at {first_busy:.2f}"
     )
     assert 0.95 * DAY <= spent <= DAY
-    assert model.cost <= model.charged <= spent + 1e-6
+    assert model.cost <= spent + 1e-6
     assert not early
