@@ -16,7 +16,7 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from roaming_crawler.config import DiscoveryConfig
+from roaming_crawler.config import DiscoveryConfig, ScopeConfig
 
 pytestmark = pytest.mark.slow
 
@@ -179,3 +179,11 @@ def test_mirror_names_other_languages(site: Any, sample: Path, run_crawl: Any, t
     assert '{"event":"publish","pages":29}' in done.stdout.replace(" ", "").splitlines()
     done = crawl(["crawl", site.url, "-o", str(tmp_path / "cli"), "--delay", "0", "--allow-private"])
     assert "  left out: de; --language de\n" in done.stdout
+
+
+def test_patterns_apply_to_mirrored_site(site: Any, sample: Path, run_crawl: Any) -> None:
+    site.folder(sample)
+    paths = run_crawl(site.url, scope=ScopeConfig(include=("guide/**",))).paths
+    assert "" in paths
+    assert len(paths) > 3
+    assert all(path.startswith("guide/") for path in paths if path)

@@ -141,15 +141,6 @@ def test_conflicting_options_are_refused(tmp_path: Any) -> None:
     assert (result.exit_code, "--same-host cannot be combined" in result.stderr) == (1, True)
 
 
-def test_patterns_apply_to_mirrored_site(site: Any, sample: Path, tmp_path: Any) -> None:
-    site.folder(sample)
-    assert _run(site.url, "-o", str(tmp_path / "out"), "--include", "guide/**").exit_code == 0
-    paths = _published(tmp_path / "out")
-    assert "" in paths
-    assert len(paths) > 3
-    assert all(path.startswith("guide/") for path in paths if path)
-
-
 def test_user_agent_option_is_used_for_requests_and_robots(site: Any, tmp_path: Any) -> None:
     site.put("/robots.txt", "User-agent: teapot\nDisallow: /secret\n\nUser-agent: *\nDisallow: /\n")
     site.page("/", "Home", links=("/secret",))
