@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mkdocs_roaming.answer.budget import Budget, Deadline, Prices
@@ -65,6 +65,7 @@ parts = st.one_of(
 )
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.lists(parts, max_size=7), max_size=5),
     st.lists(names, max_size=4),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import anyio
@@ -297,18 +297,32 @@ def test_support_check_finds_cited_passage(ask: Ask, ids: dict[str, str]) -> Non
     assert (passage.section, passage.text) == (server, "server.port · 8642 · the port it listens on")
 
 
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Slow(ScriptedModel):
+    """A model for whose parts some seconds pass, or before them."""
+
+    def __init__(self, *replies: Sequence[Part], clock: Clock, seconds: float = 0.0, before: float = 0.0) -> None:
+        super().__init__(replies)
+        self._clock, self._seconds, self._before = clock, seconds, before
+
+    async def reply(self, request: Request) -> AsyncIterator[Part]:
+        self._clock.now += self._before
+        async for part in super().reply(request):
+            yield part
+            self._clock.now += self._seconds
+
+
 def test_support_check_that_fails_gives_reason(ask: Ask, library: Library, ids: dict[str, str]) -> None:
     clock = Clock()
     server = ids["Server"]
-
-    class Slow(ScriptedModel):
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
-            async for part in super().reply(request):
-                yield part
-                clock.now += 30
-
-    model = Slow([[expand_call(server)], [Text(f"8642 [^{server}].")]])
-    assert summarize(ask(model, clock=clock)).support_skipped == "no time was left"
+    slow = Slow([expand_call(server)], [Text(f"8642 [^{server}].")], clock=clock, seconds=30)
+    assert summarize(ask(slow, clock=clock)).support_skipped == "no time was left"
 
     class Vanishing(Library):
         left = 10_000
@@ -368,14 +382,8 @@ def test_output_limit_ends_as_budget(ask: Ask, ids: dict[str, str]) -> None:
 def test_slow_model_meets_deadline(ask: Ask, ids: dict[str, str]) -> None:
     clock = Clock()
     server = ids["Server"]
-
-    class Slow(ScriptedModel):
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
-            async for part in super().reply(request):
-                yield part
-                clock.now += 20
-
-    model = Slow([[expand_call(server)], [Text(f"The port is 8642 [^{server}]."), Text("\n\nAnd"), Text(" more")]])
+    texts = [Text(f"The port is 8642 [^{server}]."), Text("\n\nAnd"), Text(" more")]
+    model = Slow([expand_call(server)], texts, clock=clock, seconds=20)
     result = summarize(ask(model, clock=clock, budget=Budget(seconds=45)))
     assert (result.state, result.spent, result.text) == ("budget", "seconds", f"The port is 8642 [^{server}].")
 
@@ -401,14 +409,7 @@ def test_hanging_model_is_closed_at_deadline(ask: Ask) -> None:
 
 def test_little_time_is_in_note(ask: Ask, ids: dict[str, str]) -> None:
     clock = Clock()
-
-    class Slow(ScriptedModel):
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
-            clock.now += 40
-            async for part in super().reply(request):
-                yield part
-
-    model = Slow([[expand_call(ids["Server"])], []])
+    model = Slow([expand_call(ids["Server"])], [], clock=clock, before=40)
     ask(model, clock=clock, budget=Budget(seconds=45))
     assert model.requests[1].note == prompts.LITTLE_TIME
 
@@ -437,13 +438,6 @@ except DeadlineExceededError:
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
     assert (ended.stdout, ended.stderr) == ("out of time\n", "")
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_least_recently_used_section_is_closed(ask: Ask, ids: dict[str, str]) -> None:

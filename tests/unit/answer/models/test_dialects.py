@@ -214,19 +214,26 @@ def test_tools_are_defined_in_last_round_if_server_requires_them(api: MessagesAp
 
 
 @pytest.mark.parametrize(
-    ("message", "key"),
+    ("message", "key", "instead"),
     [
-        ("System role not supported", "system"),
-        ("stream is not supported for this model", "stream"),
-        ("Unsupported parameter: max_tokens", "max_tokens"),
+        ("System role not supported", "system", set()),
+        ("stream is not supported for this model", "stream", set()),
+        ("Unrecognized field: stream_options", "stream_options", set()),
+        ("Unsupported parameter: 'max_tokens'. Use another.", "max_tokens", {"max_completion_tokens"}),
     ],
 )
-def test_refused_parameter_is_left_out(api: MessagesApi, openai: Make, message: str, key: str) -> None:
+def test_refused_parameter_is_left_out_from_then_on(
+    api: MessagesApi, openai: Make, message: str, key: str, instead: set[str]
+) -> None:
     whole = {"choices": [{"message": {"content": [{"type": "text", "text": "8642."}]}, "finish_reason": "stop"}]}
-    api.brain = Script([Status(400, message=message)], [Status(200, body=json.dumps(whole).encode())])
-    assert read(openai()) == "8642."
-    first, second = ({*body, *(turn["role"] for turn in body["messages"])} for body in api.requests)
+    answer = [Status(200, body=json.dumps(whole).encode())]
+    api.brain = Script([Status(400, message=message)], answer, answer)
+    model = openai()
+    assert read(model) == read(model) == "8642."
+    first, second, third = ({*body, *(turn["role"] for turn in body["messages"])} for body in api.requests)
     assert key in first - second
+    assert second == third
+    assert second - first == instead
 
 
 def test_sections_are_text_for_models_and_servers_without_search_results(api: MessagesApi, claude: Make) -> None:

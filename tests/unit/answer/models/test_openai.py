@@ -258,23 +258,3 @@ def test_endless_event_is_rejected(api: MessagesApi, openai: Make) -> None:
         reply(openai())
     assert api.idle()
     assert api.exchanges[0].left
-
-
-def test_unsupported_parameters_are_left_out(api: MessagesApi, openai: Make) -> None:
-    api.brain = Script(
-        [Status(400, message="Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")],
-        [Status(400, message="Unrecognized field: stream_options")],
-        [Say("Well.")],
-        [Say("Again.")],
-    )
-    model = openai()
-    assert Text("Well.") in reply(model)
-    assert Text("Again.") in reply(model)
-    assert [
-        ("max_tokens" in body, "max_completion_tokens" in body, "stream_options" in body) for body in api.requests
-    ] == [
-        (True, False, True),
-        (False, True, True),
-        (False, True, False),
-        (False, True, False),
-    ]
