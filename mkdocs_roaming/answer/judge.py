@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from mkdocs_roaming.answer.models.base import NO_SOURCE, ToolCall
 from mkdocs_roaming.answer.models.replies import limit_depth
+from mkdocs_roaming.answer.support.check import GAP_CITATION, gap_words
 from mkdocs_roaming.library.tools import TOOLS, first_argument, parse_tool_name
 from mkdocs_roaming.text.languages import available_languages, load_phrases
 from mkdocs_roaming.text.markdown import find_code
@@ -34,7 +35,6 @@ _QUESTION_END = " \t\n?？.!;:,)"
 _SENTENCE_END = re.compile(r"(?<=[.!?;。！？；])\s*(?=\S)|\n")
 _TOOL_NAME = re.compile("|".join(tool.name for tool in TOOLS))
 
-_GAP_MARK = re.compile(rf"\[\^{NO_SOURCE}\]", re.IGNORECASE)
 _SOURCE = re.compile(rf"\[\^(?!{NO_SOURCE}\])", re.IGNORECASE)
 
 Flaw = Literal["empty", "call", "citations"]
@@ -65,7 +65,7 @@ def find_flaw(reply: str, withheld: Sequence[str]) -> Flaw | None:
         withheld: Its paragraphs, without invalid citations.
     """
     sentences = [sentence for text in withheld for sentence in _SENTENCE_END.split(text) if sentence.strip()]
-    says_so = all(map(_gap_words().search, sentences)) if sentences else _GAP_MARK.search(reply)
+    says_so = all(map(gap_words().search, sentences)) if sentences else GAP_CITATION.search(reply)
     if says_so and not _SOURCE.search(reply):
         return None
     if not reply.strip():
@@ -117,8 +117,8 @@ def find_statements(paragraph: str) -> Iterator[Statement]:
     for group in _CITATION_GROUP.finditer(text):
         statement = text[start : group.start()].strip()
         start = group.end()
-        is_marked = _GAP_MARK.search(group[0]) is not None
-        is_gap = is_marked or _gap_words().search(_TABLE_ROW.sub("", statement)) is not None
+        is_marked = GAP_CITATION.search(group[0]) is not None
+        is_gap = is_marked or gap_words().search(_TABLE_ROW.sub("", statement)) is not None
         if statement or not is_marked:
             yield Statement(statement, is_gap, is_marked)
 
@@ -151,12 +151,6 @@ def judge_state(
 
 def _find_content(text: str, language: str) -> set[tuple[str, ...]]:
     return {word.parts for word in parse_query(text, language) if not word.stop}
-
-
-@cache
-def _gap_words() -> re.Pattern[str]:
-    phrases = (phrase for code in available_languages() for phrase in load_phrases(code, "answer.gaps"))
-    return re.compile("|".join(phrases), re.IGNORECASE)
 
 
 @cache

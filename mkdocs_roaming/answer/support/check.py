@@ -26,7 +26,7 @@ from mkdocs_roaming.answer.support.evidence import (
     split_segments,
 )
 from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader
-from mkdocs_roaming.text.languages import base_language, load_phrases, load_words
+from mkdocs_roaming.text.languages import available_languages, base_language, load_phrases, load_words
 from mkdocs_roaming.text.markdown import find_code_spans
 from mkdocs_roaming.text.tokenizer import SPACELESS, find_stem_synonyms, is_common_word, is_stop_word, parse_word, stem
 
@@ -43,14 +43,15 @@ GOOD_SUPPORT = 0.9
 CITATION = re.compile(r"\[\^([0-9a-f]{8})\]")
 """The citation of a section in an answer."""
 
+GAP_CITATION = re.compile(r"\[\^none\]", re.IGNORECASE)
+"""The mark of a statement that the documentation does not say something."""
+
 _ANY_CITATION = re.compile(r"\[\^(?:[0-9a-f]{8}|none)\]")
-_GAP_CITATION = re.compile(r"\[\^none\]")
 _STATEMENT_END = re.compile(r"[.!?]?\s{0,3}\[\^(?:[0-9a-f]{8}|none)\]|[;\n]|[.!?]\s")
 _CLAUSE_END = re.compile(
     r"[,;:]\s+|\s[–—-]\s|\s\(|\)\s?|\.\s+|(?<=\w)\s+(?=(?:and|but|so|because|which|unless|or|while|if|where)\s)"
 )
 _LEAD_IN = re.compile(r"[:：]\s*$")
-_NEGATED = re.compile(r"\b(?:do|does|did)(?: not|n't)\b|\b(?:not|never|no|nothing|neither|nor|cannot)\b", re.IGNORECASE)
 _DOCUMENTATION = re.compile(r"\b(?:docs?|documentation|example|faq|guide|pages?|sections?)\b", re.IGNORECASE)
 _READER = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _LINK_TARGET = re.compile(r"(?<=\])\([^()\s]{1,500}\)")  # not shown to readers; foreign ones are removed before
@@ -369,9 +370,16 @@ def _find_gaps(answer: str) -> Iterator[tuple[int, int]]:
     start, prose = 0, mask_code(answer)
     for end in [*(match.end() for match in _STATEMENT_END.finditer(prose)), len(prose)]:
         statement = prose[start:end]
-        if _GAP_CITATION.search(statement) or (_NEGATED.search(statement) and _DOCUMENTATION.search(statement)):
+        if GAP_CITATION.search(statement) or gap_words().search(statement):
             yield start, end
         start = end
+
+
+@cache
+def gap_words() -> re.Pattern[str]:
+    """Return the pattern of words that say that the documentation does not say something, in any language."""
+    phrases = (phrase for code in available_languages() for phrase in load_phrases(code, "answer.gaps"))
+    return re.compile("|".join(phrases), re.IGNORECASE)
 
 
 def _is_inside(position: int, spans: Sequence[tuple[int, int]]) -> bool:
