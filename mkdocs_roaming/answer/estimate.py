@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from contextlib import aclosing
+from dataclasses import replace
 
-from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.base import Request, Stop, ToolTurn, UserTurn
+from mkdocs_roaming.answer.models.base import Request, Stop
+from mkdocs_roaming.answer.models.context import iter_texts
+from mkdocs_roaming.answer.models.openai import encode_request
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.tools import render
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 
@@ -48,20 +49,7 @@ async def estimate_cost(
 
 def estimate_request(request: Request) -> tuple[int, int]:
     """Return the estimated tokens of the fixed part of a request, and of its conversation."""
-    tools = json.dumps([[tool.name, tool.description, tool.parameters] for tool in request.tools])
-    fixed = sum(map(estimate_tokens, (request.rules, request.outline, tools if request.tools else "")))
-    return fixed, _measure_turns(request)
-
-
-def _measure_turns(request: Request) -> int:
-    """Return the estimated tokens of the conversation in a request."""
-    texts: list[str] = [request.note]
-    for turn in request.turns:
-        match turn:
-            case UserTurn():
-                texts.append(prompts.format_question(turn))
-            case ToolTurn():
-                texts += [render(result.result) for result in turn.results]
-            case _:
-                texts += [turn.text, *(json.dumps(call.arguments, default=repr) for call in turn.calls)]
-    return sum(map(estimate_tokens, texts))
+    encoded = encode_request(replace(request, rules="", outline=""))
+    tools = json.dumps(encoded.get("tools", ""))
+    fixed = sum(map(estimate_tokens, (request.rules, request.outline, tools)))
+    return fixed, sum(map(estimate_tokens, iter_texts(encoded["messages"])))

@@ -90,21 +90,22 @@ def _is_named(entry: object, model: str) -> bool:
 
 def limit_output(body: Mapping[str, Any], wanted: int, context: int) -> int:
     """Return how many tokens of output fit into a context next to a request, at most those that are wanted."""
-    size = round(sum(map(estimate_tokens, _iter_texts(body))) / USED_SHARE)
+    size = round(sum(map(estimate_tokens, iter_texts(body))) / USED_SHARE)
     return min(wanted, max(context - size, _LEAST_OUTPUT))
 
 
 def count_least_tokens(body: Mapping[str, Any]) -> float:
     """Return the number of tokens that a request has at least, however economical the tokenizer."""
-    text = "\n".join((*_iter_texts((body.get("system"), body["messages"])), json.dumps(body.get("tools"))))
+    text = "\n".join((*iter_texts((body.get("system"), body["messages"])), json.dumps(body.get("tools"))))
     return len(_RUN.sub(r"\1", text)) / _MOST_CHARS_PER_TOKEN
 
 
-def _iter_texts(value: Any) -> Iterator[str]:
+def iter_texts(value: Any) -> Iterator[str]:
+    """Yield the texts in JSON data, without the names of fields."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        yield from _iter_texts(tuple(value.values()))
+        yield from iter_texts(tuple(value.values()))
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _iter_texts(item)
+            yield from iter_texts(item)
