@@ -54,7 +54,7 @@ _LINK_TO_SECTION = re.compile(
 )
 _PAIR = re.compile(r"([^\w\s|])\1|[(\[{<（［【〔「『《〈⟦‹«»›“”„‘’‚][)\]}>）］】〕」』》〉⟧›»«‹”“’‘]")
 _MARK_OF_ID = re.compile(r"[\\^#§:]|</?\w+>")
-_CODED = re.compile(rf"`+(?P<mark>\W*(?P<id>{_ID})\W*)`+", re.IGNORECASE)
+_CODED = re.compile(rf"`+(?P<mark>[^\w\n]*(?P<id>{_ID})[^\w\n]*)`+", re.IGNORECASE)  # models copy it from the rules
 _BLANK_LINES = re.compile(r"(?:[ \t]*+\n)+")
 _CONTINUATION = re.compile(r"```|~~~|\[\^")
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
