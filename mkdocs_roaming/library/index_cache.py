@@ -27,7 +27,7 @@ from mkdocs_roaming.settings import prepare
 
 T = TypeVar("T")
 
-INDEX_VERSION = "4"
+INDEX_VERSION = "5"
 """Increased when a site gets another index or other scores: by the tokenizer, the fields or the format of the files."""
 
 MAX_CACHE_BYTES = 256 * 2**20
