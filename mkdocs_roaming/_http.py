@@ -181,14 +181,21 @@ def run_with_timeout(function: Callable[[], T], seconds: float, cancel: Callable
     return result[0]
 
 
-class ConnectionTracker:
-    """The open sockets of an HTTP client, to be shut down from another thread.
+class GuardedConnections:
+    """The connections of an HTTP client, of which only those to the host and port that the user named may be private.
 
-    Closing is not enough: a thread in `poll` keeps its socket open, and would then wait for the next socket with the
-    same number (https://man7.org/linux/man-pages/man2/select.2.html, "Multithreaded applications").
+    A host is checked before the connection, and the address of the connection before anything is sent: the name may
+    have another address by then (DNS rebinding). A proxy connects to hosts by itself; its own address is not checked.
+
+    All can be shut down from another thread. Closing is not enough: a thread in `poll` keeps its socket open, and would
+    then wait for the next socket with the same number (https://man7.org/linux/man-pages/man2/select.2.html,
+    "Multithreaded applications").
     """
 
-    def __init__(self) -> None:
+    def __init__(self, named: str) -> None:
+        """Create the guard with the URL that the user named."""
+        self._named = named_endpoints(named)
+        self._requested = self._connecting = ("", 0)
         self._sockets: list[socket.socket] = []
         self._is_shut_down = False
         self._lock = threading.Lock()
@@ -203,10 +210,15 @@ class ConnectionTracker:
             self.shutdown()
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Track the sockets of httpx2's `trace` extension.
+        """Check the address of a new connection, and track its sockets; httpx2's `trace` extension.
 
         See https://www.python-httpx.org/advanced/extensions/#trace.
         """
+        if event.endswith(".connect_tcp.started"):
+            self._connecting = info["host"], info["port"]
+        elif event.endswith(".connect_tcp.complete") and self._connecting == self._requested:
+            address = info["return_value"].get_extra_info("server_addr")[0]
+            check_addresses(*self._requested, [address], self._named)
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):  # includes connections to proxies
             self.add(info["return_value"].get_extra_info("socket"))
 
@@ -218,20 +230,6 @@ class ConnectionTracker:
             with suppress(OSError):  # already closed
                 each.shutdown(socket.SHUT_RDWR)
 
-
-class GuardedConnections(ConnectionTracker):
-    """The connections of a client, of which only those to the host and port that the user named may be private.
-
-    A host is checked before the connection, and the address of the connection before anything is sent: the name may
-    have another address by then (DNS rebinding). A proxy connects to hosts by itself; its own address is not checked.
-    """
-
-    def __init__(self, named: str) -> None:
-        """Create the guard with the URL that the user named."""
-        super().__init__()
-        self._named = named_endpoints(named)
-        self._requested = self._connecting = ("", 0)
-
     def check_request(self, request: Request) -> None:
         """Check the host of a request, which may be a redirect; an event hook of httpx2."""
         self._requested = split_host(str(request.url))
@@ -239,15 +237,6 @@ class GuardedConnections(ConnectionTracker):
             with suppress(OSError, UnicodeError):  # the connection reports it
                 found = socket.getaddrinfo(*self._requested, type=socket.SOCK_STREAM)
                 check_addresses(*self._requested, [str(entry[4][0]) for entry in found], self._named)
-
-    def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """Check the address of a new connection, and track it."""
-        if event.endswith(".connect_tcp.started"):
-            self._connecting = info["host"], info["port"]
-        elif event.endswith(".connect_tcp.complete") and self._connecting == self._requested:
-            address = info["return_value"].get_extra_info("server_addr")[0]
-            check_addresses(*self._requested, [address], self._named)
-        super().trace(event, info)
 
 
 # Client

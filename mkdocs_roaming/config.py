@@ -37,7 +37,6 @@ query_prefix = "search_query: "
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -68,7 +67,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
-from mkdocs_roaming.settings import CONFIG_FILE, decode_table
+from mkdocs_roaming.settings import CONFIG_FILE, decode_table, read_toml
 
 T = TypeVar("T")
 
@@ -222,14 +221,7 @@ def load_settings(path: Path | None = None) -> Settings:
 
 
 def _read_tables(path: Path) -> dict[str, Any]:
-    try:
-        data = tomllib.loads(path.read_text("utf-8-sig"))
-    except OSError as error:
-        raise UsageError(
-            f"{path}: cannot be read: {error.strerror}. Pass a configuration file with --config."
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: not TOML ({error})") from None
+    data = read_toml(path)
     known = (*TABLES, *OTHER_TABLES)
     if unknown := [name for name in data if name not in known]:
         names = ", ".join(f"[{table}]" for table in known)

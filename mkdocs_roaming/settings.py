@@ -21,6 +21,8 @@ from msgspec import Meta
 from mkdocs_roaming.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from msgspec import inspect
 
 T = TypeVar("T")
@@ -119,6 +121,22 @@ def decode_table(value: object, kind: type[T], where: str = "", **given: object)
         raise _explain(message, path.rstrip("`"), table, kind, where) from None
     except UsageError as error:  # of the class itself
         raise SettingError(where, "", str(error)) from None
+
+
+def read_toml(file: Path) -> dict[str, Any]:
+    """Read a configuration in TOML.
+
+    Raises:
+        UsageError: The file cannot be read, or is not TOML.
+    """
+    import tomllib  # few readers of settings need it
+
+    try:
+        return tomllib.loads(file.read_text("utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{file}: not TOML ({error})") from None
 
 
 def check_keys(value: object, known: Iterable[str], where: str) -> Mapping[str, object]:

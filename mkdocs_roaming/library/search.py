@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -123,8 +123,6 @@ class Search:
     Args:
         library: The site, or a part of it.
         weights: The parameters of the ranking.
-        excluded_links: Links whose words are not indexed, by their lower-case words and the id of the target section:
-            those that a benchmark uses as queries. Such an index is not cached.
         cache: Indexes of earlier processes.
     """
 
@@ -133,13 +131,11 @@ class Search:
         library: SiteTexts,
         *,
         weights: Weights | None = None,
-        excluded_links: Container[tuple[str, str]] = (),
         cache: IndexCache | None = None,
     ) -> None:
         self.library = library
         self.weights = weights or Weights()
-        self._excluded_links = excluded_links
-        self._cache = None if excluded_links else cache
+        self._cache = cache
         self._language = library.manifest.site.language
         self._lock = threading.Lock()
         self._ranker: Ranker | None = None
@@ -324,7 +320,7 @@ class Search:
         library, fields = self.library.whole, self.weights.fields
         sections = library.sections
         if self._cache is None or len(sections) < self._cache.min_sections:
-            return Index.from_texts(sections, _read_texts(library), fields, self._excluded_links)
+            return Index.from_texts(sections, _read_texts(library), fields)
         key = self._key = index_key(library.manifest, fields)
         if (data := self._cache.load(key, IndexData)) is not None:
             with suppress(ValueError):

@@ -85,21 +85,17 @@ def assign_ids(
     inherited = _Inheritance() if previous is None else _inherit_ids(previous, sections, read_section)
     allocator = IdAllocator(reserved=inherited.owners)
     ids: list[list[str]] = [[] for _ in paths]
+    aliases: list[list[tuple[str, ...]]] = [[] for _ in paths]
     for number in sorted(range(len(paths)), key=paths.__getitem__):  # the order of the nav changes no id
         first = sections.starts.get(paths[number], 0)
         ids[number] = [
             allocator.allocate(key, first + at, inherited.own_ids.get(first + at, ()))
             for at, key in enumerate(keys[number])
         ]
-    aliases: list[list[tuple[str, ...]]] = []
-    for number, path in enumerate(paths):
-        found = (inherited.ids.get(sections.starts.get(path, 0) + at, ()) for at in range(len(ids[number])))
-        aliases.append(
-            [
-                tuple(old for old in olds if old != id_)[:MAX_ALIASES]
-                for olds, id_ in zip(found, ids[number], strict=True)
-            ]
-        )
+        aliases[number] = [
+            tuple(old for old in inherited.ids.get(first + at, ()) if old != id_)[:MAX_ALIASES]
+            for at, id_ in enumerate(ids[number])
+        ]
     return AssignedIds(ids, aliases, allocator)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 from fnmatch import fnmatchcase
@@ -219,6 +220,15 @@ def _filter_nav(entries: Iterable[NavEntry], paths: Set[str]) -> Iterator[NavEnt
             yield from children
 
 
+def iter_nav_titles(
+    entries: Iterable[NavEntry], above: tuple[str, ...] = ()
+) -> Iterator[tuple[NavEntry, tuple[str, ...]]]:
+    """Yield the entries of a nav in order, each with the titles above it."""
+    for entry in entries:
+        yield entry, above
+        yield from iter_nav_titles(entry.children, (*above, to_single_line(entry.title)))
+
+
 class SectionRef(Struct, frozen=True):
     """A section on its page; `position` is its index among the page's sections."""
 
@@ -261,15 +271,11 @@ class SectionIndex:
                 self._sections.setdefault(section.id, SectionRef(page, position))
                 for alias in section.aliases:
                     self._aliases.setdefault(alias, section.id)
-        self._add_nav(manifest.nav, ())
-
-    def _add_nav(self, entries: Iterable[NavEntry], trail: tuple[str, ...]) -> None:
-        for entry in entries:
+        for entry, above in iter_nav_titles(manifest.nav):
             if entry.page is not None:
-                self._trails.setdefault(entry.page, trail)
+                self._trails.setdefault(entry.page, above)
             elif entry.id:
                 self._groups.setdefault(entry.id, entry)
-            self._add_nav(entry.children, (*trail, to_single_line(entry.title)))
 
     def __len__(self) -> int:
         """Return the number of sections."""
@@ -379,8 +385,9 @@ class SectionIndex:
             rank = self._page_order[ref.page.path]
             near = [SectionRef(page, 0) for page in self.manifest.pages[max(rank - 1, 0) : rank + 2]]
         else:
-            rank = tree.ranks[ref.position]
-            near = [SectionRef(ref.page, position) for position in tree.children[parent][max(rank - 1, 0) : rank + 2]]
+            siblings = tree.children[parent]
+            rank = bisect_left(siblings, ref.position)
+            near = [SectionRef(ref.page, position) for position in siblings[max(rank - 1, 0) : rank + 2]]
         own = min(rank, 1)
         return near[0] if own else None, near[own + 1] if own + 1 < len(near) else None
 
@@ -421,25 +428,22 @@ class SectionIndex:
 
 
 class _PageTree(Struct, frozen=True):
-    """Nesting of a page's sections: per section its parent, the end of its descendants, its children, its rank."""
+    """Nesting of a page's sections: per section its parent, the end of its descendants, its children."""
 
     parents: list[int | None]
     ends: list[int]
     children: list[list[int]]
-    ranks: list[int]
     contexts: list[int | None]
 
     @classmethod
     def from_sections(cls, sections: tuple[SectionEntry, ...]) -> _PageTree:
         parents = find_parents([section.level for section in sections])
         children: list[list[int]] = [[] for _ in sections]
-        ranks: list[int] = []
         ends = list(range(1, len(sections) + 1))
         for position, parent in enumerate(parents):
-            siblings = children[parent] if parent is not None else []
-            ranks.append(len(siblings))
-            siblings.append(position)
+            if parent is not None:
+                children[parent].append(position)
         for position, parent in reversed(list(enumerate(parents))):
             if parent is not None:
                 ends[parent] = max(ends[parent], ends[position])
-        return cls(parents, ends, children, ranks, find_contexts([section.title for section in sections], parents))
+        return cls(parents, ends, children, find_contexts([section.title for section in sections], parents))

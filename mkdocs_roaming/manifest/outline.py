@@ -79,10 +79,10 @@ def render_outline_lines(
     return _Outline(head, lines, budget, find_generic_titles(sections)).render()
 
 
-def render_page_outline(sections: SectionIndex, page: PageEntry, *, budget: int = _PAGE_OUTLINE_BUDGET) -> str:
-    """Return the outline of a page, with as many lines as fit into the budget."""
+def render_page_outline(sections: SectionIndex, page: PageEntry) -> str:
+    """Return the outline of a page, with as many lines as fit into 1,000 tokens."""
     head = _make_section_line(sections, SectionRef(page, 0))
-    return _Outline(head, head.sections, budget, find_generic_titles(sections)).render()
+    return _Outline(head, head.sections, _PAGE_OUTLINE_BUDGET, find_generic_titles(sections)).render()
 
 
 # The tree of lines

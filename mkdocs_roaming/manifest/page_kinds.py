@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 
 from msgspec.structs import replace
 
+from mkdocs_roaming.manifest.lookup import iter_nav_titles
 from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry
 from mkdocs_roaming.text.languages import available_languages, fold, load_phrases
 
@@ -45,14 +46,9 @@ class PageKind(IntEnum):
 def classify_pages(manifest: Manifest) -> dict[str, PageKind]:
     """Return the kind of each page by its path."""
     titles: dict[str, tuple[str, ...]] = {}
-
-    def visit(entries: Iterable[NavEntry], above: tuple[str, ...]) -> None:
-        for entry in entries:
-            if entry.page is not None:
-                titles.setdefault(entry.page, (*above, entry.title))
-            visit(entry.children, (*above, entry.title))
-
-    visit(manifest.nav, ())
+    for entry, above in iter_nav_titles(manifest.nav):
+        if entry.page is not None:
+            titles.setdefault(entry.page, (*above, entry.title))
     paths = {page.path for page in manifest.pages}
     return {
         page.path: PageKind.ARCHIVE
@@ -123,7 +119,7 @@ def find_listing_pages(paths: Iterable[str]) -> frozenset[str]:
     """
     paths = tuple(paths)
     blogs = {found[1] for path in paths if (found := re.match(_DATED_POST, path))}
-    return frozenset(path for path in paths if (found := re.match(_POST_LIST, path)) and found[1] in blogs)
+    return frozenset(path for path in paths if find_blog(path) in blogs)
 
 
 def find_blog(path: str) -> str | None:

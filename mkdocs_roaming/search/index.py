@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Self
 
@@ -77,7 +77,6 @@ class Index:
         sections: SectionIndex,
         texts: Iterable[str | None],
         weights: Sequence[float],
-        excluded_links: Container[tuple[str, str]] = (),
     ) -> Self:
         """Build the index of a site.
 
@@ -85,7 +84,6 @@ class Index:
             sections: The sections of the site.
             texts: The own text of each section. Without one, the section is indexed with its opening.
             weights: The weight of a term in each of the `FIELDS`.
-            excluded_links: Links whose words are not indexed: lower-case words and the id of the target section.
         """
         language, given = sections.manifest.site.language, list(texts)
         bodies = [
@@ -97,10 +95,7 @@ class Index:
         pages: dict[str, int] = {}
         cached_terms = lru_cache(_CACHED_TERMS)(lambda part: extract_terms(part, language))  # many share a breadcrumb
         for section, text in zip(sections, bodies, strict=True):
-            link_texts = [
-                words for words in links.get(section.id, ()) if (words.lower(), section.id) not in excluded_links
-            ]
-            fields = (section.section.title, *_context_fields(sections, section, link_texts))
+            fields = (section.section.title, *_context_fields(sections, section, links.get(section.id, ())))
             page = pages.setdefault(section.page.path, len(pages))
             title, body = _title_terms(section.section.title, language), extract_terms(strip_targets(text), language)
             builder.add(page, [*map(cached_terms, fields), body], title)

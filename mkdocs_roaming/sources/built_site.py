@@ -124,11 +124,6 @@ def _find_html(folder: Path, warn: Warn) -> list[Path]:
     return sorted(files)
 
 
-def is_special(path: str) -> bool:
-    """Return whether the page of a path is made by the generator, such as the search page."""
-    return _SPECIAL_PAGE.search(path) is not None
-
-
 def _folders_above(file: Path) -> Sequence[Path]:
     """Return the folders with a page; the index page of a folder is the page of the folder above."""
     return (file.parent if file.name == "index.html" else file).parents
@@ -305,7 +300,7 @@ class _SiteReader:
             self._warn(f"{file.relative_to(self._folder)}: {error}; the page is left out")
             return str(error)
         remove_own_elements(tree)
-        if is_special(path):
+        if _SPECIAL_PAGE.search(path):
             return "a page that the generator adds"
         canonical = self._find_path(path, tree)
         return self._make_page(canonical, tree) if canonical is not None else "its canonical link names another page"

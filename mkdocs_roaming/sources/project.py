@@ -7,7 +7,6 @@ configuration is executed: a value with a tag other than `!ENV` is read as none.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from yaml_env_tag import construct_env_tag
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import canonicalize_path
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
-from mkdocs_roaming.settings import CONFIG_FILE
+from mkdocs_roaming.settings import CONFIG_FILE, read_toml
 from mkdocs_roaming.text.markdown import FRONT_MATTER, to_single_line
 
 if TYPE_CHECKING:
@@ -190,7 +189,7 @@ def read_project(file: Path) -> Project:
         UsageError: The file cannot be read, or is not of this kind.
     """
     if file.suffix == ".toml":
-        data = _read_toml(file)
+        data = read_toml(file)
         is_own = file.name == OWN_FILE or (OWN_TABLE in data and "project" not in data)
         return _read_own_table(file, data) if is_own else _read_generator(file, data.get("project", data))
     return _read_generator(file, read_mkdocs_yaml(file))
@@ -264,13 +263,6 @@ def _text(file: Path, data: Mapping[str, Any], key: str) -> str | None:
     if value is not None and not isinstance(value, str):
         raise UsageError(f"{file}: {key}: expected a text, got {value!r}")
     return value or None
-
-
-def _read_toml(file: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(_read_file(file))
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{file}: not TOML ({error})") from None
 
 
 # YAML

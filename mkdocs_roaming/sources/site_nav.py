@@ -13,7 +13,7 @@ from lxml import etree
 from mkdocs_roaming.html.themes import ThemeSet, compile_selector, load_themes
 from mkdocs_roaming.html.titles import title_from_path
 from mkdocs_roaming.html.visitor import Element, has_class
-from mkdocs_roaming.manifest.models import Manifest, NavEntry, NavItem, iter_nav, url_to_path
+from mkdocs_roaming.manifest.models import Manifest, NavEntry, NavItem, iter_nav, join_url, url_to_path
 from mkdocs_roaming.text.markdown import to_single_line
 
 Nav = tuple[NavItem, ...]
@@ -22,6 +22,7 @@ Resolve = Callable[[str], str | None]
 
 _MAX_FRUITLESS = 30
 """`merge_navs` stops after this number of further pages that add nothing."""
+_MAX_CACHED = 64
 TOCTREE = "toctree-wrapper"
 """The class of lists of pages that Sphinx makes from toctrees."""
 _CONTAINERS = ("ul", "ol", "nav", "div", "details", "section")
@@ -73,9 +74,8 @@ def from_config(items: Sequence[Any], paths: Mapping[str, str], titles: Mapping[
 class NavCache:
     """Navigations by their links and text: pages repeat them, with other relative links and another current page."""
 
-    def __init__(self, size: int = 64) -> None:
-        """Create a cache of a number of navigations."""
-        self._size = size
+    def __init__(self) -> None:
+        """Create an empty cache."""
         self._navs: dict[Hashable, Nav] = {}
 
     def read(self, bars: Sequence[Element], resolve: Resolve) -> Nav:
@@ -83,7 +83,7 @@ class NavCache:
         key = tuple(_describe_links(bar, resolve) for bar in bars)
         nav = self._navs.pop(key, None)
         self._navs[key] = nav = _read_bars(bars, resolve) if nav is None else nav
-        if len(self._navs) > self._size:
+        if len(self._navs) > _MAX_CACHED:
             del self._navs[next(iter(self._navs))]
         return nav
 
@@ -105,7 +105,7 @@ def from_sidebar(page: Element, resolve: Resolve, themes: ThemeSet | None = None
     for selector in (themes or load_themes()).navs:
         bars = [bar for bar in compile_selector(selector)(page) if not _is_post_sidebar(bar)]
         nav = read(bars, resolve) if bars else ()
-        if _has_several_paths(nav):
+        if len(collect_paths(nav)) > 1:
             return nav
     # The home page of a Sphinx site whose theme has no navigation
     return from_toctrees(page, resolve) if resolve("#") == "" else ()
@@ -148,13 +148,13 @@ def from_folders(titles: Mapping[str, str]) -> Nav:
 
     def read(parent: str) -> Iterator[NavItem]:
         names = inner.get(parent, set())
-        for path in sorted(pages.get(parent, ()), key=lambda path: (path.rstrip("/") != parent.rstrip("/"), path)):
-            if path.rstrip("/").rpartition("/")[2] not in names or path == "":
+        for path in sorted(pages.get(parent, ())):
+            if path == "" or path.rstrip("/").rpartition("/")[2] not in names:
                 yield NavItem(titles[path], path)
         for folder in (f"{parent}{name}" for name in sorted(names)):
             own = next((path for path in (f"{folder}/", folder, f"{folder}.html") if path in titles), None)
             title = titles[own] if own is not None else title_from_path(f"{folder}/")
-            yield NavItem(title, own, children=tuple(item for item in read(f"{folder}/") if item.path != own))
+            yield NavItem(title, own, children=tuple(read(f"{folder}/")))
 
     return tuple(read(""))
 
@@ -215,7 +215,7 @@ def add_inner_pages(nav: Nav, read: Callable[[str], Nav]) -> Nav:
 
 def collect_paths(nav: Iterable[NavItem]) -> set[str]:
     """Return the paths of the pages in a navigation."""
-    return set(_iter_paths(nav))
+    return {item.path for item in iter_nav(nav) if item.path is not None}
 
 
 def make_resolver(site_url: str, page_url: str, paths: Iterable[str]) -> Resolve:
@@ -223,10 +223,7 @@ def make_resolver(site_url: str, page_url: str, paths: Iterable[str]) -> Resolve
     known = set(paths)
 
     def resolve(href: str) -> str | None:
-        try:
-            path = url_to_path(site_url, urljoin(page_url, href).partition("#")[0].partition("?")[0])
-        except ValueError:
-            return None
+        path = url_to_path(site_url, join_url(page_url, href).partition("#")[0].partition("?")[0])
         if path is None:
             return None
         forms = (path, path + "/", path.rstrip("/"), path.rstrip("/") + ".html")
@@ -425,13 +422,3 @@ def _drop_empty_groups(items: Iterable[NavItem]) -> Iterator[NavItem]:
         children = tuple(_drop_empty_groups(item.children))
         if item.path is not None or children:
             yield replace(item, children=children)
-
-
-def _has_several_paths(items: Iterable[NavItem]) -> bool:
-    paths = _iter_paths(items)
-    first = next(paths, None)
-    return any(path != first for path in paths)
-
-
-def _iter_paths(items: Iterable[NavItem]) -> Iterator[str]:
-    return (item.path for item in iter_nav(items) if item.path is not None)

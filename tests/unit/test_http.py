@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from certificates import self_signed
 
-from mkdocs_roaming._http import ApiConfig, ConnectionTracker, run_with_timeout
+from mkdocs_roaming._http import ApiConfig, GuardedConnections, run_with_timeout
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def url_of(server: socket.socket) -> str:
 
 def test_run_with_timeout_ends_connection_of_abandoned_call(silent_server: socket.socket) -> None:
     """The blocked thread wakes up, and the server sees the connection close."""
-    connections, was_interrupted = ConnectionTracker(), threading.Event()
+    connections, was_interrupted = GuardedConnections(url_of(silent_server)), threading.Event()
     with httpx2.Client(timeout=None, trust_env=False) as client:
 
         def send() -> None:
@@ -50,7 +50,7 @@ def test_run_with_timeout_ends_connection_of_abandoned_call(silent_server: socke
 
 def test_shutdown_closes_connections_opened_later(silent_server: socket.socket) -> None:
     """A slow name lookup leaves no request running."""
-    connections = ConnectionTracker()
+    connections = GuardedConnections(url_of(silent_server))
     connections.shutdown()
     with httpx2.Client(timeout=None, trust_env=False) as client, pytest.raises(httpx2.TransportError):
         client.get(url_of(silent_server), extensions={"trace": connections.trace})
@@ -58,7 +58,11 @@ def test_shutdown_closes_connections_opened_later(silent_server: socket.socket) 
 
 def test_shutdown_closes_tls_connection(silent_server: socket.socket, tmp_path: Path) -> None:
     """The TLS socket is another object than the TCP socket."""
-    connections, certificate, is_closed = ConnectionTracker(), self_signed(tmp_path / "own.pem"), threading.Event()
+    connections, certificate, is_closed = (
+        GuardedConnections(url_of(silent_server)),
+        self_signed(tmp_path / "own.pem"),
+        threading.Event(),
+    )
     server_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server_context.load_cert_chain(certificate)
 

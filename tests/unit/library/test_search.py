@@ -282,15 +282,6 @@ def test_find_does_not_match_words_of_addresses(make_site: Callable) -> None:
         assert titles(library, word) == ["Page"]
 
 
-def test_excluded_link_is_not_indexed_for_its_target(make_site: Callable) -> None:
-    """The page that contains the link is still found by its words."""
-    first = "# Start\n\nFirst [Moor a buoy](https://docs.example/p/b/index.md#fasten).\n"
-    library = make_site([("a/", first), ("b/", "# Ropes\n\nAll.\n\n## Fasten\n\nTie a knot.\n")]).library()
-    fasten = library.sections.resolve("b/#fasten")
-    search = Search(library, excluded_links={("moor a buoy", fasten.id)})
-    assert [hit.section.section.title for hit in search.find("moor")] == ["Start"]
-
-
 def test_find_with_unreadable_page_uses_title_and_opening(make_site: Callable) -> None:
     site = make_site(PAGES)
     files = {path: text.encode() for path, text in site.files.items() if not path.startswith("gauges")}
