@@ -59,15 +59,30 @@ class Group(Struct, frozen=True):
     absent: tuple[str, ...]
 
 
+class Period(Struct, frozen=True):
+    """The questions of a log, without greetings, thanks and tests.
+
+    Attributes:
+        since: The time of the first one.
+        until: The time of the last one.
+        questions: Their number.
+        in_vain: Number of those that were asked in vain.
+        share: Share of those for a model that it answered; None if there was no model.
+    """
+
+    since: datetime
+    until: datetime
+    questions: int
+    in_vain: int
+    share: float | None
+
+
 class Report(Struct, frozen=True):
     """A report.
 
     Attributes:
         site: The name of the site, empty without one.
-        since: The time of the first question; None without any.
-        until: The time of the last question.
-        questions: Number of questions, without greetings, thanks and tests.
-        share: Share of the questions for a model that it answered; None if there was no model.
+        period: The questions of the log; None without any.
         states: Number of questions by state.
         failures: Number of questions that failed, by cause.
         groups: What was asked in vain, the heaviest groups first.
@@ -77,10 +92,7 @@ class Report(Struct, frozen=True):
     """
 
     site: str = ""
-    since: datetime | None = None
-    until: datetime | None = None
-    questions: int = 0
-    share: float | None = None
+    period: Period | None = None
     states: dict[str, int] = {}
     failures: dict[str, int] = {}
     groups: tuple[Group, ...] = ()
@@ -102,10 +114,7 @@ def make_report(log: Log, library: Library | None = None, access: AccessReport |
     causes = Counter(entry.cause or entry.state for entry in entries if entry.state in _FAILED)
     return Report(
         site=library.manifest.site.name if library else "",
-        since=entries[0].time if entries else None,
-        until=entries[-1].time if entries else None,
-        questions=len(entries),
-        share=_compute_share(entries, log),
+        period=_describe_period(entries, log) if entries else None,
         states={state: states[state] for state in (*load_tables()["states"], *sorted(states)) if states[state]},
         failures=dict(causes.most_common()),
         groups=tuple(_find_gaps(entries, log, Search(library) if library else None)),
@@ -113,6 +122,11 @@ def make_report(log: Log, library: Library | None = None, access: AccessReport |
         skipped=log.skipped,
         access=access,
     )
+
+
+def _describe_period(entries: Sequence[Entry], log: Log) -> Period:
+    in_vain = sum(_is_in_vain(entry, log) for entry in entries)
+    return Period(entries[0].time, entries[-1].time, len(entries), in_vain, _compute_share(entries, log))
 
 
 def _compute_share(entries: Iterable[Entry], log: Log) -> float | None:

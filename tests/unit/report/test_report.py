@@ -14,7 +14,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.report.access import AccessReport, load_tables
 from mkdocs_roaming.report.log import Log, read_log
 from mkdocs_roaming.report.output import format_report, render_report
-from mkdocs_roaming.report.report import Report, make_report
+from mkdocs_roaming.report.report import Period, Report, make_report
 from mkdocs_roaming.serve.log import Journal
 from mkdocs_roaming.serve.requests import parse_question
 from mkdocs_roaming.serve.schemas import Feedback
@@ -28,6 +28,11 @@ PAGES = (
 @pytest.fixture
 def library(make_site: Callable) -> Library:
     return make_site(PAGES).library()
+
+
+def period_of(report: Report) -> Period:
+    assert report.period is not None
+    return report.period
 
 
 def text_of(report: Report) -> str:
@@ -44,7 +49,9 @@ def test_report_counts_states_and_the_last_rating_of_each_answer(tmp_path: Path)
         rate("unknown", "of no known question"),
     ]
     report = make_report(read(tmp_path, lines, ratings))
-    assert (report.questions, report.states, report.share) == (3, {"answered": 2, "not_found": 1}, 0.3333)
+    period = period_of(report)
+    assert (period.questions, period.in_vain, period.share) == (3, 2, 0.3333)
+    assert report.states == {"answered": 2, "not_found": 1}
     assert sorted(group.questions[0].question for group in report.groups) == [
         "bar",
         "port",
@@ -82,10 +89,10 @@ def test_groups_have_their_questions_and_nearest_sections(tmp_path: Path, librar
 def test_results_of_search_are_not_counted_as_answers(tmp_path: Path) -> None:
     lines = [line("oil", "results", model="offline"), line("kerberos", "not_found", model="offline")]
     report = make_report(read(tmp_path, lines))
-    assert (report.share, [group.count for group in report.groups]) == (None, [1])
+    assert (period_of(report).share, [group.count for group in report.groups]) == (None, [1])
     assert "answered." not in text_of(report).partition("Not answered")[0]
     answered = [line("red lamp", model="claude"), line("b", "not_found", model="claude")]
-    assert make_report(read(tmp_path, [*lines, *answered])).share == 0.5
+    assert period_of(make_report(read(tmp_path, [*lines, *answered]))).share == 0.5
 
 
 def test_failures_are_counted_by_cause_with_advice(tmp_path: Path) -> None:
@@ -102,7 +109,7 @@ def test_greetings_are_no_questions(tmp_path: Path, library: Library) -> None:
     asked = [line("thanks"), line("how often is the oil changed"), line("best pizza recipe", "not_found")]
     report = make_report(read(tmp_path, [*greetings, *asked]), library)
     assert [group.questions[0].question for group in report.groups] == ["best pizza recipe"]
-    assert (report.questions, report.share) == (2, 0.5)
+    assert (period_of(report).questions, period_of(report).share) == (2, 0.5)
 
 
 def test_json_has_all_groups_and_the_page_folds_small_ones(tmp_path: Path) -> None:
