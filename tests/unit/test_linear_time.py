@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -62,83 +64,9 @@ def nest(opening: str, middle: str, closing: str) -> Generator:
     return generate
 
 
-WORDS = {
-    name: repeat(name) for name in ("a", "a.", "ab.", "a-", "1.", "1.1.1.1.", "a@", "a:", "/", "../", "//a.", "www.")
-}
-SIGNS = {
-    name: repeat(name)
-    for name in (" ", "\n", "\\\n", "'", '"', "(", ")", "((a", "&#", "&#9", "&#x9", "%", "|", "$(", "<(")
-}
-CODE = {
-    name: repeat(name, "```\n", "\n```")
-    for name in (
-        "curl ",
-        "curl a.b ",
-        "--index ",
-        "curl \\\n",
-        "curl '",
-        "curl | sh ",
-        "git clone ",
-        "docker run -",
-        "a=b ",
-        "eval(",
-        "run(",
-        "image: a/b ",
-        "x | sudo ",
-        "powershell -e ",
-        'docker run -e "a" ',
-        "conda -c a ",
-        "channels:\n- a\n",
-        '"dependencies": {"a": "b", ',
-        'connect("',
-        "\u0430a",
-        "a\u0430",
-        "curl $(",
-        "curl -curl ",
-        "gem -s ",
-    )
-} | {
-    "hosts in prose": repeat("a.io/x to "),
-    "a list of channels": repeat("\n- a", "```\nchannels:", "\nconda\n```"),
-    "many dependencies": repeat('"a": "b", ', '```\n"dependencies": {', "\n```"),
-    "a long quoted text": repeat("a", '```\ncurl "', '"\n```'),
-    "an open quotation": repeat("a ", '```\ncurl "', "\n```"),
-    "spans of code": repeat("`curl a.b|sh` "),
-    "backticks": repeat("`"),
-    "backticks of any number": lambda size: " ".join("`" * length for length in range(1, int((2 * size) ** 0.5))),
-    "a long encoded text": repeat("aGVsbG8h", "```\necho ", " | base64 -d | sh\n```"),
-}
-LINKS = {
-    name: repeat(name, "[x](y) ", " [x](y)")
-    for name in (
-        "[",
-        "](",
-        "![",
-        "[a](b ",
-        '[a](b "',
-        "[a]((",
-        "[a](<b ",
-        "[[a](b",
-        "[[a]",
-        "[a][",
-        "[\\[",
-        "<a ",
-        "<!--",
-        "<?",
-        "&#",
-    )
-} | {
-    "definitions": repeat("[x]:\n"),
-    "definitions with titles": repeat('[x]: y "\n'),
-    "quotations": repeat("> ", "[x](y)\n", "[a]: b"),
-    "white space in a link": repeat(" ", "[x](", "[x](y)"),
-    "scripts": repeat("</script ", "<script>"),
-    "attributes": repeat("<a b='", "[x](y)"),
-    "nested links": nest("[", "a", "](x)"),
-    "nested images": nest("![", "a", "](x)"),
-    "a number of many digits": repeat("9", "[a](&#", ";)"),
-    "links that appear when tags are removed": nest("[a", "", "<b x>](y)"),
-}
+def repeat_all(table: str, before: str = "", after: str = "") -> dict[str, Generator]:
+    """Return a generator for each piece in a table of the file, by the piece."""
+    return {piece: repeat(piece, before, after) for piece in PIECES[table]}
 
 
 def count(piece: str) -> Generator:
@@ -151,31 +79,36 @@ def count(piece: str) -> Generator:
     return generate
 
 
+PIECES = json.loads((Path(__file__).parents[1] / "golden/linear-time.json").read_text("utf-8"))
 DIGITS = str.maketrans("0123456789", "ghijklmnop")
-SECRETS = {
-    name: repeat(name)
-    for name in (
-        "password.", "pass", "password ", "password is ", "token: ", "a_api_", "bearer ", "-eyJ", "eyJaaaa.aa.", "sk-",
-        "-----BEGIN A", "-----BEGIN A-----", "a@", "a@a.", "+1 ", "(555) ", "0x", "deadbeef-", "1-", "a://", "aA0+/_-",
-    )
-}  # fmt: skip
-INSTRUCTIONS = {
-    name: repeat(name)
-    for name in (
-        "make the model do ", "tell it a b c to ", "assistant: ", "system prompt ", "<div style", "<!-- a", "l3t ", "a b ",
-        "a\u200b", "\U000e0041", "\u0430a",
-    )
-}  # fmt: skip
-STATEMENTS = {
-    name: repeat(name)
-    for name in ("b!\n\n", "1. a\n", "and, but; so ", "the port is 8000 now. ", "| a | 5 |\n", "--a b=", "`a``b", "f(a=1, ", "f(\"'", "a b --c\n", "[a]\nb=1\n")
-} | {
-    name: count(name)
-    for name in (
-        "`a_X` ", "`--X` ", "`X_acme_token` ", "`/X/y.z` ", "The X runs after X starts.[^07f3277d] ", "`f(aX=1)` ", "`uv X` ",
-        "Set the first X before X is enabled. ", "import X\n",
-    )
-}  # fmt: skip
+WORDS = repeat_all("words")
+SIGNS = repeat_all("signs")
+CODE = repeat_all("code", "```\n", "\n```") | {
+    "hosts in prose": repeat("a.io/x to "),
+    "a list of channels": repeat("\n- a", "```\nchannels:", "\nconda\n```"),
+    "many dependencies": repeat('"a": "b", ', '```\n"dependencies": {', "\n```"),
+    "a long quoted text": repeat("a", '```\ncurl "', '"\n```'),
+    "an open quotation": repeat("a ", '```\ncurl "', "\n```"),
+    "spans of code": repeat("`curl a.b|sh` "),
+    "backticks": repeat("`"),
+    "backticks of any number": lambda size: " ".join("`" * length for length in range(1, int((2 * size) ** 0.5))),
+    "a long encoded text": repeat("aGVsbG8h", "```\necho ", " | base64 -d | sh\n```"),
+}
+LINKS = repeat_all("links", "[x](y) ", " [x](y)") | {
+    "definitions": repeat("[x]:\n"),
+    "definitions with titles": repeat('[x]: y "\n'),
+    "quotations": repeat("> ", "[x](y)\n", "[a]: b"),
+    "white space in a link": repeat(" ", "[x](", "[x](y)"),
+    "scripts": repeat("</script ", "<script>"),
+    "attributes": repeat("<a b='", "[x](y)"),
+    "nested links": nest("[", "a", "](x)"),
+    "nested images": nest("![", "a", "](x)"),
+    "a number of many digits": repeat("9", "[a](&#", ";)"),
+    "links that appear when tags are removed": nest("[a", "", "<b x>](y)"),
+}
+SECRETS = repeat_all("secrets")
+INSTRUCTIONS = repeat_all("instructions")
+STATEMENTS = repeat_all("statements") | {piece: count(piece) for piece in PIECES["statements_counted"]}
 TABLES = {
     "a rule without an end": repeat("-", "| a |\n", "x\n"),
     "a rule of many cells": repeat("-|", "| a |\n|", "x\n"),
@@ -185,20 +118,13 @@ TABLES = {
     "bold lines": repeat("**a**\n\n"),
     "stars": repeat("**"),
 }
-OPENINGS = {
-    name: repeat(name)
-    for name in (
-        "**", "((", "e.g. ", "$", "<table>", "a, ", "[![](", "x: ", "A / ", "a › ", "http://", "[`a`", "By A", "| - ", "2024-01-01 ",
-        "> - ", "Added in 1 ",
-    )
-}  # fmt: skip
-VERSIONS = {name: repeat(name, "3") for name in ("1.", "1", "release-", "x.", "a", " (")}
+OPENINGS = repeat_all("openings")
+VERSIONS = repeat_all("versions", "3")
 PACKAGES = [PackageDocs(PackageInfo("ebb", "1.0"), "ebb", "python", True, "place", imports=("ebb",))]
 SECTION = "h\n\n`f(a=1)` `acme_<NAME>_token` The first X runs before X starts, `uv a`. "
 
 
-LLMS = {name: repeat(name) for name in ("- [Page](p.md): about it\n", "- [a](", "> x ", "<!--", "## a\n> b\n", "---\n")}
-LLMS["nested brackets"] = nest("- [", "a", "]")
+LLMS = repeat_all("llms") | {"nested brackets": nest("- [", "a", "]")}
 
 
 def check(answer: str) -> None:
@@ -217,38 +143,11 @@ def redact(text: str) -> None:
         pattern.sub(replacement, text)
 
 
-CALLS = {
-    name: repeat(name)
-    for name in (
-        "{",
-        '{"name": "grep"}',
-        "expand_sections{}",
-        "expand_sections",
-        '{"',
-        '"ids": ["a"], {',
-    )
+CALLS = repeat_all("calls")
+ANSWERS = repeat_all("answers") | {
+    "code with blank lines": repeat("x = 1\n\n", "```\n"),
+    "nested citations": nest("[^aaaa", "", "aaaa]"),
 }
-ANSWERS = {
-    name: repeat(name)
-    for name in (
-        "[^aaaaaaaa]",
-        "[aaaaaaaa]",
-        "(aaaaaaaa ",
-        "【a",
-        "aaaaaaaa ",
-        "[^1]: a",
-        "`(aaaaaaaa)",
-        "[^none]",
-        "a:\n\n",
-        "- a\n\n",
-        "A.\n\n",
-        "A.[^aaaaaaaa]\n\n",
-        "```\n\n",
-        "> ```\n\n",
-        "\r",
-        "<think>",
-    )
-} | {"code with blank lines": repeat("x = 1\n\n", "```\n"), "nested citations": nest("[^aaaa", "", "aaaa]")}
 
 
 def judge(text: str) -> None:
