@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from manifests import GUIDE, build, ids_by_title
 
-from mkdocs_roaming.manifest import aliases
-from mkdocs_roaming.manifest.aliases import PreviousSite
+from mkdocs_roaming.manifest.aliases import MAX_ALIASES, PreviousSite
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import Manifest
 from mkdocs_roaming.manifest.sections import hash_id
@@ -34,6 +33,14 @@ def make_pages(site: dict[str, list[tuple[int, str, int]]]) -> Texts:
         return f"{'#' * level} {title}\n\n" + (f"Text {'abcdefghij'[text] * 4}.\n\n" if text else "")
 
     return {path: f"# Page {path}\n\n" + "".join(write(*section) for section in own) for path, own in site.items()}
+
+
+def build_all(*builds: Texts) -> list[Manifest]:
+    """Return the manifests of builds that follow each other."""
+    manifests = [build(builds[0])]
+    for before, pages in pairwise(builds):
+        manifests.append(build(pages, previous=make_previous(manifests[-1], before)))
+    return manifests
 
 
 def open_id(manifest: Manifest, id_: str) -> SectionRef:
@@ -95,100 +102,66 @@ def check_uniqueness(manifest: Manifest) -> None:
 
 
 def test_renamed_heading_keeps_its_id_as_alias() -> None:
-    old = {"guide/": GUIDE}
-    first = build(old)
-    new = build({"guide/": GUIDE.replace("## Install", "## Set up")}, previous=make_previous(first, old))
+    first, new = build_all({"guide/": GUIDE}, {"guide/": GUIDE.replace("## Install", "## Set up")})
     assert open_id(new, ids_by_title(first)["Install"]).section.title == "Set up"
 
 
 def test_rewritten_section_is_matched_by_its_words() -> None:
     text = "The installer unpacks the archive, checks its signature, asks for a folder and writes a log of all that."
-    old = {"guide/": f"# Guide\n\n## Install\n\n{text}\n"}
-    first = build(old)
-    new = build({"start/": f"# Guide\n\n## Set up\n\n{text} Done.\n"}, previous=make_previous(first, old))
+    old, pages = f"# Guide\n\n## Install\n\n{text}\n", f"# Guide\n\n## Set up\n\n{text} Done.\n"
+    first, new = build_all({"guide/": old}, {"start/": pages})
     assert open_id(new, ids_by_title(first)["Install"]).section.title == "Set up"
 
 
 def test_edited_section_of_a_renamed_parent_keeps_its_id_as_alias() -> None:
-    old = {"cli/": "# CLI\n\n## start\n\nStarts.\n\n### Options\n\nOne.\n\n## stop\n\nStops.\n\n### Options\n\nTwo.\n"}
-    first = build(old)
-    text = old["cli/"].replace("## stop", "## halt").replace("Two", "Three, which is another text")
-    new = build({"cli/": text}, previous=make_previous(first, old))
-    options = first.pages[0].sections[4]
-    assert open_id(new, options.id).position == 4
+    old = "# CLI\n\n## start\n\nStarts.\n\n### Options\n\nOne.\n\n## stop\n\nStops.\n\n### Options\n\nTwo.\n"
+    text = old.replace("## stop", "## halt").replace("Two", "Three, which is another text")
+    first, new = build_all({"cli/": old}, {"cli/": text})
+    assert open_id(new, first.pages[0].sections[4].id).position == 4
 
 
 def test_moved_page_inherits_aliases() -> None:
-    old = {"guide/": GUIDE}
-    first = build(old)
-    moved = {"start/": GUIDE}
-    second = build(moved, previous=make_previous(first, old))
-    third_pages = {"begin/": GUIDE}
-    third = build(third_pages, previous=make_previous(second, moved))
-    for manifest in (second, third):
+    first, *moved = build_all({"guide/": GUIDE}, {"start/": GUIDE}, {"begin/": GUIDE})
+    for manifest in moved:
         assert open_id(manifest, ids_by_title(first)["Remove"]).section.title == "Remove"
         assert open_id(manifest, ids_by_title(first)["Guide"]).position == 0
 
 
 def test_page_at_the_path_of_a_moved_page_gets_another_id() -> None:
-    old = {"guide/": GUIDE}
-    first = build(old)
-    new = build({"guide/": "# News\n\n## Storms\n", "start/": GUIDE}, previous=make_previous(first, old))
+    first, new = build_all({"guide/": GUIDE}, {"guide/": "# News\n\n## Storms\n", "start/": GUIDE})
     assert open_id(new, first.pages[0].id).page.path == "start/"
     assert new.pages[0].id == hash_id("guide/#~1")
 
 
 def test_removed_section_opens_its_page_until_it_returns() -> None:
     old = {"guide/": GUIDE}
-    first = build(old)
-    install = ids_by_title(first)["Install"]
     without = {"guide/": GUIDE.replace("## Install\n\nRun the installer with `--quiet`.\n\n", "")}
-    second = build(without, previous=make_previous(first, old))
+    first, second, third = build_all(old, without, old)
+    install = ids_by_title(first)["Install"]
     assert open_id(second, install).position == 0
-    third = build(old, previous=make_previous(second, without))
     assert open_id(third, install).section.title == "Install"
     assert ids_by_title(third)["Install"] == install
 
 
 def test_new_section_does_not_take_over_the_id_of_a_removed_namesake() -> None:
     page = "# Pumps\n\n## Drain\n\n### Example\n\nOpen it.\n\n## Fill\n\n### Example\n\nClose it.\n"
-    old = {"pumps/": page}
-    first = build(old)
+    without = page.replace("## Drain\n\n### Example\n\nOpen it.\n\n", "")
+    first, new = build_all({"pumps/": page}, {"pumps/": without})
     ids = [section.id for section in first.pages[0].sections]
-    new = build(
-        {"pumps/": page.replace("## Drain\n\n### Example\n\nOpen it.\n\n", "")}, previous=make_previous(first, old)
-    )
     assert open_id(new, ids[2]).position == 0
     assert open_id(new, ids[4]).section.body == first.pages[0].sections[4].body
 
 
 def test_new_section_does_not_get_the_former_id_of_a_renamed_one() -> None:
-    old = {"guide/": GUIDE}
-    first = build(old)
-    renamed = {"guide/": GUIDE.replace("## Install", "## Set up")}
-    second = build(renamed, previous=make_previous(first, old))
-    both = {"guide/": renamed["guide/"] + "\n## Install\n\nNew and different.\n"}
-    third = build(both, previous=make_previous(second, renamed))
-    fourth = build(both, previous=make_previous(third, both))
-    for manifest in (third, fourth):
+    renamed = GUIDE.replace("## Install", "## Set up")
+    both = {"guide/": f"{renamed}\n## Install\n\nNew and different.\n"}
+    first, _, *later = build_all({"guide/": GUIDE}, {"guide/": renamed}, both, both)
+    for manifest in later:
         assert open_id(manifest, ids_by_title(first)["Install"]).section.title == "Set up"
         assert ids_by_title(manifest)["Install"] == hash_id("guide/#install~1")
 
 
-def test_heading_with_an_explicit_anchor_keeps_its_id() -> None:
-    from mkdocs_roaming.manifest.aliases import assign_ids
-    from mkdocs_roaming.manifest.models import Heading
-    from mkdocs_roaming.manifest.sections import split_sections
-
-    headings = [Heading(1, "Guide", "guide"), Heading(2, "Set up", "get-it")]
-    (page,) = assign_ids([("guide/", split_sections("# Guide\n\n## Set up\n", headings=headings))]).ids
-    assert page[1] == hash_id("guide/#get-it")
-
-
-def test_aliases_are_limited_to_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
-    pages = {
-        "guide/": "# Guide\n\n" + "".join(f"## Step {at}\n\nText {at}.\n\n" for at in range(aliases.MAX_ALIASES + 5))
-    }
-    first = build(pages)
-    new = build({"guide/": "# Guide\n"}, previous=make_previous(first, pages))
-    assert len(new.pages[0].sections[0].aliases) == aliases.MAX_ALIASES
+def test_aliases_are_limited_to_the_newest() -> None:
+    steps = "".join(f"## Step {at}\n\nText {at}.\n\n" for at in range(MAX_ALIASES + 5))
+    _, new = build_all({"guide/": f"# Guide\n\n{steps}"}, {"guide/": "# Guide\n"})
+    assert len(new.pages[0].sections[0].aliases) == MAX_ALIASES

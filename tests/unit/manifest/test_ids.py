@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from manifests import build
 
 from mkdocs_roaming.manifest.aliases import assign_ids
-from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.manifest.models import Heading
 from mkdocs_roaming.manifest.sections import (
     IdAllocator,
@@ -150,27 +149,8 @@ def test_ids_of_a_page_do_not_depend_on_other_pages() -> None:
     assert [section.id for section in alone.sections()] == [section.id for section in both.pages[1].sections]
 
 
-def test_id_collisions_are_resolved_deterministically() -> None:
-    def ids() -> list[str]:
-        tiny = IdAllocator(lambda key: hash_id(key)[:1])
-        return [tiny.allocate(f"page/#section-{at}") for at in range(12)]
-
-    assert ids() == ids()
-    assert len(set(ids())) == 12
-
-
 def test_context_is_the_parent_or_a_sibling_with_a_title_of_its_own() -> None:
     levels, titles = zip(
         (1, "CLI"), (2, "start"), (3, "Usage"), (2, "Options"), (2, "stop"), (3, "Usage"), (2, "Options"), strict=True
     )
     assert find_contexts(titles, find_parents(levels)) == [None, 0, 1, 1, 0, 4, 4]
-
-
-def test_appended_section_does_not_change_what_an_id_opens() -> None:
-    page = "# Pumps\n\n## Drain\n\n### Example\n\nOpen the valve.\n"
-    before = build({"pumps/": page})
-    after = SectionIndex(build({"pumps/": page + "\n## Fill\n\n### Example\n\nClose it.\n"}))
-    for section in before.sections():
-        found = after.get(section.id)
-        assert found is not None
-        assert (found.section.title, found.section.body) == (section.title, section.body)

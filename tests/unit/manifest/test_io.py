@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import jsonschema
 import pytest
-from manifests import API, GUIDE, URL, build
+from manifests import API, GUIDE, build
 
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.io import (
@@ -55,17 +56,9 @@ def invalid_manifests() -> Iterator[tuple[str, object]]:
         yield "version", f'{{"version": {number}, "pages": []}}'
     base = json.loads(dump_manifest(build({"guide/": GUIDE})))
     for name, path, value in (
-        ("pages no list", ("pages",), {"a": 1}),
         ("id leads out", ("pages", 0, "sections", 0, "id"), "../../x"),
-        ("id too short", ("pages", 0, "sections", 0, "id"), "abc"),
         ("page's id another", ("pages", 0, "id"), "00000000"),
         ("end beyond", ("pages", 0, "sections", 0, "end"), 10**9),
-        ("start negative", ("pages", 0, "sections", 0, "start"), -1),
-        ("start a text", ("pages", 0, "sections", 0, "start"), "0"),
-        ("title a number", ("pages", 0, "title"), 7),
-        ("links mixed", ("pages", 0, "sections", 0, "links"), ["00000001", 1]),
-        ("no sections", ("pages", 0, "sections"), []),
-        ("bytes true", ("pages", 0, "bytes"), True),
         ("page's url a script", ("pages", 0, "url"), "javascript:alert(1)"),
         ("no pages at all", ("pages",), []),
         ("site's url broken", ("site", "url"), "http://[/"),
@@ -108,58 +101,7 @@ def corruptions() -> Iterator[tuple[tuple[str | int, ...], object]]:
 
 
 DELETED = object()
-SHA = "sha256:" + "0" * 64
-COMPLETE = {
-    "version": 1,
-    "generator": "test",
-    "digest": SHA,
-    "site": {
-        "name": "Docs",
-        "url": URL,
-        "description": "About docs.",
-        "language": "en",
-        "version": "1",
-        "alternates": [{"manifest": "../fr/roaming/manifest.json", "language": "fr", "version": "2"}],
-    },
-    "pages": [
-        {
-            "id": "00000001",
-            "title": "Guide",
-            "path": "guide/",
-            "markdown": "guide/index.md",
-            "digest": SHA,
-            "bytes": 10,
-            "source": "guide.md",
-            "origin": "html",
-            "description": "A guide.",
-            "tags": ["a"],
-            "full": 0,
-            "tokens": 3,
-            "url": URL,
-            "sections": [
-                {
-                    "id": "00000001",
-                    "level": 1,
-                    "title": "Guide",
-                    "start": 0,
-                    "end": 10,
-                    "digest": "01234567",
-                    "anchor": "guide",
-                    "body": "01234567",
-                    "tokens": 3,
-                    "opening": "Opening.",
-                    "links": ["00000002"],
-                    "aliases": ["00000003"],
-                }
-            ],
-        }
-    ],
-    "nav": [{"title": "Group", "id": "00000004", "children": [{"title": "Guide", "id": "00000001", "page": "guide/"}]}],
-    "rules": [{"name": "rule", "when": {"any": ["a"], "pages": ["00000001"], "always": True}, "open": ["00000001"]}],
-    "vectors": {"digest": SHA, "bytes": 1, "model": "m", "dimensions": 3, "windows": 4},
-    "anchors": True,
-    "nav_source": "mkdocs",
-}
+COMPLETE = json.loads((Path(__file__).parents[2] / "golden/manifest/complete.json").read_text("utf-8"))
 
 
 def paths(value: object, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import json
-import subprocess
-import sys
-import tarfile
-from pathlib import Path
-
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -21,22 +13,12 @@ from mkdocs_roaming.text.markdown import parse_headings_commonmark, scan_heading
 POINTER = "> This page belongs to X. All its pages are listed in [llms.txt](https://x.example/llms.txt).\n\n"
 LINES = st.sampled_from(
     [
-        *("# A", "## B", "### C", "text", "", "```", "````", "~~~", "> # quoted", "- # item", "  # indented"),
-        *("    # code", "Setext", "===", "---", "<div>", "</div>", "| a |", "|---|", "###### six", "####### seven"),
-        *(
-            "#no",
-            "#\tTab",
-            "\u2028# sep",
-            "é # ü",
-            "\x0b# vt",
-            "# \x85 next",
-            "1. # one",
-            "# ",
-            "## closed ##",
-            "\\# esc",
-        ),
+        "# A", "## B", "### C", "text", "", "```", "````", "~~~", "> # quoted", "- # item", "  # indented",
+        "    # code", "Setext", "===", "---", "<div>", "</div>", "| a |", "|---|", "###### six", "####### seven",
+        "#no", "#\tTab", "\u2028# sep", "é # ü", "\x0b# vt", "# \x85 next", "1. # one", "# ", "## closed ##",
+        "\\# esc",
     ]
-)
+)  # fmt: skip
 
 
 def join_slices(markdown: str) -> str:
@@ -67,54 +49,14 @@ def test_sections_start_at_commonmark_headings(lines: list[str]) -> None:
     assert [section.level for section in split_sections(markdown)] == wanted
 
 
-MORE_LINES = st.one_of(
-    LINES,
-    st.sampled_from(
-        [
-            *(
-                "- a",
-                "  b",
-                "   ```",
-                "  ~~~",
-                "> ```",
-                "1. ```",
-                "   # three",
-                "\t# tab",
-                "* * *",
-                "***",
-                "<b>x</b>",
-                "</p>",
-            ),
-            *(
-                "<!-- c",
-                "-->",
-                "<pre>",
-                "</pre>",
-                "<https://x.example/>",
-                "[a]: /u",
-                "'title",
-                "===",
-                "``` a`b",
-                "`````",
-            ),
-            *(
-                "a | b",
-                "- | -",
-                "#",
-                "## #",
-                "# a #b",
-                "# a#",
-                "#\ta\t#\t",
-                "    - deep",
-                "    ```",
-                "  ## ind",
-                "+",
-                "=",
-                "-",
-            ),
-        ]
-    ),
-)
+MORE_LINES = LINES | st.sampled_from(
+    [
+        "- a", "  b", "   ```", "  ~~~", "> ```", "1. ```", "   # three", "\t# tab", "* * *", "***", "<b>x</b>",
+        "</p>", "<!-- c", "-->", "<pre>", "</pre>", "<https://x.example/>", "[a]: /u", "'title", "===", "``` a`b",
+        "`````", "a | b", "- | -", "#", "## #", "# a #b", "# a#", "#\ta\t#\t", "    - deep", "    ```", "  ## ind",
+        "+", "=", "-",
+    ]
+)  # fmt: skip
 
 
 @given(st.lists(MORE_LINES, max_size=24))
@@ -181,26 +123,3 @@ def test_github_slug_returns_the_anchor_of_github() -> None:
         "snake_case",
         "über-52",
     ]
-
-
-@pytest.mark.slow
-def test_commonmark_examples_have_the_same_headings(tmp_path: Path) -> None:
-    wanted = importlib.metadata.version("markdown-it-py")
-    command = ["-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", f"markdown-it-py=={wanted}"]
-    done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip("the spec's examples come with markdown-it-py's source, which cannot be downloaded here")
-    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as source:
-        name = next(name for name in source.getnames() if name.endswith("test_cmark_spec/commonmark.json"))
-        file = source.extractfile(name)
-        assert file is not None
-        examples = json.load(file)
-    assert len(examples) > 600
-    for each in examples:
-        text = "# Title\n\n" + each["markdown"]
-        tokens = MarkdownIt("commonmark").parse(text)
-        tops = [token for token in tokens if token.type == "heading_open" and token.level == 0]
-        assert [section.level for section in split_sections(text)] == [int(token.tag[1]) for token in tops], each[
-            "example"
-        ]
-        assert join_slices(text) == text
