@@ -11,12 +11,13 @@ from urllib.parse import unquote, urljoin
 
 import pytest
 from lxml import html as lxml_html
+from msgspec.structs import replace
 
 from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from mkdocs_roaming.manifest.models import Manifest
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, load_manifest
+from mkdocs_roaming.manifest.models import Manifest, NavEntry
 from mkdocs_roaming.publish.options import parse_options
 from mkdocs_roaming.sources import decode_text
 from mkdocs_roaming.sources.project import IndexOptions, find_project
@@ -42,22 +43,24 @@ NAV = (
 )
 
 
+REFRESH = '<meta http-equiv="refresh" content="0; url={}">'
+
+
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """Return a built site of three pages with the sidebar of a theme."""
-    for path, html in (
-        ("index.html", HOME.format(nav=NAV)),
-        ("guide/index.html", GUIDE),
-        ("deep/one.html", GUIDE.replace("Guide", "One")),
-        ("404.html", GUIDE),
-        ("search.html", GUIDE),
-        ("_static/x.html", GUIDE),
-        ("old/index.html", HEAD.format(title="x", head='<meta http-equiv="refresh" content="0; url=../">') + "</html>"),
-        ("theme/main.html", '{% extends "base.html" %}'),
-    ):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(html, "utf-8")
+    pages = dict.fromkeys(("guide/index.html", "404.html", "search.html", "_static/x.html"), GUIDE)
+    pages |= {"index.html": HOME.format(nav=NAV), "deep/one.html": GUIDE.replace("Guide", "One")}
+    pages["old/index.html"] = HEAD.format(title="x", head=REFRESH.format("../")) + "</html>"
+    pages["theme/main.html"] = '{% extends "base.html" %}'
+    write(tmp_path, pages)
     return tmp_path
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, "utf-8")
 
 
 def index_to_manifest(folder: Path, **how: object) -> Manifest:
@@ -118,48 +121,10 @@ def test_folder_that_cannot_be_read_is_an_error(site: Path) -> None:
 
 
 def test_links_to_html_redirects_lead_to_markdown_of_target(site: Path) -> None:
-    (site / "moved").mkdir()
-    (site / "moved/index.html").write_text('<!doctype html><meta http-equiv="refresh" content="0; url=../guide/">')
-    (site / "new.html").write_text(
-        "<html><head></head><body><p>See <a href='moved/'>the old guide</a>.</p></body></html>"
-    )
+    new = "<html><head></head><body><p>See <a href='moved/'>the old guide</a>.</p></body></html>"
+    write(site, {"moved/index.html": f"<!doctype html>{REFRESH.format('../guide/')}", "new.html": new})
     assert "moved/" not in {page.path for page in index_to_manifest(site).pages}
     assert f"[the old guide]({URL}guide/index.md)" in (site / "new.md").read_text()
-
-
-def test_nav_is_read_from_sidebar_with_captions_as_groups(site: Path) -> None:
-    """Captions are groups, nested lists are inner groups, links within a page are no pages."""
-    manifest = index_to_manifest(site)
-    assert manifest.nav_source == "sidebar"
-    start, more = manifest.nav
-    assert (start.title, [child.page for child in start.children]) == ("Start", [""])
-    guide, deep = more.children
-    assert (guide.title, guide.page, guide.children) == ("The guide", "guide/", ())
-    assert (deep.title, [child.page for child in deep.children]) == ("Deep", ["deep/one.html"])
-
-
-def test_nav_merges_sidebars_that_show_only_the_current_branch(site: Path) -> None:
-    bar = (
-        '<ul class="theme-doc-sidebar-menu"><li><a href="/v2/">Home</a></li>'
-        '<li><a role="button" href="/v2/guide/">Guide</a>{guide}</li>'
-        '<li><a role="button" href="/v2/deep/one.html">Deep</a>{deep}</li></ul>'
-    )
-    guide, deep = (
-        '<ul><li><a href="/v2/guide/">Begin</a></li></ul>',
-        '<ul><li><a href="/v2/deep/one.html">One</a></li></ul>',
-    )
-    for path, html, groups in (
-        ("index.html", HOME.replace('<nav class="wy-menu-vertical">{nav}</nav>', "{nav}"), {"guide": "", "deep": ""}),
-        ("guide/index.html", GUIDE.replace("<body>", "<body>{nav}"), {"guide": guide, "deep": ""}),
-        ("deep/one.html", GUIDE.replace("<body>", "<body>{nav}"), {"guide": "", "deep": deep}),
-    ):
-        (site / path).write_text(html.replace("{nav}", bar.format(**groups)))
-    nav = index_to_manifest(site).nav
-    assert [(entry.title, entry.page, [(child.title, child.page) for child in entry.children]) for entry in nav] == [
-        ("Home", "", []),
-        ("Guide", None, [("Begin", "guide/")]),
-        ("Deep", None, [("One", "deep/one.html")]),
-    ]
 
 
 def test_nav_includes_branches_named_only_by_late_pages(site: Path) -> None:
@@ -167,10 +132,10 @@ def test_nav_includes_branches_named_only_by_late_pages(site: Path) -> None:
     own = "".join(f'<li><a href="{URL}z/{name}.html">Z {name}</a></li>' for name in ("one", "two"))
     own = f"<li>Late<ul>{own}</ul></li>"
     pages = {f"a/{at}.html": listed for at in range(40)} | {"z/one.html": listed + own, "z/two.html": listed + own}
-    for path, bar in pages.items():
-        (site / path).parent.mkdir(exist_ok=True)
-        html = GUIDE.replace("<body>", f'<body><div class="wy-menu-vertical"><ul>{bar}</ul></div>')
-        (site / path).write_text(html.replace("<title>Guide", f"<title>{path}"))
+    html = GUIDE.replace("<body>", '<body><div class="wy-menu-vertical"><ul>BAR</ul></div>')
+    write(
+        site, {path: html.replace("BAR", bar).replace("<title>Guide", f"<title>{path}") for path, bar in pages.items()}
+    )
     nav = index_to_manifest(site, exclude=("guide/", "deep/*")).nav
     assert [entry.title for entry in nav] == ["Home", *(f"A {at}" for at in range(40)), "Late"]
     assert [child.title for child in nav[-1].children] == ["Z one", "Z two"]
@@ -186,9 +151,7 @@ def test_nav_begins_with_home_page_missing_from_sidebar(site: Path) -> None:
 def test_folders_in_other_languages_are_skipped_with_a_warning(site: Path) -> None:
     """`deep/` and `it/` have English index pages, but not the name of the language."""
     english = GUIDE.replace('lang="de"', 'lang="en-GB"')
-    for path in ("en/index.html", "en/guide/index.html", "deep/index.html", "it/index.html"):
-        (site / path).parent.mkdir(parents=True, exist_ok=True)
-        (site / path).write_text(english)
+    write(site, dict.fromkeys(("en/index.html", "en/guide/index.html", "deep/index.html", "it/index.html"), english))
     warnings: list[str] = []
     index_site(site, IndexOptions(), warn=warnings.append)
     paths = [page.path for page in load_manifest((site / "roaming/manifest.json").read_bytes()).pages]
@@ -204,15 +167,10 @@ def test_folders_in_other_languages_are_skipped_with_a_warning(site: Path) -> No
 def test_nav_ignores_sidebar_of_blog_posts(site: Path) -> None:
     """Posts of Material have related links where other pages have the navigation."""
     nav = '<nav class="md-nav--primary"><ul><li><a href="{}">{}</a></li><li><a href="{}">{}</a></li></ul></nav>'
-    (site / "index.html").write_text(
-        HOME.format(nav="").replace("<body>", "<body>" + nav.format("", "A", "guide/", "B"))
-    )
-    related = (
-        '<div class="md-sidebar md-sidebar--post">' + nav.format("../guide/", "X", "one.html", "Related") + "</div>"
-    )
-    (site / "deep/one.html").write_text(GUIDE.replace("<body>", "<body>" + related))
-    assert [(entry.title, entry.page) for entry in index_to_manifest(site).nav][:2] == [("A", ""), ("B", "guide/")]
-    assert index_to_manifest(site).nav[2].title == "More"
+    home = HOME.format(nav="").replace("<body>", "<body>" + nav.format("", "A", "guide/", "B"))
+    related = f'<div class="md-sidebar md-sidebar--post">{nav.format("../guide/", "X", "one.html", "Related")}</div>'
+    write(site, {"index.html": home, "deep/one.html": GUIDE.replace("<body>", f"<body>{related}")})
+    assert [entry.title for entry in index_to_manifest(site).nav] == ["A", "B", "More"]
 
 
 def test_nav_ignores_contents_and_neighbours_of_the_page_in_sphinx_sidebars(site: Path) -> None:
@@ -241,11 +199,10 @@ def test_nav_contains_pages_that_the_text_of_a_page_lists(site: Path) -> None:
         '<ul><li><a href="../deep/one.html#run">Run</a></li><li><a href="../deep/two.html">Two</a></li></ul></li>'
         '<li><a href="../">Home</a><ul><li><a href="../other/">Other</a></li></ul></li></ul></div>'
     )
-    (site / "index.html").write_text(HOME.format(nav=NAV.partition("<li>Deep")[0] + "</ul>"), "utf-8")
-    (site / "guide/index.html").write_text(GUIDE.replace("<h2", f"{toctree}<h2", 1), "utf-8")
-    (site / "deep/two.html").write_text(GUIDE.replace("Guide", "Two"), "utf-8")
-    (site / "other").mkdir()
-    (site / "other/index.html").write_text(GUIDE.replace("Guide", "Other"), "utf-8")
+    home, guide = HOME.format(nav=NAV.partition("<li>Deep")[0] + "</ul>"), GUIDE.replace("<h2", f"{toctree}<h2", 1)
+    pages = {"index.html": home, "guide/index.html": guide}
+    pages |= {"deep/two.html": GUIDE.replace("Guide", "Two"), "other/index.html": GUIDE.replace("Guide", "Other")}
+    write(site, pages)
     nav = index_to_manifest(site).nav
     (guide,) = nav[1].children
     assert [(item.page, [inner.page for inner in item.children]) for item in guide.children] == [
@@ -287,34 +244,27 @@ def test_formulas_that_scripts_typeset_are_published_as_tex(site: Path) -> None:
 
 
 def test_title_drops_site_name_but_keeps_other_dashes(site: Path) -> None:
-    one = (
-        GUIDE.replace("<title>Guide - Docs", "<title>1 — First | part - Docs")
-        .replace("<h1", "<p")
-        .replace("</h1", "</p")
-    )
-    (site / "deep/one.html").write_text(one)
+    one = GUIDE.replace("<title>Guide - Docs", "<title>1 — First | part - Docs")
+    (site / "deep/one.html").write_text(one.replace("<h1", "<p").replace("</h1", "</p"))
     assert index_to_manifest(site).pages[-1].title == "1 — First | part"
 
 
 def test_only_search_and_index_pages_of_the_generator_are_skipped(site: Path) -> None:
-    for path in (
-        "guide/search.html",
-        "genindex-A.html",
-        "py-modindex/index.html",
-        "v1/genindex.html",
-        "_modules/x.html",
-    ):
-        (site / path).parent.mkdir(exist_ok=True)
-        (site / path).write_text(GUIDE)
+    special = ("genindex-A.html", "py-modindex/index.html", "v1/genindex.html", "_modules/x.html")
+    write(site, dict.fromkeys(("guide/search.html", *special), GUIDE))
     assert [page.path for page in index_to_manifest(site).pages] == ["", "guide/", "deep/one.html", "guide/search.html"]
 
 
-def test_index_site_twice_writes_identical_files(site: Path) -> None:
+def test_index_site_again_writes_identical_files_without_those_of_removed_pages(site: Path) -> None:
     index_to_manifest(site)
     first = read_files(site)
     index_to_manifest(site)
     assert read_files(site) == first
     assert first["guide/index.html"].count(b"data-roaming") == 3
+    shutil.rmtree(site / "deep")
+    index_to_manifest(site)
+    assert not (site / "deep/one.md").exists()
+    assert validate_site(open_library(site)).faults == ()
 
 
 def test_description_of_site_follows_the_home_page_that_it_was_taken_from(site: Path) -> None:
@@ -335,8 +285,7 @@ def test_markdown_of_a_page_is_not_replaced_by_the_copy_of_another(site: Path) -
 
 
 def test_index_site_fails_if_two_published_files_have_the_same_path(site: Path) -> None:
-    (site / "roaming").mkdir()
-    (site / "roaming/outline.html").write_text(GUIDE, "utf-8")
+    write(site, {"roaming/outline.html": GUIDE})
     before = read_files(site)
     with pytest.raises(PublishError, match=r"^roaming/outline\.md: two published files have this path"):
         index_to_manifest(site)
@@ -360,17 +309,12 @@ def test_nav_follows_folders_without_sidebar(site: Path) -> None:
     ]
 
 
-def test_page_with_canonical_link_to_another_page_is_skipped(site: Path) -> None:
-    copy = GUIDE.replace("<title>", f'<link rel="canonical" href="{URL}guide/"><title>')
-    (site / "copy.html").write_text(copy)
-    assert "copy.html" not in [page.path for page in index_to_manifest(site).pages]
-
-
-def test_path_is_spelled_as_in_canonical_link(site: Path) -> None:
+def test_canonical_link_names_another_page_or_spells_the_path(site: Path) -> None:
     """A host may serve `one.html` as `one`."""
-    (site / "deep/one.html").write_text(GUIDE.replace("<title>", f'<link rel="canonical" href="{URL}deep/one"><title>'))
-    manifest = index_to_manifest(site)
-    assert "deep/one" in [page.path for page in manifest.pages]
+    link = '<link rel="canonical" href="{}"><title>'
+    copy, one = (GUIDE.replace("<title>", link.format(f"{URL}{path}")) for path in ("guide/", "deep/one"))
+    write(site, {"copy.html": copy, "deep/one.html": one})
+    assert [page.path for page in index_to_manifest(site).pages] == ["", "guide/", "deep/one"]
     assert b"data-roaming" in (site / "deep/one.html").read_bytes()
 
 
@@ -400,8 +344,7 @@ def test_elements_of_a_page_lead_to_files_from_each_of_its_addresses(
     site: Path, file: str, canonical: str, addresses: list[str], is_relative: bool
 ) -> None:
     """Hosts serve `two/index.html` as `two/`, and some as `two`; generators name either as the address."""
-    (site / file).parent.mkdir(exist_ok=True)
-    (site / file).write_text(GUIDE.replace("<title>", f'<link rel="canonical" href="{URL}{canonical}"><title>'))
+    write(site, {file: GUIDE.replace("<title>", f'<link rel="canonical" href="{URL}{canonical}"><title>')})
     manifest = index_to_manifest(site, widget=True, page_menu=True)
     assert unquote(canonical) in [page.path for page in manifest.pages]
     urls = find_element_urls((site / file).read_text("utf-8"))
@@ -500,24 +443,11 @@ def test_index_site_raises_errors_that_name_the_fix(site: Path, tmp_path_factory
 
 
 def test_nav_of_earlier_mkdocs_build_is_kept(site: Path) -> None:
-    from msgspec.structs import replace
-
-    from mkdocs_roaming.manifest.io import dump_manifest
-    from mkdocs_roaming.manifest.models import NavEntry
-
     manifest = index_to_manifest(site)
     nav = (NavEntry("Mine", "00000000", children=(NavEntry("One", page="deep/one.html"),)),)
     (site / "roaming/manifest.json").write_text(dump_manifest(replace(manifest, nav=nav, nav_source="mkdocs")))
     again = index_to_manifest(site)
     assert (again.nav_source, again.nav[0].title, again.nav[1].title) == ("mkdocs", "Mine", "More")
-
-
-def test_files_of_removed_pages_are_deleted(site: Path) -> None:
-    index_to_manifest(site)
-    shutil.rmtree(site / "deep")
-    index_to_manifest(site)
-    assert not (site / "deep/one.md").exists()
-    assert validate_site(open_library(site)).faults == ()
 
 
 ZENSICAL = """\
@@ -535,14 +465,11 @@ def project(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     """Return a project with the built site in `site`, and enter it."""
     folder = tmp_path / "project"
     shutil.copytree(site, folder / "site", ignore=shutil.ignore_patterns("project"))
-    (folder / "zensical.toml").write_text(ZENSICAL, "utf-8")
-    (folder / "docs").mkdir()
-    (folder / "docs/index.md").write_text("# Home\n", "utf-8")
-    (folder / "docs/guide.md").write_text(
+    guide = (
         "---\ntitle: Of pumps\ndescription: Own words.\ntags: [pumps]\nquestions: [How wet?]\nask: false\n"
-        "roaming: {rules: [{when: {any: [tide]}}]}\n---\n\n# Guide\n",
-        "utf-8",
+        "roaming: {rules: [{when: {any: [tide]}}]}\n---\n\n# Guide\n"
     )
+    write(folder, {"zensical.toml": ZENSICAL, "docs/index.md": "# Home\n", "docs/guide.md": guide})
     monkeypatch.chdir(folder)
     return folder
 
@@ -597,14 +524,11 @@ def test_index_site_fails_if_an_excluded_source_could_be_one_of_the_pages(projec
 
 
 def test_index_site_fails_if_the_text_of_an_excluded_source_is_on_a_page_of_unknown_source(project: Path) -> None:
-    (project / "docs/posts").mkdir()
     post = "# Not the title\n\nThe *winter* sluice opens at [noon](https://a.example/very/long/address/of/some/page).\n"
-    (project / "docs/posts/winter.md").write_text(post, "utf-8")
     page = (project / "site/guide/index.html").read_text("utf-8")
-    (project / "site/2026/winter").mkdir(parents=True)
     text = "The <em>winter</em> sluice opens at <a href='/'>noon</a>. Not the title"
     html = page.replace("Read it.", text).replace("/guide/", "/2026/winter/")
-    (project / "site/2026/winter/index.html").write_text(html, "utf-8")
+    write(project, {"docs/posts/winter.md": post, "site/2026/winter/index.html": html})
     before = read_files(project / "site")
     with pytest.raises(PublishError) as caught:
         index_project(project, exclude=["posts/"])

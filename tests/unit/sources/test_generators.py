@@ -46,35 +46,19 @@ def summarize(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-@pytest.fixture
-def indexed(tmp_path: Path) -> Any:
-    """Return a function that indexes a copy of a site."""
-
-    def run(name: str) -> Path:
-        shutil.copytree(SITES / name / "pages", tmp_path / name)
-        warnings: list[str] = []
-        index_site(tmp_path / name, IndexOptions(url=URL), warn=warnings.append)
-        assert warnings == []
-        return tmp_path / name
-
-    return run
-
-
 @pytest.mark.parametrize("name", sorted(folder.name for folder in SITES.iterdir()))
-def test_index_site_finds_pages_nav_and_anchors_of_each_generator(indexed: Any, name: str) -> None:
-    folder = indexed(name)
-    expected = yaml.safe_load((SITES / name / "expected.yml").read_text("utf-8"))
-    assert summarize(load_manifest((folder / "roaming/manifest.json").read_bytes())) == expected
+def test_index_site_reads_site_of_each_generator(tmp_path: Path, name: str) -> None:
+    """Pages, nav and anchors are found; code, links and admonitions are converted."""
+    folder = tmp_path / name
+    shutil.copytree(SITES / name / "pages", folder)
+    warnings: list[str] = []
+    index_site(folder, IndexOptions(url=URL), warn=warnings.append)
+    assert warnings == []
+    manifest = load_manifest((folder / "roaming/manifest.json").read_bytes())
+    assert summarize(manifest) == yaml.safe_load((SITES / name / "expected.yml").read_text("utf-8"))
     found = validate_site(open_library(folder))
     assert (found.faults, found.notes) == ((), ())
-
-
-@pytest.mark.parametrize("name", sorted(folder.name for folder in SITES.iterdir()))
-def test_index_site_converts_code_links_and_admonitions_of_each_generator(indexed: Any, name: str) -> None:
-    folder = indexed(name)
-    (page,) = (
-        page for page in load_manifest((folder / "roaming/manifest.json").read_bytes()).pages if page.title == "Install"
-    )
+    (page,) = (page for page in manifest.pages if page.title == "Install")
     text = (folder / page.markdown).read_text("utf-8")
     commands = page.markdown.replace("guide/install", "reference/cli")
     assert "\n# Install\n\nCopy one file to the gauge.\n\n## From a package\n\n" in text
