@@ -22,6 +22,8 @@ def write(folder: Path, text: str) -> Path:
 def test_load_settings_reads_file_in_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert load_settings() == Settings()
+    with pytest.raises(UsageError, match=r"roaming\.toml: cannot be read"):
+        load_settings(tmp_path / "roaming.toml")
     write(tmp_path, "[budget]\nrounds = 2\n")
     assert load_settings().budget.rounds == 2
 
@@ -41,26 +43,13 @@ def test_module_example_contains_every_key(tmp_path: Path) -> None:
     [
         ("[modle]\n", "unknown table [modle]. Known tables: [model], [prices], [budget]"),
         ("budget = 3\n", "[budget]: expected a table, got 3"),
-        (
-            "[budget]\nround = 3\n",
-            "[budget]: round: unknown option; did you mean `rounds`? Available options: rounds, ",
-        ),
-        ("[budget]\nrounds = 'x'\n", "[budget]: rounds: expected a number of 1 or more, got 'x'"),
         ("[budget]\nrounds = true\n", "[budget]: rounds: expected a number of 1 or more, got True"),
-        ("[budget]\nrounds = 2.5\n", "[budget]: rounds: expected a number of 1 or more, got 2.5"),
-        ("[budget]\nrounds = 0\n", "[budget]: rounds: expected a number of 1 or more, got 0"),
         ("[budget]\ncost = 0\n", "[budget]: cost: expected a number above 0, got 0"),
         ("[prices]\ninput = 1.0\n", "[prices]: needs input and output; write 0 for a free model"),
-        ("[budget]\nwhole_site_tokens = -1\n", "[budget]: whole_site_tokens: expected a number of 0 or more, got -1"),
         ("[prices]\ninput = -1\n", "[prices]: input: expected a number of 0 or more, got -1"),
-        (f"[prices]\ninput = 1{'0' * 400}\n", "[prices]: input: expected a number of 0 or more, got 1000"),
-        (f"[budget]\nseconds = 1{'0' * 400}\n", "[budget]: seconds: expected a number above 0, up to 86400, got 1000"),
         ("[budget]\nseconds = inf\n", "[budget]: seconds: expected a number above 0, up to 86400, got inf"),
-        ("[budget]\nseconds = 100000\n", "[budget]: seconds: expected a number above 0, up to 86400, got 100000"),
         (f"a = {'[' * 5000}\n", "not TOML ("),
-        ("[model]\nname = 7\n", "[model]: name: expected a text, got 7"),
         ("[model\n", "not TOML ("),
-        ("\x00", "not TOML ("),
     ],
 )
 def test_load_settings_error_names_file_and_key(tmp_path: Path, text: str, message: str) -> None:
@@ -70,11 +59,6 @@ def test_load_settings_error_names_file_and_key(tmp_path: Path, text: str, messa
     assert str(caught.value).startswith(f"{path}: ")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_load_settings_requires_named_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read"):
-        load_settings(tmp_path / "no.toml")
 
 
 def test_model_precedence_is_option_environment_file() -> None:

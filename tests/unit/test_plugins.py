@@ -32,13 +32,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 @pytest.mark.usefixtures("installed")
-def test_entry_point_names_are_sorted_and_import_nothing() -> None:
+def test_entry_point_names_import_nothing_and_load_entry_point_imports_one_object() -> None:
     assert plugins.entry_point_names(GROUP) == ("broken", "working")
     assert not {"broken_plugin", "working_plugin"} & set(sys.modules)
-
-
-@pytest.mark.usefixtures("installed")
-def test_load_entry_point_imports_one_object() -> None:
     assert plugins.load_entry_point(GROUP, "working") == 42
     assert "broken_plugin" not in sys.modules
 
@@ -57,7 +53,3 @@ def test_load_entry_points_with_broken_plugin_raises_error_with_fix() -> None:
 def test_load_entry_point_with_unknown_name_raises_error_with_names() -> None:
     with pytest.raises(PluginError, match=r"no entry point 'other' in the group .* \(installed: broken, working\)"):
         plugins.load_entry_point(GROUP, "other")
-
-
-def test_group_without_entry_points_is_empty() -> None:
-    assert plugins.load_entry_points("roaming.no_such_group") == {}

@@ -83,6 +83,7 @@ def test_decode_table_returns_values_and_defaults() -> None:
         ({True: 1}, "True", "unknown option; Available options: turns"),
         ({"turns": 0}, "turns", "expected a number of 1 or more, got 0"),
         ({"turns": "2"}, "turns", "expected a number of 1 or more, got '2'"),
+        ({"turns": 2.5}, "turns", "expected a number of 1 or more, got 2.5"),
         ({"hours": float("inf")}, "hours", "expected a number above 0, up to 24, got inf"),
         ({"hours": 10**400}, "hours", f"expected a number above 0, up to 24, got 1{'0' * 99}…"),
         ({"names": "a"}, "names", "expected a list of texts, got 'a'"),
