@@ -105,16 +105,12 @@ def test_closeness_of_two_words_in_a_row(between: int, expected: float) -> None:
     assert are_close(postings.places(0, [("a",)]), postings.places(0, [("b",)])) == expected
 
 
-def test_words_of_different_fields_are_not_close() -> None:
+def test_term_has_two_places_and_words_of_different_fields_are_not_close() -> None:
     postings = build_postings([(0, (["a"], ["c"], ["b"]))])
 
     assert are_close(postings.places(0, [("a",)]), postings.places(0, [("b",)])) == 0.0
     assert postings.places(0, [("c",)]) == set()  # a field without places
-
-
-def test_first_two_places_of_a_term_are_known() -> None:
     text = (["a"] + ["x"] * (PLACE_TERMS - 1)) * 4
-
     assert len(build_postings([(0, ([], [], text))]).places(0, [("a",), ("unknown",)])) == 2
 
 
