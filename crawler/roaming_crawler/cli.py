@@ -59,7 +59,7 @@ class _CrawlCommand(click.Command):
 @setting_options(ScopeConfig, "include", "exclude", "strict", "same_host", "prefix", "language", "version")
 @setting_options(CrawlConfig, "resume", "refresh")
 @setting_options(CrawlLimits, "pages", "depth", "seconds", "page_bytes", "total_bytes")
-@setting_options(Politeness, "redirects", "header_bytes", "delay", "connections", "seconds", "contact", "user_agent")
+@setting_options(Politeness, "redirects", "delay", "connections", "seconds", "contact", "user_agent")
 @setting_options(CrawlConfig, "allow_private")
 @setting_options(DiscoveryConfig, "llms", "manifest", "sitemap")
 @setting_options(CrawlConfig, "links", "source")

@@ -52,9 +52,6 @@ class Politeness:
     seconds: Annotated[float, _limit("Maximum seconds for a response.", 0.1, option="timeout")] = 60.0
     """However slowly it arrives."""
     redirects: Annotated[int, _limit("Maximum number of redirects per request.", 0, 20, option="max_redirects")] = 5
-    header_bytes: Annotated[int, _limit("Maximum size of headers.", 1000, 100_000, option="max_header_bytes")] = (
-        64 * 1024
-    )
     tries: int = 3
     max_retry_after: float = 120.0
     """Longest Retry-After, in seconds, that is waited for."""
@@ -118,7 +115,7 @@ class ScopeConfig:
             UsageError: The prefix is on another host.
         """
         if self.same_host:
-            start = url_origin(url) + "/" if not url.startswith("file:") else scope_from_url(url).url
+            start = scope_from_url(url).url if url.startswith("file:") else url_origin(url) + "/"
         elif self.prefix:
             start = scope_from_url(urljoin(url, self.prefix)).url
             if url_origin(start) != url_origin(url):

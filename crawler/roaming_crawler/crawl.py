@@ -18,8 +18,8 @@ from mkdocs_roaming.errors import ManifestError, UsageError
 from mkdocs_roaming.locks import STATE_DIR
 from mkdocs_roaming.manifest.descriptions import describe_manifest, read_descriptions
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
-from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, SiteEntry, path_to_url
-from mkdocs_roaming.manifest.sections import file_digest
+from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, path_to_url
+from mkdocs_roaming.manifest.sections import extract_pages, file_digest
 from mkdocs_roaming.publish.writer import publish_mirror
 from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
 from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages, discover
@@ -270,21 +270,18 @@ class _Crawl:
         unwanted = select_flagged(flagged, config.skip_flagged)
         texts = {path: text for path, text in texts.items() if path not in unwanted}
         skipped += unwanted.values()
-        old, rollback = read_published_pages(folder), Rollback(folder, session.state.path)
-        digests = {page.path: page.digest for page in manifest.pages}
-        rollback.save(old, digests)
+        rollback = Rollback(folder, read_published_pages(folder))
+        rollback.save({page.path: page.digest for page in manifest.pages})
         report = publish_mirror(manifest, texts, folder, config.options, embeddings=config.embeddings)
         skipped.sort(key=lambda page: page.url)
         # A page that matches the manifest is as current as the manifest, wherever it came from.
         is_stale = session.is_stale(discovered.scope.url + MANIFEST_PATH, ACCEPT_ANY)
         stale = [_page_url(manifest, page) for page in manifest.pages if is_stale and page.path in texts]
-        result = compare_with_previous(session, old, rollback, report, skipped, [*notes, *report.notes], stale)
-        return replace(result, markdown=result.pages, flagged=tuple(flagged), left_out=_other_languages(manifest.site))
-
-
-def _other_languages(site: SiteEntry) -> tuple[OtherVariant, ...]:
-    languages = (other.language for other in site.alternates if other.version == site.version)
-    return tuple(OtherVariant("language", name, 0) for name in languages if name)
+        result = compare_with_previous(session, rollback, report, skipped, notes, stale)
+        site = manifest.site
+        languages = (other.language for other in site.alternates if other.version == site.version)
+        left_out = tuple(OtherVariant("language", name, 0) for name in languages if name)
+        return replace(result, markdown=result.pages, flagged=tuple(flagged), left_out=left_out)
 
 
 async def _fetch_pages(
@@ -338,15 +335,13 @@ def _drop_unsafe_paths(manifest: Manifest) -> tuple[Manifest, list[SkippedPage]]
 
 async def _split_llms_full(session: Session, manifest: Manifest, root: str) -> dict[str, bytes]:
     """Return the pages that llms-full.txt contains at the manifest's offsets: one request for many pages."""
-    if not any(page.full is not None for page in manifest.pages):
+    if all(page.full is None for page in manifest.pages):
         return {}
     try:
         response = await session.get(urljoin(root, LLMS_FULL), cap=2 * MAX_FULL_BYTES)
     except FetchError:
         return {}
-    pages = ((page, page.full) for page in manifest.pages if page.full is not None and response.ok)
-    texts = ((page, response.body[start : start + page.bytes]) for page, start in pages)
-    return {page.path: text for page, text in texts if page.digest == file_digest(text)}
+    return extract_pages(manifest.pages, response.body if response.ok else b"")
 
 
 async def _fetch_page(session: Session, page: PageEntry, root: str) -> tuple[bytes | None, str]:

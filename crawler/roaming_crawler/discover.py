@@ -128,10 +128,9 @@ async def _read_start_page(session: Session, discovered: DiscoveredPages, start:
 
 async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
     scope = discovered.scope
-    is_local = scope.url.startswith("file:")
-    named = () if is_local else (await session.robots(scope.url)).sitemaps
-    roots = [url for name in named if (url := canonical_url(name, scope.url))]
-    roots += [scope.url + "sitemap.xml", *([] if is_local else [url_origin(scope.url) + "/sitemap.xml"])]
+    robots = await session.robots(scope.url)
+    roots = [url for name in robots.sitemaps if (url := canonical_url(name, scope.url))]
+    roots += [scope.url + "sitemap.xml", url_origin(scope.url) + "/sitemap.xml"]
     listed = await _collect_sitemaps(session, discovered, roots)
     pages = [page for page in listed if is_page_url(page) and scope.contains(page)]
     for page in pages:
@@ -289,7 +288,5 @@ class _LlmsDiscovery:
 def _usual_urls(scope: Scope, start: str) -> list[str]:
     """Return the usual URLs of llms.txt: the given URL, its folder, the root, common folders."""
     origin = url_origin(scope.url)
-    folders = [scope.url, f"{origin}/", f"{origin}/docs/", f"{origin}/.well-known/"]
-    if scope.url.startswith("file:"):
-        folders = [scope.url]
+    folders = (scope.url, f"{origin}/", f"{origin}/docs/", f"{origin}/.well-known/")
     return [*([start] if start.endswith(".txt") else []), *(f"{folder}llms.txt" for folder in folders)]

@@ -306,14 +306,12 @@ class WebFetcher:
             async with pace.limiter:
                 await self._wait_for_turn(pace, url_origin(url))
                 try:
-                    result = await self._get_once(url, request, pace)
+                    response, headers = await self._get_once(url, request, pace)
                 except PrivateAddressError as error:
                     raise RefusedError(f"{error}; for a host of your own, give its URL with --allow-private") from None
                 except (httpx2.RequestError, OSError, TimeoutError) as error:
                     problem = _describe_error(error, self.politeness.seconds)
-                    result = None
-                if result is not None:
-                    response, headers = result
+                else:
                     if response.status not in _RETRIED:
                         return response, headers
                     problem = f"status {response.status}"
@@ -351,7 +349,7 @@ class WebFetcher:
                 raise FetchError(f"{url}: not a valid URL ({error})") from None
             try:
                 pace.record_response(self.clock.monotonic() - started)
-                body = await _read_body(reply, url, request.cap, self.politeness.header_bytes)
+                body = await _read_body(reply, url, request.cap)
             finally:
                 await reply.aclose()
         response = Response(
@@ -373,11 +371,11 @@ class WebFetcher:
         return self._paces[host]
 
 
-async def _read_body(reply: httpx2.Response, url: str, cap: int, header_bytes: int) -> bytes:
+async def _read_body(reply: httpx2.Response, url: str, cap: int) -> bytes:
     """Read and decompress a body. Reading stops as soon as it exceeds the cap."""
     size = sum(len(name) + len(value) + 4 for name, value in reply.headers.raw)
-    if size > header_bytes:
-        raise FetchError(f"{url}: {size} bytes of headers, more than {header_bytes}; refused")
+    if size > _MAX_HEADER_BYTES:
+        raise FetchError(f"{url}: {size} bytes of headers, more than {_MAX_HEADER_BYTES}; refused")
     if reply.status_code in _REDIRECTS or reply.status_code == 304:
         await _discard_body(reply)
         return b""
@@ -457,6 +455,7 @@ def _describe_error(error: Exception, seconds: float) -> str:
 _TEMPORARY = re.compile(r", \d{1,3} times$|try again later$|\bstatus (?:429|5\d\d)$")
 _RETRIED = (429, 500, 502, 503, 504)
 _REDIRECTS = (301, 302, 303, 307, 308)
+_MAX_HEADER_BYTES = 64 * 1024
 _MAX_COOKIES = 10
 _MAX_COOKIE_BYTES = 4 * 1024
 _MAX_DISCARDED_BYTES = 64 * 1024

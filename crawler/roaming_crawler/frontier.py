@@ -202,13 +202,12 @@ class _Frontier:
         chosen = self.limit.choose(refs, self.fetcher.last_url, len(self.table.pages), known_only=bool(self.deferred))
         self.deferred += [ref for ref in refs if ref.url not in chosen]
         refs = [ref for ref in refs if ref.url in chosen]
-        head, refs = refs[: self.sample], refs[self.sample :]
-        for ref in head:
-            self._add(ref, await self._fetch(ref))
-        self.sample = max(0, self.sample - len(head))
+        head = refs[: self.sample]
+        await _gather_in_order(head, 1, self._fetch, self._add)
+        self.sample -= len(head)
         if not self.sample:
             self.fetcher.learning = False
-        await _gather_in_order(refs, self.config.politeness.connections * 2, self._fetch, self._add)
+        await _gather_in_order(refs[len(head) :], self.config.politeness.connections * 2, self._fetch, self._add)
         return sorted(self._next_level.values(), key=lambda ref: ref.url)
 
     async def _visit_deferred(self) -> list[PageRef]:

@@ -116,12 +116,13 @@ def publish_crawl(
         raise _make_no_pages_error(discovered.scope.url, skipped)
     common = find_common_part(page.parsed.title for page in pages)
     outputs = _make_outputs(pages, discovered.scope.url, common)
-    folder, state = session.state.folder, session.state.path
+    folder = session.state.folder
+    state = session.state.path
     own_llms_txt = config.options.llms_txt is not False or PublishedFiles(folder).author_text.strip()
     site = _make_site(discovered, pages, list(outputs.values()), config, common.name)
     site = replace(site, has_llms_txt=bool(own_llms_txt), redirects=visited.copies)
-    old, rollback = read_published_pages(folder), Rollback(folder, state)
-    previous = read_previous(str(folder), Path.cwd(), notes.append) if old else None
+    rollback = Rollback(folder, read_published_pages(folder))
+    previous = read_previous(str(folder), Path.cwd(), notes.append) if rollback.pages else None
     boilerplate = _find_boilerplate(session, map(bodies.__getitem__, outputs), refresh=config.refresh)
     with ExitStack() as stack:
         batch = convert_pages(
@@ -141,7 +142,8 @@ def publish_crawl(
         _drop_flagged(batch, unwanted, discovered.scope.url)
         skipped = [*skipped, *unwanted.values()]
         coverage = _measure_pages(batch, {outputs[page.key].path: page.parsed.outside for page in pages})
-        rollback.save(old, _digest_pages(batch))
+        texts = ((path, batch.converted[path].markdown.encode("utf-8", "surrogatepass")) for path in batch.pages)
+        rollback.save({path: file_digest(text) for path, text in texts})
         previous = rollback.restore_texts(previous) if previous else None
         # A skill would name addresses of the original site, and instruct agents with texts of others.
         options = structs.replace(config.options, agent_skill=False)
@@ -155,7 +157,7 @@ def publish_crawl(
             page_copies=config.page_copies,
         )
     stale = [page.url for page in pages if page.is_stale]
-    result = compare_with_previous(session, old, rollback, report, skipped, [*notes, *report.notes], stale)
+    result = compare_with_previous(session, rollback, report, skipped, notes, stale)
     return replace(_with_coverage(result, coverage), flagged=tuple(flagged), left_out=visited.left_out)
 
 
@@ -197,7 +199,6 @@ def read_published_pages(folder: Path) -> tuple[PageEntry, ...]:
 
 def compare_with_previous(
     session: Session,
-    old: Sequence[PageEntry],
     rollback: Rollback,
     report: PublishReport,
     skipped: Sequence[SkippedPage],
@@ -208,8 +209,7 @@ def compare_with_previous(
 
     Args:
         session: The session of the crawl.
-        old: Pages before the crawl.
-        rollback: Their backup.
+        rollback: The pages before the crawl, and their backup.
         report: What was published.
         skipped: Pages that were not published.
         notes: Messages.
@@ -217,7 +217,7 @@ def compare_with_previous(
     """
     pages = read_published_pages(session.state.folder)
     rollback.finish(pages)
-    before = {page.path: page.digest for page in old}
+    before = {page.path: page.digest for page in rollback.pages}
     after = {page.path: page.digest for page in pages}
     return CrawlResult(
         new=tuple(path for path in after if path not in before),
@@ -227,7 +227,7 @@ def compare_with_previous(
         kept=tuple(sorted(stale)),
         skipped=tuple((page.url, page.reason) for page in skipped),
         flagged=(),
-        notes=tuple(dict.fromkeys(notes)),
+        notes=tuple(dict.fromkeys((*notes, *report.notes))),
         pages=len(after),
         markdown=report.markdown,
         sections=report.sections,
@@ -273,11 +273,6 @@ def _measure_pages(batch: Batch, outside: Mapping[str, Sequence[tuple[int, int]]
             lost = sum(words for checksum, words in outside[path] if repeated[checksum] < _MIN_REPEATED)
             found[path] = measure_coverage(page.article, batch.converted[path].markdown) + Coverage(lost)
     return found
-
-
-def _digest_pages(batch: Batch) -> dict[str, str]:
-    texts = ((path, batch.converted[path].markdown) for path in batch.pages)
-    return {path: file_digest(text.encode("utf-8", "surrogatepass")) for path, text in texts}
 
 
 def _make_outputs(pages: Sequence[FetchedPage], site_url: str, common: CommonPart) -> dict[str, Page]:

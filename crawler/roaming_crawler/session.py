@@ -133,11 +133,12 @@ class Session:
         """
         key = _make_key(url, accept)
         async with self._lock(key):
-            cached = self._load(self.state.new.get(key))
+            cached = self.state.load_response(self.state.new.get(key))
             if cached is not None:
                 self.fetched += cached.ok and key not in self._stale
                 return cached
-            if not url.startswith("file:") and not (robots := await self.robots(url)).allows(url):
+            robots = await self.robots(url)
+            if not robots.allows(url):
                 raise FetchError(f"{url}: {robots.closed or 'robots.txt forbids it'}")
             if probe and (missing := self._reuse_missing(key, _WEEK)):
                 return missing
@@ -179,7 +180,7 @@ class Session:
 
     async def _fetch_robots(self, url: str) -> Robots:
         key = f"{ACCEPT_ANY} {url}"
-        response = self._load(self.state.new.get(key)) or self._reuse_missing(key, _DAY)
+        response = self.state.load_response(self.state.new.get(key)) or self._reuse_missing(key, _DAY)
         if response is None:
             try:
                 response = await self._request(key, Request(url, ACCEPT_ANY, cap=8 * MAX_ROBOTS_BYTES))
@@ -200,7 +201,7 @@ class Session:
 
     async def _request(self, key: str, request: Request) -> Response:
         old = self.state.old.get(key)
-        last = self._load(old) if old and old.ok else None
+        last = self.state.load_response(old) if old and old.ok else None
         if self._check_limits():
             if last is None:
                 raise LimitError(self.stopped)
@@ -228,9 +229,6 @@ class Session:
         self._stale[key] = reason
         self.state.new[key] = self.state.old[key]
         return last
-
-    def _load(self, record: CachedResponse | None) -> Response | None:
-        return self.state.load_response(record) if record else None
 
     def _allow_redirect(self, inner: Callable[[str], bool]) -> Callable[[str], bool]:
         def allow(url: str) -> bool:

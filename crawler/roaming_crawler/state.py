@@ -12,7 +12,7 @@ import pickle
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -113,8 +113,10 @@ class CrawlState:
         with self._journal.open("ab") as journal:
             journal.write(msgspec.json.encode(record) + b"\n")
 
-    def load_response(self, record: CachedResponse) -> Response | None:
-        """Return a stored response with its body, or None if the body is missing or damaged."""
+    def load_response(self, record: CachedResponse | None) -> Response | None:
+        """Return a stored response with its body, or None if there is none, or its body is missing or damaged."""
+        if record is None:
+            return None
         body = b""
         if record.digest:
             try:
@@ -215,25 +217,27 @@ class Rollback:
     manifest with new pages, or the new manifest with files that it does not name. The backup resolves both cases.
     """
 
-    def __init__(self, folder: Path, state: Path) -> None:
-        """Use the backup of a folder; `state` is its state folder."""
-        self._folder, self._backup = folder, state / "before"
-
-    def save(self, old: Iterable[PageEntry], new: Mapping[str, str]) -> None:
-        """Back up the pages that will be overwritten or removed.
+    def __init__(self, folder: Path, pages: Sequence[PageEntry]) -> None:
+        """Use the backup of a folder.
 
         Args:
-            old: Published pages.
-            new: Digests of the pages that will be written, by path.
+            folder: The folder.
+            pages: Its published pages.
         """
+        self.pages = pages
+        self._folder = folder
+        self._backup = folder / STATE_DIR / "before"
+
+    def save(self, new: Mapping[str, str]) -> None:
+        """Back up the pages that will be overwritten or removed; `new` has the digests of the next ones by path."""
         files = self._files()
-        for page in old:
+        for page in self.pages:
             with suppress(OSError, PublishError):
                 if new.get(page.path) != page.digest and not self._copy_of(page).exists():
                     text = resolve_inside(self._folder, page.markdown).read_bytes()
                     if file_digest(text) == page.digest:
                         write_atomically(self._copy_of(page), text)
-        for path, digest in chain(((page.path, page.digest) for page in old), new.items()):
+        for path, digest in chain(((page.path, page.digest) for page in self.pages), new.items()):
             for file in page_files(path):
                 files.setdefault(file, set()).add(digest)
         write_atomically(self._backup / "files.json", msgspec.json.encode(files, order="sorted"))

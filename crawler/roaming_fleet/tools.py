@@ -23,9 +23,8 @@ from mkdocs_roaming.library.tools import (
     OutlineResult,
     SearchResults,
     ToolError,
-    ToolOutput,
+    Toolset,
     UnknownSection,
-    call_tool,
     expand_separately,
     limit_results,
     parse_ids,
@@ -103,7 +102,7 @@ def _grep_site(site: OpenSite, pattern: str, limit: int) -> GrepResult:
     return replace(found, sections=tuple(replace(one, breadcrumb=(label, *one.breadcrumb)) for one in found.sections))
 
 
-class StoreNavigator:
+class StoreNavigator(Toolset):
     """The tools over the sites of a store, for one conversation.
 
     `read_outline()` lists the sites, `read_outline("ruff")` returns the outline of one. No tool raises an exception,
@@ -150,10 +149,6 @@ class StoreNavigator:
     def fork(self, cap: int) -> StoreNavigator:
         """Return tools over the same sites with nothing opened."""
         return StoreNavigator(self.collection, cap=cap, format_error=self._format_error)
-
-    def call(self, name: str, arguments: object) -> ToolOutput:
-        """Call a tool by its name with a model's arguments."""
-        return call_tool(self, name, arguments)
 
     def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:
         """Return the list of sites, the outline of one, or a closed branch of it; `<id>+` continues a list."""

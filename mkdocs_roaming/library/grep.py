@@ -6,7 +6,6 @@ Ranking finds what a question is about. Identifiers, options and error messages 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from mkdocs_roaming.errors import LibraryError, UsageError
@@ -20,9 +19,6 @@ _MAX_PATTERN_CHARS = 500
 _MAX_LINES = 3
 """Maximum number of matching lines that are shown of a section."""
 _MAX_LINE_CHARS = 300
-
-Find = Callable[[str], int]
-"""Returns where the pattern matches first in a line, -1 if it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +87,7 @@ def grep(library: Library, pattern: str, *, limit: int = MAX_SECTIONS) -> GrepRe
         UsageError: The pattern is empty or too long.
         LibraryError: No section can be read.
     """
-    find = _make_find(pattern)
+    expression = _compile(pattern)
     library.prefetch()
     found: list[SectionMatch] = []
     unread, error = 0, None
@@ -101,11 +97,11 @@ def grep(library: Library, pattern: str, *, limit: int = MAX_SECTIONS) -> GrepRe
         except LibraryError as reason:
             unread, error = unread + 1, reason
             continue
-        if match := _search_section(library, section, text, find):
+        if match := _search_section(library, section, text, expression):
             found.append(match)
     if error and unread == len(library.sections):
         raise error
-    shown = sorted(found, key=lambda match: find(match.title) < 0)[:limit]
+    shown = sorted(found, key=lambda match: expression.search(match.title) is None)[:limit]
     origin = library.origin(match.id for match in shown)
     return GrepResult(pattern, tuple(shown), len(found), sum(match.matches for match in found), unread, origin)
 
@@ -136,19 +132,20 @@ def _render_section(match: SectionMatch) -> str:
     return head + lines + (f"  {more} more in this section\n" if more else "")
 
 
-def _make_find(pattern: str) -> Find:
+def _compile(pattern: str) -> re.Pattern[str]:
     if not pattern.strip():
         raise UsageError("the pattern is empty; give a string that the documentation contains")
     if len(pattern) > _MAX_PATTERN_CHARS:
         raise UsageError(f"the pattern has {len(pattern)} characters, at most {_MAX_PATTERN_CHARS} are searched for")
     has_capital = pattern != pattern.lower()
-    expression = re.compile(re.escape(pattern.strip("\r\n")), 0 if has_capital else re.IGNORECASE)
-    return lambda line: found.start() if (found := expression.search(line)) else -1
+    return re.compile(re.escape(pattern.strip("\r\n")), 0 if has_capital else re.IGNORECASE)
 
 
-def _search_section(library: Library, section: SectionRef, text: str, find: Find) -> SectionMatch | None:
-    starts = [(number, line, start) for number, line in enumerate(text.splitlines(), 1) if (start := find(line)) >= 0]
-    if not starts:
+def _search_section(
+    library: Library, section: SectionRef, text: str, expression: re.Pattern[str]
+) -> SectionMatch | None:
+    lines = [(number, match) for number, line in enumerate(text.splitlines(), 1) if (match := expression.search(line))]
+    if not lines:
         return None
     sections = library.sections
     return SectionMatch(
@@ -156,8 +153,8 @@ def _search_section(library: Library, section: SectionRef, text: str, find: Find
         section.section.title,
         tuple(sections.breadcrumb(section)),
         sections.url(section),
-        tuple(Line(number, _cut_line(line, start)) for number, line, start in starts[:_MAX_LINES]),
-        len(starts),
+        tuple(Line(number, _cut_line(match.string, match.start())) for number, match in lines[:_MAX_LINES]),
+        len(lines),
     )
 
 

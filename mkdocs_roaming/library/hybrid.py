@@ -95,9 +95,7 @@ class HybridSearch(Search):
         return truncate_at_word(strip_markdown(windows[min(window, len(windows) - 1)]), SNIPPET_CHARS)
 
 
-def fuse_scores(
-    by_words: Mapping[str, float], by_vectors: Mapping[str, float], vector_weight: float = VECTOR_WEIGHT
-) -> dict[str, float]:
+def fuse_scores(by_words: Mapping[str, float], by_vectors: Mapping[str, float]) -> dict[str, float]:
     """Combine scores by words and cosines to scores from 0 to 1.
 
     A score by words counts as its share of the best one. Cosines of one model are all near 1, those of another near 0,
@@ -107,14 +105,13 @@ def fuse_scores(
     Args:
         by_words: Scores of word search by section id.
         by_vectors: Cosines by section id.
-        vector_weight: Weight of the cosines.
     """
     best = max(by_words.values(), default=0.0)
     lowest, highest = min(by_vectors.values(), default=0.0), max(by_vectors.values(), default=0.0)
-    scores = {id_: (1 - vector_weight) * score / best for id_, score in by_words.items()} if best > 0 else {}
+    scores = {id_: (1 - VECTOR_WEIGHT) * score / best for id_, score in by_words.items()} if best > 0 else {}
     for id_, cosine in by_vectors.items():
         share = (cosine - lowest) / (highest - lowest) if highest > lowest else 1.0
-        scores[id_] = scores.get(id_, 0.0) + vector_weight * share
+        scores[id_] = scores.get(id_, 0.0) + VECTOR_WEIGHT * share
     return scores
 
 

@@ -24,7 +24,7 @@ from mkdocs_roaming.manifest.expand import expand_section
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, LeftOutPage, load_left_out, load_manifest
 from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import LLMS_FULL, OUTLINE_BUDGET, Manifest, PageEntry, SectionEntry
-from mkdocs_roaming.manifest.sections import file_digest, slice_digest
+from mkdocs_roaming.manifest.sections import extract_pages, slice_digest
 from mkdocs_roaming.search.ranking import parse_query
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 from mkdocs_roaming.text.tokenizer import extract_terms
@@ -167,8 +167,8 @@ class Library:
         host = next((host for url in urls if (host := extract_host(url))), "")
         if not host:
             return OWN
-        sections = filter(None, map(self.sections.get, ids))
-        return Origin((host,), known_flags(flag for section in sections for flag in section.section.flags))
+        flags = {flag for id_ in ids if (section := self.sections.get(id_)) for flag in section.section.flags}
+        return Origin((host,), tuple(kind for kind in _KINDS if kind in flags))
 
     @property
     def whole(self) -> Library:
@@ -369,15 +369,13 @@ class Library:
         if any(page.full is None for page in pages):
             return pages
         try:
-            data = memoryview(self._reader.file(LLMS_FULL))
+            texts = extract_pages(pages, self._reader.file(LLMS_FULL))
         except LibraryError:
             return pages
         missing: list[PageEntry] = []
         for page in pages:
-            start = page.full or 0
-            text = bytes(data[start : start + page.bytes]) if start >= 0 else b""
-            if file_digest(text) == page.digest:
-                self._pages.put(page.markdown, text)
+            if page.path in texts:
+                self._pages.put(page.markdown, texts[page.path])
             else:
                 missing.append(page)
         return missing
@@ -467,10 +465,5 @@ def extract_host(url: str) -> str:
     return re.sub(r"[^0-9A-Za-z.:\[\]-]", "?", host)[:_MAX_HOST_CHARS]
 
 
-def known_flags(flags: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct flags that this version knows: a manifest may be third-party data."""
-    found = set(flags)
-    return tuple(kind for kind in _KINDS if kind in found)
-
-
 _KINDS = ("instruction", "hidden", "invisible", "exfiltration")
+"""The flags that labels show: a manifest may be third-party data, with any others."""

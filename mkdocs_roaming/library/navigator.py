@@ -24,9 +24,8 @@ from mkdocs_roaming.library.tools import (
     OutlineResult,
     SearchResults,
     ToolError,
-    ToolOutput,
+    Toolset,
     UnknownSection,
-    call_tool,
     limit_results,
     parse_ids,
     render,
@@ -72,7 +71,7 @@ _IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|(?<!\S)--?\w|\w\.[a-z]\w|\w\(|`")
 _ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?![0-9A-Za-z])")
 
 
-class Navigator:
+class Navigator(Toolset):
     """The tools over one library, for one conversation.
 
     Tools return errors instead of raising them, whatever their arguments. It may be used from several threads.
@@ -193,10 +192,6 @@ class Navigator:
                 if (section := self.sections.get(id_)) and section.id not in self._open:
                     self._open_part(section, query, _MAX_REOPENED_TOKENS, self.cap, opened)
         return ExpandResult(tuple(map(self._list_inside, opened)), origin=self._origin(opened))
-
-    def call(self, name: str, arguments: object) -> ToolOutput:
-        """Call a tool by its name with a model's arguments."""
-        return call_tool(self, name, arguments)
 
     def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:
         """Return the outline or a closed branch of it; `<id>+` is the lines from that id on."""

@@ -234,13 +234,11 @@ class _MarkdownPage(Struct, frozen=True):
 def _split_pages(markdown: str, name: str) -> list[_MarkdownPage]:
     starts = list(_PAGE_START.finditer(markdown))
     if starts:
-        ends = [*(start.start() for start in starts[1:]), len(markdown)]
-        texts = [
-            ((start["title"] or "") + markdown[start.end() : end]) for start, end in zip(starts, ends, strict=True)
-        ]
         lead = markdown[: starts[0].start()]
         pages: list[tuple[str, str | None]] = [(lead, None)] if lead.strip() else []
-        pages += zip(texts, (start["url"] for start in starts), strict=True)
+        ends = [*(start.start() for start in starts[1:]), len(markdown)]
+        for start, end in zip(starts, ends, strict=True):
+            pages.append(((start["title"] or "") + markdown[start.end() : end], start["url"]))
     else:
         data = markdown.encode("utf-8", "surrogatepass")
         titles = (section.start for section in split_sections(markdown)[1:] if section.level == 1)

@@ -53,15 +53,6 @@ class RulesResult:
         return ", ".join(dict.fromkeys(words for rule in self.fired if rule.opens for words in rule.words))
 
 
-@dataclass(frozen=True, slots=True)
-class RulesBudget:
-    """Limits of what rules open: `chars` in total, in one call with at most `cap` characters and `max_ids` ids."""
-
-    chars: int = MAX_EXPANSION_CHARS
-    cap: int = MAX_EXPANSION_CHARS
-    max_ids: int = MAX_IDS
-
-
 def rules_share(open_chars: int, used: int = 0) -> int:
     """Return how many of an answer's `open_chars` rules may open: half, or the unused rest if that is less."""
     return max(min(open_chars // 2, open_chars - used), 0)
@@ -76,11 +67,9 @@ def apply_rules(navigator: Navigator, question: str, page: str | None, chars: in
         page: The reader's page: an id, a path or a URL.
         chars: Maximum number of characters that rules may open.
     """
-    library, manifest = navigator.library, navigator.library.manifest
-    if not library.trusted:
-        return RulesResult()
-    budget = RulesBudget(chars, navigator.cap, min(MAX_IDS, navigator.cap // MIN_CAP))
-    return match_rules(manifest.rules, question, page, navigator.sections, budget=budget)
+    library = navigator.library
+    rules = library.manifest.rules if library.trusted else ()
+    return match_rules(rules, question, page, navigator.sections, chars=chars, cap=navigator.cap)
 
 
 def match_rules(
@@ -89,7 +78,8 @@ def match_rules(
     page: str | None,
     sections: SectionIndex,
     *,
-    budget: RulesBudget | None = None,
+    chars: int = MAX_EXPANSION_CHARS,
+    cap: int = MAX_EXPANSION_CHARS,
 ) -> RulesResult:
     """Return which rules match a question, and which sections they open.
 
@@ -100,19 +90,17 @@ def match_rules(
         question: The question.
         page: The reader's page: an id, a path or a URL.
         sections: The sections that may be opened.
-        budget: The limits of what is opened.
+        chars: Maximum number of characters that rules may open.
+        cap: Maximum number of characters of the one call that opens them.
     """
     if not rules:
         return RulesResult()
     matcher = PhraseMatcher(question, sections.manifest.site.language)
     section = sections.find_page(page) if page else None
-    results = [_match_rule(number, rule, matcher, section) for number, rule in enumerate(rules, 1)]
+    results = (_match_rule(number, rule, matcher, section) for number, rule in enumerate(rules, 1))
     fired = [result for result in results if result is not None]
-    if not fired:
-        return RulesResult()
-    wanted = {rule.number: rules[rule.number - 1].open for rule in fired}
-    selection = _Selection(sections, budget or RulesBudget())
-    _select_in_turn(wanted, selection)
+    selection = _Selection(sections, chars, cap)
+    selection.take_in_turn({rule.number: list(rules[rule.number - 1].open) for rule in fired})
     opened = tuple(replace(rule, opens=tuple(selection.by_rule.get(rule.number, ()))) for rule in fired)
     return RulesResult(opened, tuple(selection.ids))
 
@@ -137,24 +125,35 @@ def _match_rule(number: int, rule: RuleEntry, matcher: PhraseMatcher, section: S
 
 
 class _Selection:
-    """The sections selected so far, within a budget."""
+    """The sections selected so far, within a number of characters."""
 
-    def __init__(self, sections: SectionIndex, budget: RulesBudget) -> None:
+    def __init__(self, sections: SectionIndex, chars: int, cap: int) -> None:
         self.ids: dict[str, None] = {}
         self.by_rule: dict[int, dict[str, None]] = {}
-        self._sections, self._budget = sections, budget
+        self._sections = sections
+        self._chars = chars
+        self._cap = cap
         self._size = 0
 
-    def take(self, rule: int, id_: str) -> bool:
-        """Select a section within the budget; one that another rule selected costs nothing."""
+    def take_in_turn(self, wanted: Mapping[int, list[str]]) -> None:
+        """Select sections: the first of each rule, then the second of each, and so on."""
+        for number, ids in wanted.items():
+            while ids and not self._take(number, ids.pop(0)):
+                pass
+        for row in zip_longest(*([(number, id_) for id_ in ids] for number, ids in wanted.items())):
+            for number, id_ in filter(None, row):
+                self._take(number, id_)
+
+    def _take(self, rule: int, id_: str) -> bool:
+        """Select a section if it fits; one that another rule selected costs nothing."""
         section = self._sections.get(id_)
         if section is None:  # not on the site, or outside of the scope
             return False
         if section.id not in self.ids:
-            size, budget = _expanded_size(self._sections, section), self._budget
-            if len(self.ids) >= budget.max_ids or min(self._size + size, budget.cap) > budget.chars:
+            size = self._size + _expanded_size(self._sections, section)
+            if len(self.ids) >= min(MAX_IDS, self._cap // MIN_CAP) or min(size, self._cap) > self._chars:
                 return False
-            self._size += size
+            self._size = size
             self.ids[section.id] = None
         self.by_rule.setdefault(rule, {})[section.id] = None
         return True
@@ -164,17 +163,6 @@ def _expanded_size(sections: SectionIndex, section: SectionRef) -> int:
     """Return the bytes of a section and its subsections, at least the number of their characters."""
     last = section.page.sections[section.position + sections.count_descendants(section)]
     return last.end - section.section.start
-
-
-def _select_in_turn(wanted: Mapping[int, Sequence[str]], selection: _Selection) -> None:
-    """Select sections within the budget: the first of each rule, then the second of each, and so on."""
-    remaining = {number: list(ids) for number, ids in wanted.items()}
-    for number, ids in remaining.items():
-        while ids and not selection.take(number, ids.pop(0)):
-            pass
-    for row in zip_longest(*([(number, id_) for id_ in ids] for number, ids in remaining.items())):
-        for number, id_ in filter(None, row):
-            selection.take(number, id_)
 
 
 # Phrases

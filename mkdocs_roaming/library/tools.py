@@ -388,9 +388,6 @@ class Toolset(Protocol):
     def fork(self, cap: int) -> Self:
         """Return tools over the same content with nothing opened, whose results have at most `cap` characters."""
 
-    def call(self, name: str, arguments: object) -> ToolOutput:
-        """Call a tool by its name with a model's arguments."""
-
     def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:
         """Return the outline, or a closed branch of it."""
 
@@ -406,35 +403,34 @@ class Toolset(Protocol):
     def drop(self, ids: Iterable[str]) -> None:
         """Forget that sections are open."""
 
-
-def call_tool(tools: Toolset, name: str, arguments: object) -> ToolOutput:
-    """Call a tool by its name with a model's arguments. Errors are returned, not raised."""
-    try:
-        match parse_tool_name(name):
-            case "read_outline":
-                named = parse_arguments(arguments, "id")
-                ids = parse_ids(first_argument(named, "id", "ids", "section_id"))
-                return tools.read_outline(ids[0] if ids else None)
-            case "expand_sections":
-                ids, part = parse_expand_arguments(arguments)
-                return tools.expand_sections(ids, part)
-            case "search_sections":
-                named = parse_arguments(arguments, "query")
-                query = _join_texts(first_argument(named, "query", "q", "queries"))
-                if not query:
-                    return ToolError("search_sections needs `query`, a text.")
-                return tools.search_sections(query, parse_int(named.get("limit"), 5, 1, MAX_HITS))
-            case "grep":
-                named = parse_arguments(arguments, "pattern")
-                pattern = first_argument(named, "pattern", "query")
-                if not isinstance(pattern, str):
-                    return ToolError("grep needs `pattern`, a text.")
-                return tools.grep(pattern)
-            case _:
-                names = ", ".join(tool.name for tool in TOOLS)
-                return ToolError(f"There is no tool {str(name)[:60]!r}; there are {names}.")
-    except RoamingError as error:
-        return ToolError(truncate_at_word(str(error), _MAX_ERROR_CHARS))
+    def call(self, name: str, arguments: object) -> ToolOutput:
+        """Call a tool by its name with a model's arguments. Errors are returned, not raised."""
+        try:
+            match parse_tool_name(name):
+                case "read_outline":
+                    named = parse_arguments(arguments, "id")
+                    ids = parse_ids(first_argument(named, "id", "ids", "section_id"))
+                    return self.read_outline(ids[0] if ids else None)
+                case "expand_sections":
+                    ids, part = parse_expand_arguments(arguments)
+                    return self.expand_sections(ids, part)
+                case "search_sections":
+                    named = parse_arguments(arguments, "query")
+                    query = _join_texts(first_argument(named, "query", "q", "queries"))
+                    if not query:
+                        return ToolError("search_sections needs `query`, a text.")
+                    return self.search_sections(query, parse_int(named.get("limit"), 5, 1, MAX_HITS))
+                case "grep":
+                    named = parse_arguments(arguments, "pattern")
+                    pattern = first_argument(named, "pattern", "query")
+                    if not isinstance(pattern, str):
+                        return ToolError("grep needs `pattern`, a text.")
+                    return self.grep(pattern)
+                case _:
+                    names = ", ".join(tool.name for tool in TOOLS)
+                    return ToolError(f"There is no tool {str(name)[:60]!r}; there are {names}.")
+        except RoamingError as error:
+            return ToolError(truncate_at_word(str(error), _MAX_ERROR_CHARS))
 
 
 def expand_separately(

@@ -16,7 +16,7 @@ from itertools import accumulate, chain, count, islice, pairwise
 
 from msgspec.structs import replace
 
-from mkdocs_roaming.manifest.models import MAX_OPENING, Heading, Section, SectionEntry
+from mkdocs_roaming.manifest.models import MAX_OPENING, Heading, PageEntry, Section, SectionEntry
 from mkdocs_roaming.text.markdown import FRONT_MATTER, LINE_END, MarkdownHeading, parse_headings, strip_markup
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
@@ -88,6 +88,12 @@ def github_slug(text: str) -> str:
 def file_digest(data: bytes) -> str:
     """Return the digest of a file, as the manifest has it: `sha256:` and the hex digits of its SHA-256."""
     return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def extract_pages(pages: Iterable[PageEntry], llms_full: bytes) -> dict[str, bytes]:
+    """Return the Markdown of pages in llms-full.txt by path, of those that it contains as the manifest says."""
+    texts = ((page, llms_full[page.full : page.full + page.bytes]) for page in pages if page.full is not None)
+    return {page.path: text for page, text in texts if file_digest(text) == page.digest}
 
 
 def slice_digest(data: bytes) -> str:

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.rules import PhraseMatcher, RulesBudget, RulesResult, apply_rules, match_rules, rules_share
+from mkdocs_roaming.library.navigator import MIN_CAP, Navigator
+from mkdocs_roaming.library.rules import PhraseMatcher, RulesResult, apply_rules, match_rules, rules_share
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.tools import ExpandResult
 from mkdocs_roaming.manifest.io import dump_manifest, load_manifest, validate_manifest
@@ -106,14 +106,14 @@ def test_match_rules_opens_first_section_of_every_rule_first(site: MadeSite, ids
     rules = [rule(ids["Pumps"], ids["Oil"], always=True), rule(ids["Lamps"], ids["Colours"], always=True)]
     sections = SectionIndex(site.manifest)
     assert match_rules(rules, "", None, sections).opens == (ids["Pumps"], ids["Lamps"], ids["Oil"], ids["Colours"])
-    result = match_rules(rules, "", None, sections, budget=RulesBudget(max_ids=3))
+    result = match_rules(rules, "", None, sections, cap=3 * MIN_CAP)
     assert result.opens == (ids["Pumps"], ids["Lamps"], ids["Oil"])
     assert all(rule.opens for rule in result.fired)
 
 
 def test_match_rules_reports_rule_without_room(site: MadeSite, ids: dict[str, str]) -> None:
     rules = [rule(ids["Long"], always=True), rule(ids["Oil"], always=True)]
-    result = match_rules(rules, "", None, SectionIndex(site.manifest), budget=RulesBudget(chars=1_000))
+    result = match_rules(rules, "", None, SectionIndex(site.manifest), chars=1_000)
     assert result.opens == (ids["Oil"],)
     assert [rule.number for rule in result.fired if not rule.opens] == [1]
 
