@@ -74,17 +74,6 @@ def test_ask_reads_small_site_whole_with_a_model_and_searches_it_without(lamp: P
     assert offline.stdout.startswith("**Power**\n\n")
 
 
-@pytest.mark.parametrize("how", ["option", "environment", "file"])
-def test_ask_whole_site_tokens_zero_disables_whole_site(lamp: Path, how: str) -> None:
-    arguments = ["--whole-site-tokens", "0"] if how == "option" else []
-    environ = {"ROAMING_WHOLE_SITE_TOKENS": "0"} if how == "environment" else {}
-    if how == "file":
-        (lamp.parent / "roaming.toml").write_text("[budget]\nwhole_site_tokens = 0\n")
-    arguments += ["--model", answering_model(lamp.parent, "00000000")]
-    result = roaming("ask", lamp, "How many watts?", *arguments, env=environ)
-    assert "Reading the outline: 3 sections" in result.stderr
-
-
 def test_ask_prints_usage_and_cost(lamp: Path, power: str) -> None:
     model = answering_model(lamp.parent, power)
     result = roaming("ask", lamp, "Watts?", "--model", model)
@@ -108,21 +97,6 @@ def test_ask_check_prints_what_the_model_can_do(lamp: Path, power: str) -> None:
     failed = roaming("ask", lamp, "--check", "--model", script(lamp.parent))
     assert (failed.exit_code, failed.stderr) == (1, "roaming: the script has 0 replies; the answer needs one more\n")
     assert "Missing argument 'QUESTION'" in roaming("ask", lamp).stderr
-
-
-def test_ask_without_usage_prints_no_tokens_counted(lamp: Path) -> None:
-    result = roaming("ask", lamp, "Watts?", "--model", script(lamp.parent, [{"text": "No [^none]."}]))
-    assert "no tokens counted" in result.stderr
-    assert result.exit_code == NOTHING_FOUND
-
-
-def test_ask_stops_when_cost_budget_is_spent(lamp: Path, power: str) -> None:
-    call = {"call": {"name": "expand_sections", "arguments": {"ids": [power]}}}
-    model = script(lamp.parent, [call, {"usage": {"input": 1_000_000}}])
-    (lamp.parent / "roaming.toml").write_text("[prices]\ninput = 1\noutput = 0\n[budget]\ncost = 0.5\n")
-    result = roaming("ask", lamp, "Watts?", "--model", model, "--whole-site-tokens", 0)
-    assert "The answer reached its limit before anything was written." in result.stdout
-    assert "1.00 USD" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -223,13 +197,6 @@ def test_ask_usage_error_is_one_line(lamp: Path, arguments: list[str], message: 
     assert (result.exit_code, result.stderr.count("\n"), result.stdout) == (1, 1, "")
     assert result.stderr.startswith("roaming: ")
     assert message in result.stderr
-
-
-def test_ask_reports_invalid_configuration(lamp: Path) -> None:
-    (lamp.parent / "roaming.toml").write_text("[budget]\nround = 1\n")
-    result = roaming("ask", lamp, "Watts?")
-    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert result.stderr.startswith("roaming: roaming.toml: [budget]: round: unknown option; did you mean `rounds`?")
 
 
 def test_ask_warns_about_cost_limit_without_prices(lamp: Path, power: str) -> None:

@@ -23,7 +23,6 @@ from mkdocs_roaming.answer.models.base import (
     Model,
     Part,
     Request,
-    Stop,
     Text,
     ToolCall,
     ToolTurn,
@@ -126,28 +125,6 @@ def test_chat_follow_up_contains_earlier_turns_and_open_sections(library: Librar
     assert result.aside.count("Still open Settings › Server") == 1
 
 
-def test_chat_follow_up_after_not_found_contains_earlier_question(library: Library) -> None:
-    result = talk(library, ["Who made it?", "And when?"], [Text("No [^none].")], [Text("No [^none].")])
-    first, said, second, *_ = result.model.requests[1].turns
-    assert isinstance(first, UserTurn)
-    assert isinstance(said, AssistantTurn)
-    assert (first.question, said.text) == ("Who made it?", "No. [^none]")
-    assert isinstance(second, UserTurn)
-
-
-def test_chat_follow_up_omits_question_without_answer(library: Library) -> None:
-    result = talk(library, ["Who made it?", "And when?"], [Text("I"), Stop("length")], [Text("No [^none].")])
-    assert [type(turn) for turn in result.model.requests[1].turns] == [UserTurn, *OPENED]
-
-
-def test_chat_follow_up_contains_refusal_in_the_words_of_the_model(library: Library) -> None:
-    result = talk(library, ["Who made it?", "And when?"], [Text("I cannot."), Stop("refusal")], [Text("No [^none].")])
-    assert "I cannot." in result.out
-    said = result.model.requests[1].turns[1]
-    assert isinstance(said, AssistantTurn)
-    assert said.text == "I cannot."
-
-
 def test_chat_remembers_last_six_turns(library: Library) -> None:
     result = talk(library, [f"Question {at}?" for at in range(9)], *[[Text("No [^none].")]] * 9)
     turns = [turn for turn in result.model.requests[8].turns if isinstance(turn, UserTurn)]
@@ -202,16 +179,6 @@ def test_chat_ctrl_c_cancels_answer_only(library: Library) -> None:
     assert "Cancelled." in result.aside
     assert (result.out, result.prompts) == ("", 3)
     assert model.closed
-
-
-def test_chat_accepts_input_in_another_encoding(tmp_path: Path) -> None:
-    (tmp_path / "lamp.md").write_text("# Lamp\n\nA lamp for caf\u00e9s takes 3.7 watts.\n", "utf-8")
-    command = [sys.executable, "-m", "mkdocs_roaming", "chat", "lamp.md", "--model", "offline"]
-    environ = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
-    lines = "How many watts in a café?\n".encode("latin-1")
-    ended = subprocess.run(command, input=lines, capture_output=True, cwd=tmp_path, env=environ, check=False)
-    assert ended.returncode == 0
-    assert "3.7 watts" in ended.stdout.decode()
 
 
 def test_chat_reads_questions_from_pipe_without_prompt(tmp_path: Path) -> None:

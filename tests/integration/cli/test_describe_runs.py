@@ -16,12 +16,11 @@ import pytest
 from click.testing import CliRunner, Result
 from messages_api import MessagesApi, serving
 from messages_api.adversary import Adversary
-from messages_api.parts import End, Part, Say, Status, Wait
-from messages_api.writer import Writer, describe
+from messages_api.parts import Part, Wait
+from messages_api.writer import Writer
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.library.targets import open_library
-from mkdocs_roaming.manifest.descriptions import merge_texts, read_descriptions, text_digest
+from mkdocs_roaming.manifest.descriptions import text_digest
 
 pytestmark = pytest.mark.slow
 
@@ -141,42 +140,6 @@ def test_run_that_is_stopped_in_the_middle_pays_for_no_reply_twice(project: Path
     assert invoke("describe", "site", "--check").exit_code == 0
 
 
-def test_sections_without_usable_texts_stay_missing_and_are_asked_for_again(project: Path) -> None:
-    def write(asked: dict[str, Any]) -> object:
-        texts = describe(asked)
-        for section in texts["sections"]:
-            if section["about"].endswith("Tides3"):
-                section |= {"about": "Costs 4711 dollars", "asks": ["-"]}
-        return texts
-
-    with serve(Writer(write)) as api:
-        described = invoke("describe", "site")
-        assert described.exit_code == 4, described.output
-        assert "8 requests about 15 sections and 1 page" in described.output
-        assert "1 section and 0 pages without a description\n" in described.output
-        assert "Tides3" not in read_titles()
-        api.brain = second = Writer()
-        assert invoke("describe", "site").exit_code == 0
-    assert asked_titles(second.asked) == ["Tides3"]
-    assert invoke("describe", "site", "--check").exit_code == 0
-
-
-def test_page_without_a_written_description_stays_missing(project: Path) -> None:
-    with serve(Writer(lambda asked: describe(asked) | {"description": ""})):
-        described = invoke("describe", "site")
-    assert described.exit_code == 4
-    assert "0 sections and 1 page without a description" in described.output
-    assert invoke("describe", "site", "--check").exit_code == 4
-
-
-def test_requests_without_a_reply_exit_with_an_error(project: Path) -> None:
-    with serve(Writer(before=lambda asked: [Status(400, message="no")] if asked["page"] == "p3" else [])):
-        described = invoke("describe", "site")
-    assert described.exit_code == 1
-    assert "2 sections and 0 pages without a description; 1 of 8 requests have no valid reply" in described.output
-    assert len(read_titles()) == 13
-
-
 def test_file_that_is_a_symbolic_link_stays_one(project: Path) -> None:
     Path("texts").mkdir()
     Path(FILE).symlink_to("texts/descriptions.json")
@@ -219,58 +182,12 @@ def test_folder_of_replies_that_cannot_be_written_stops_before_the_first_request
         assert api.requests == []
 
 
-def test_page_that_cannot_be_read_is_an_error(project: Path) -> None:
-    Path("site/p1/index.md").unlink()
-    for option in ("--check", "--dry-run"):
-        result = invoke("describe", "site", option)
-        assert result.exit_code == 1
-        assert "p1/index.md" in result.output
-
-
-# Edits of the site and of the file
-
-
 def invoke_with_writer() -> list[dict[str, Any]]:
     """Describe the site, and return the requests."""
     writer = Writer()
     with serve(writer):
         assert invoke("describe", "site").exit_code == 0
     return writer.asked
-
-
-def test_edited_section_is_asked_for_and_others_keep_their_texts(project: Path) -> None:
-    invoke_with_writer()
-    write_page(project, "p1", [("Tides1", "They are measured every minute now.")])
-    assert "1 stale" in invoke("index", "site", "--descriptions", FILE).output
-    assert "(1 stale)" in invoke("describe", "site", "--check", "--top", "100").output
-    assert asked_titles(invoke_with_writer()) == ["Tides1"]
-    assert len(read_titles()) == 15
-
-
-# Bad replies
-
-
-@pytest.mark.parametrize(
-    ("parts", "words"),
-    [
-        ([Say("I cannot do that.")], "no JSON object"),
-        ([], "no JSON object"),
-        ([Say('{"sections": [{"id": "a'), End("max_tokens")], "cut off"),
-    ],
-    ids=["nonsense", "empty", "cut off"],
-)
-def test_invalid_replies_are_reported_and_stop_the_run(project: Path, parts: list[Part], words: str) -> None:
-    class Brain(Writer):
-        def reply(self, view: Any) -> Iterable[Part]:
-            return parts
-
-    with serve(Brain(), prices=True) as api:
-        described = invoke("describe", "site")
-        assert described.exit_code == 1
-        assert words in described.output
-        assert "failed 3 times" in described.output
-        assert 3 <= len(api.requests) <= 6
-    assert not Path(FILE).exists()
 
 
 @pytest.mark.parametrize(("wire", "behaviour"), [("claude", "wrong key"), ("openai", "cut")])
@@ -285,48 +202,3 @@ def test_lasting_failure_stops_the_run_and_keeps_what_is_there(project: Path, wi
         api.brain = writer
         assert invoke("describe", "site").exit_code == 0
     assert len(read_titles()) == 15
-
-
-# Large sites
-
-
-def make_large_site(make_site: Callable[..., Any], folder: Path, pages: int, prefix: str) -> None:
-    """Publish pages with 20 sections each; all sections of a page but the first have the same text, as API pages do."""
-    parts = "".join(f"\n## Method {number}\n\nReturns nothing.\n" for number in range(19))
-    texts = [(f"{prefix}{at}/", f"# Class {at}\n\nA class for part {at}.\n{parts}") for at in range(pages)]
-    make_site(texts).publish(folder)
-
-
-def test_time_for_800_sections_grows_with_the_site(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_site: Callable[..., Any]
-) -> None:
-    times: dict[int, dict[str, float]] = {}
-    for pages in (10, 40):
-        folder = tmp_path / str(pages)
-        folder.mkdir()
-        monkeypatch.chdir(folder)
-        make_large_site(make_site, folder / "site", pages, "p")
-        make_large_site(make_site, folder / "moved", pages, "q")
-        taken = times[pages] = {}
-
-        def run(name: str, site: str, *arguments: str, code: int = 0, taken: dict[str, float] = taken) -> str:
-            begun = time.process_time()
-            result = invoke("describe", site, *arguments)
-            taken[name] = time.process_time() - begun
-            assert result.exit_code == code, result.output
-            return result.output
-
-        assert f"about {pages * 20} sections" in run("plan", "site", "--plan", "plan")
-        for file in Path("plan").glob("*.request.json"):
-            asked = json.loads(file.read_text("utf-8"))
-            Path("plan", asked["reply_file"]).write_text(json.dumps(describe(asked)), "utf-8")
-        assert f"{pages * 20} sections and {pages} pages described" in run("apply", "site", "--apply", "plan")
-        assert "complete" in run("check", "site", "--check")
-        # Each section has another id now. Its texts are found by its text and title.
-        assert f"0 sections and {pages} pages" in run("check moved", "moved", "--check", code=4)
-        begun = time.process_time()
-        merged = merge_texts(read_descriptions(Path(FILE)), open_library("moved").manifest, {}, {})
-        taken["merge"] = time.process_time() - begun
-        assert sum(len(page.sections) for page in merged.pages.values()) == pages * 20
-    for name, seconds in times[40].items():
-        assert seconds < 6 * times[10][name] + 1.0, name

@@ -47,13 +47,6 @@ def test_commands_show_only_pages_in_scope(site: Path) -> None:
     assert (result.exit_code, "no section 'old/pumps/'" in result.stderr) == (1, True)
 
 
-def test_chat_answers_only_from_sections_in_scope(site: Path) -> None:
-    question = "At which pressure does a bilge pump work?\n"
-    result = CliRunner().invoke(main, ["chat", str(site), *GUIDE], input=question)
-    assert "4.7 bar" in result.output
-    assert "2.9 bar" not in result.output
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -1,4 +1,4 @@
-"""The steps of the image, run without Docker, and the compose file.
+"""The steps of the image, run without Docker.
 
 Packages are taken from this environment; nothing is downloaded.
 """
@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -20,51 +19,12 @@ from pathlib import Path
 
 import pytest
 
+from .conftest import free_port
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
 DEPLOY = ROOT / "deploy"
-REQUIRED = ("ROAMING_SITE", "ROAMING_NAME", "ROAMING_KEY", "REDIS_PASSWORD")
-
-
-def _compose() -> list[str]:
-    """Return the command of Compose, an empty list if it is not installed."""
-    for command in (["docker", "compose"], ["docker-compose"]):
-        if shutil.which(command[0]):
-            done = subprocess.run([*command, "version"], capture_output=True, check=False)
-            if done.returncode == 0:
-                return command
-    return []
-
-
-COMPOSE = _compose()
-
-
-@pytest.fixture
-def compose_file(tmp_path: Path) -> Path:
-    """Return the compose file, without `name` for Compose 1."""
-    for file in DEPLOY.iterdir():
-        shutil.copy(file, tmp_path)
-    file = tmp_path / "compose.yml"
-    if COMPOSE == ["docker-compose"]:
-        file.write_text(re.sub(r"(?m)^name: .*\n", "", file.read_text("utf-8")), "utf-8")
-    return file
-
-
-@pytest.mark.skipif(not COMPOSE, reason="needs Docker Compose")
-@pytest.mark.parametrize("missing", ["", *REQUIRED])
-def test_compose_file_is_valid_and_requires_secrets(compose_file: Path, missing: str) -> None:
-    given = {name: "x" for name in REQUIRED if name != missing}
-    environment = {**{name: value for name, value in os.environ.items() if name not in REQUIRED}, **given}
-    command = [*COMPOSE, "-f", str(compose_file), "config"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if missing:
-        assert done.returncode != 0
-        wanted = {"ROAMING_SITE": "address of the published site", "ROAMING_NAME": "name that the endpoint"}
-        assert wanted.get(missing, "openssl rand") in done.stderr
-    else:
-        assert done.returncode == 0, done.stderr
-        assert "condition: service_healthy" in done.stdout
 
 
 def instructions() -> Iterator[tuple[str, str]]:
@@ -103,7 +63,7 @@ def test_image_steps_build_healthy_endpoint(tmp_path: Path, sample: Path) -> Non
         elif word == "HEALTHCHECK":
             check = _words(rest.partition("CMD")[2])
     assert here["ROAMING_HOST"] == "0.0.0.0"
-    here |= {"ROAMING_HOST": "127.0.0.1", "ROAMING_PORT": str(_free_port())}
+    here |= {"ROAMING_HOST": "127.0.0.1", "ROAMING_PORT": str(free_port())}
     installed = subprocess.run(
         [str(venv / "bin/python"), "-c", "import mkdocs_roaming as m; print(m.__file__)"],
         cwd=tmp_path,
@@ -132,13 +92,6 @@ def _copy(there: Path, here: Path) -> None:
         shutil.copytree(there, here, ignore=shutil.ignore_patterns("__pycache__"))
     else:
         shutil.copy(there, here)
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def _words(text: str) -> list[str]:

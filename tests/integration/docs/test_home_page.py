@@ -11,7 +11,6 @@ import html2text
 import pytest
 import recordings
 from mkdocs.config import load_config
-from mkdocs.exceptions import PluginError
 from recordings import Recording
 
 from mkdocs_roaming.library.targets import open_library
@@ -78,13 +77,6 @@ def test_demo_asks_the_model_that_there_is(
     assert widget["endpoint"] == endpoint
     assert ("strings" in widget) == (endpoint == "/recorded/")
     assert line in capsys.readouterr().out
-
-
-def test_demo_names_the_setting_that_a_model_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {recordings.DEMO: "1", "ROAMING_MODEL": "openai:qwen3"}.items():
-        monkeypatch.setenv(name, value)
-    with pytest.raises(PluginError, match="qwen3 needs a server; set ROAMING_BASE_URL"):
-        recordings.on_config(load_config(str(ROOT / "mkdocs.yml")))
 
 
 def test_sizes_and_numbers_are_those_of_the_site(documentation: Path) -> None:

@@ -158,15 +158,6 @@ def test_documented_commands_run(command: str, project: Path, monkeypatch: pytes
     assert result.exit_code in (0, 3), result.output
 
 
-def test_find_misuse_reports_invalid_commands() -> None:
-    shown = "Try `roaming serach LIB`.\n\n```console\n$ roaming lint site --fromat json\nroaming ask\n```\n"
-    message = [find_misuse(command, complete=complete) for command, complete in find_commands(shown)]
-    assert message[1:] == ["no LIB", "no command serach"]
-    assert "--fromat" in message[0]
-    assert "is not one of" in find_misuse("roaming lint site --format yaml", complete=True)
-    assert len([command for file in TEXTS for command in find_commands((ROOT / file).read_text("utf-8"))]) > 100
-
-
 @pytest.mark.parametrize("file", PAGES)
 def test_generated_pages_are_current(file: str) -> None:
     if os.environ.get("UPDATE_DOCS"):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from mkdocs.exceptions import Abort
 
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.texts import SectionTexts
@@ -238,13 +237,6 @@ def test_unusual_pages_are_published(mkdocs: Project) -> None:
     assert built.faults == ()
 
 
-def test_formulas_that_scripts_typeset_are_published_as_tex(mkdocs: Project) -> None:
-    config = "MathJax = {tex: {inlineMath: [['$', '$']]}}"
-    sources = {"index.md": "# Home\n\n$$\na_{1} * b\n$$\n\nOf $c_{2}$ *and* $d$.\n", "js/mathjax.js": config}
-    built = mkdocs(sources, extra_javascript=["js/mathjax.js", "https://cdn.example/mathjax@4/tex-svg.js"])
-    assert built.text("index.md").endswith("\n\n$$a_{1} * b$$\n\nOf $c_{2}$ *and* $d$.\n")
-
-
 def test_dirty_build_publishes_nothing(mkdocs: Project, tmp_path: Path) -> None:
     built = mkdocs(PAGES)
     before = built.text("roaming/manifest.json")
@@ -272,22 +264,3 @@ def test_build_imports_no_http_client_second_parser_or_reading_side(
     assert (tmp_path / "other/roaming/manifest.json").read_bytes() == (
         tmp_path / "site/roaming/manifest.json"
     ).read_bytes()
-
-
-def test_page_menu_is_on_published_pages_only(mkdocs: Project) -> None:
-    hidden = "---\nllms: false\n---\n# Hidden\n"
-    options = {"page_menu": True, "widget": {"endpoint": "https://ask.example/"}}
-    built = mkdocs({**PAGES, "hidden.md": hidden}, plugins=[{"roaming": options}])
-    html = built.text("guide/install/index.html")
-    assert html.count("<roaming-menu ") == 1
-    assert "https://ask.example/mcp" in html
-    assert '<script type="module" src="../../roaming/roaming-menu.js" data-roaming>' in html
-    assert "<roaming-menu " not in built.text("hidden/index.html")
-    assert "roaming-menu" in built.text("roaming/roaming-menu.js")
-    assert built.faults == ()
-
-
-def test_invalid_page_menu_stops_build(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(Abort):
-        mkdocs({"index.md": HOME}, plugins=[{"roaming": {"page_menu": {"items": ["gemini"]}}}])
-    assert "roaming: page_menu: Invalid enum value 'gemini'" in caplog.text

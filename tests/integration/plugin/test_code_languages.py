@@ -166,17 +166,6 @@ def test_blog_lists_have_languages_of_their_posts(mkdocs: Project) -> None:
     assert find_languages(built.text("blog/page/2/index.md")) == ["bash"]
 
 
-def test_translations_have_their_own_languages(mkdocs: Project) -> None:
-    sources = {
-        name: f"# Page\n\n```{lang}\ndrain\n```\n" for name, lang in (("index.md", "sh"), ("index.fr.md", "pumpql"))
-    }
-    locales = [{"locale": "en", "default": True, "name": "English"}, {"locale": "fr", "name": "Français"}]
-    i18n = {"i18n": {"docs_structure": "suffix", "languages": locales}}
-    built = build_with_equal_html(mkdocs, sources, [i18n], markdown_extensions=["pymdownx.superfences"])
-    assert find_languages(built.text("index.md")) == ["sh"]
-    assert find_languages(built.text("fr/index.md")) == ["pumpql"]
-
-
 def test_changed_language_with_equal_html_is_published(mkdocs: Project) -> None:
     config = {"markdown_extensions": ["pymdownx.superfences"]}
     first = mkdocs({"index.md": "```pumpql\nrate(x)\n```\n"}, **config)
@@ -184,15 +173,3 @@ def test_changed_language_with_equal_html_is_published(mkdocs: Project) -> None:
     second = mkdocs({"index.md": "```tideql\nrate(x)\n```\n"}, **config)
     assert re.sub(r"Build Date.*", "", second.text("index.html")) == re.sub(r"Build Date.*", "", html)
     assert find_languages(second.text("index.md")) == ["tideql"]
-
-
-def test_html_of_dirty_build_is_unchanged(mkdocs: Project) -> None:
-    config = {"markdown_extensions": [*EXTENSIONS, TABS, "pymdownx.superfences"]}
-    sources = {"index.md": PAGE, "other.md": "```sh\nls\n```\n"}
-    for site, plugins in (("a", ["roaming"]), ("b", [])):
-        built = mkdocs(sources, plugins=plugins, site=site, **config)
-        (mkdocs.folder / "docs/index.md").write_text(PAGE + "\n```ini\na = 1\n```\n")
-        mkdocs.build(site, dirty=True)
-    with_plugin, without = type(built)(mkdocs.folder / "a", []), built
-    assert "a = 1" not in with_plugin.text("index.md")
-    assert_html_is_unchanged(with_plugin, without)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
-from mkdocs.exceptions import Abort
 
 from mkdocs_roaming.cli import main
 
@@ -177,11 +176,6 @@ def test_list_of_posts_has_no_excerpt_of_excluded_post(mkdocs: Project, is_front
 SMALL = {"index.md": "# Home\n", "guide/pumps.md": "# Pumps\n", "guide/internal/seals.md": "# Seals\n"}
 
 
-def test_unmatched_pattern_is_a_warning(mkdocs: Project) -> None:
-    (warning,) = mkdocs(SMALL, plugin={"exclude": "intrenal/"}).messages(logging.WARNING)
-    assert warning == "roaming: exclude `intrenal/` matches no page; nearest: guide/internal/"
-
-
 def test_verbose_build_lists_each_page_that_is_left_out(mkdocs: Project) -> None:
     sources = {**SMALL, "draft.md": "---\nllms: false\n---\n# Draft\n"}
     mkdocs.write(sources, plugins=[{"roaming": {"exclude": "# not yet\ninternal/\n"}}])
@@ -192,17 +186,6 @@ def test_verbose_build_lists_each_page_that_is_left_out(mkdocs: Project) -> None
         "roaming: left out: draft.md: `llms: false` in its front matter",
     }
     assert built.messages(logging.WARNING) == []
-
-
-def test_invalid_pattern_is_an_error(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(Abort):
-        mkdocs(SMALL, plugin={"exclude": ["[draft"]})
-    assert "roaming: exclude: `[draft` is not a pattern; a bracket is not closed" in caplog.text
-
-
-def test_prefix_of_docs_folder_is_no_prefix_if_pages_are_in_such_a_folder(mkdocs: Project) -> None:
-    sources = {"index.md": "# Home\n", "docs/pumps.md": "# Pumps\n", "pumps.md": "# Other pumps\n"}
-    assert mkdocs(sources, plugin={"exclude": ["docs/*.md"]}).paths() == ["", "pumps/"]
 
 
 def test_pattern_of_page_that_mkdocs_does_not_build_is_no_warning(mkdocs: Project) -> None:

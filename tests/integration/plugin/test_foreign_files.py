@@ -103,14 +103,6 @@ def test_plugin_may_write_llms_txt_later_if_none_is_published(mkdocs: Project) -
     assert mkdocs(SOURCES, plugin={"llms_txt": False}, **hook).text("llms.txt") == "Another plugin wrote this.\n"
 
 
-def test_widget_file_of_author_stops_build(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
-    (mkdocs.folder / "docs/roaming").mkdir(parents=True)
-    (mkdocs.folder / "docs/roaming/roaming-ask.js").write_text("// patched\n")
-    with pytest.raises(Abort):
-        mkdocs(SOURCES, plugin={"widget": True})
-    assert "would overwrite roaming/roaming-ask.js" in caplog.text
-
-
 def test_llms_txt_of_a_language_concerns_that_language(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
     pages = {"index.md": "# Home\n", "index.fr.md": "# Accueil\n"}
     languages = [

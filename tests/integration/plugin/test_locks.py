@@ -23,14 +23,6 @@ import subprocess, sys
 def on_post_build(config):
     subprocess.run([sys.executable, "-m", "mkdocs_roaming", "index", config.site_dir, "--overwrite"], check=True)
 """
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from mkdocs_roaming.locks import hold_folder
-
-with hold_folder(Path(sys.argv[1])):
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
 
 
 def start(folder: Path) -> subprocess.Popen[str]:
@@ -64,9 +56,3 @@ def test_command_of_a_hook_publishes_into_the_folder_of_the_build(mkdocs: Projec
     _, errors = build.communicate(timeout=60)
     assert build.returncode == 0, errors
     assert json.loads((mkdocs.folder / "site/roaming/manifest.json").read_bytes())["pages"]
-
-
-def test_lock_of_killed_process_is_free(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False)
-    with hold_folder(tmp_path):
-        pass

@@ -82,20 +82,6 @@ def test_canonical_version_does_not_change_published_urls(deploy: Any) -> None:
     assert site.faults == ()
 
 
-def test_versions_and_languages_combine(deploy: Any) -> None:
-    languages = [{"locale": "en", "default": True, "name": "English"}, {"locale": "fr", "name": "Français"}]
-    mike = {"mike": {"canonical_version": "latest", "version_selector": False}}  # it cannot be built twice with it
-    plugins = [mike, {"i18n": {"languages": languages}}, "roaming"]
-    sources = {"index.md": HOME, "setup.md": SETUP, "setup.fr.md": "# Installation\n\n## Keys\n\nTournez.\n"}
-    out = deploy([["1.0", "latest"]], plugins=plugins, sources=sources)
-    root, french = Built(out / "1.0", []), Built(out / "1.0/fr", [])
-    assert root.faults == french.faults == ()
-    assert french.manifest.site.url == f"{URL}1.0/fr/"
-    assert french.manifest.site.version == root.manifest.site.version == "1.0"
-    assert root.manifest.site.alternates[0].manifest == f"{URL}1.0/fr/roaming/manifest.json"
-    assert french.manifest.site.alternates[0].manifest == f"{URL}1.0/roaming/manifest.json"
-
-
 def test_build_without_mike_deploy_has_no_version(mkdocs: Project) -> None:
     plugins = [{"mike": {"canonical_version": "latest"}}, "roaming"]
     site = mkdocs({"index.md": HOME, "setup.md": SETUP}, plugins=plugins).manifest.site

@@ -34,25 +34,3 @@ def test_next_build_replaces_files_of_the_last(mkdocs: Project) -> None:
     assert hidden_files(built) == ["agent-skills/index.json", "agent-skills/teapot-docs/SKILL.md", "llms.txt"]
     assert built.text(".well-known/llms.txt") == built.text("llms.txt")
     assert built.faults == ()
-
-
-def test_site_that_moves_below_a_path_keeps_the_skill_in_its_folder_only(mkdocs: Project) -> None:
-    mkdocs({"index.md": HOME}, site_name="Kettle", site_url=ROOT_URL)
-    built = mkdocs({"index.md": HOME}, site_name="Kettle", site_url=ROOT_URL + "docs/")
-    assert hidden_files(built) == []
-    assert f"{ROOT_URL}docs/roaming/outline.md" in built.text("roaming/skill/kettle-docs/SKILL.md")
-
-
-def test_index_among_the_sources_stays_as_it_is(mkdocs: Project) -> None:
-    text = '{"skills": []}'
-    (mkdocs.folder / "docs/.well-known/agent-skills").mkdir(parents=True)
-    (mkdocs.folder / "docs" / INDEX).write_text(text)
-    for _ in range(2):
-        built = mkdocs({"index.md": HOME}, site_url=ROOT_URL, exclude_docs="!.well-known")
-        assert built.text(INDEX) == text
-        assert hidden_files(built) == [
-            "agent-skills/index.json",
-            "agent-skills/kettle-example-docs/SKILL.md",
-            "llms.txt",
-        ]
-        assert any(f"{INDEX}: " in message for message in built.messages())

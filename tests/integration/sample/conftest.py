@@ -16,12 +16,10 @@ _BLOCKS = {"admonition", "panel", "tabbed-set"}
 
 @dataclass(slots=True)
 class RenderedPage:
-    """The rendered text of one source file by section anchor, and the resources that the page loads."""
+    """The rendered text of one source file by section anchor."""
 
     source: str
-    path: str
     sections: dict[str, str] = field(default_factory=dict)
-    loads: list[str] = field(default_factory=list)
 
     @property
     def own_anchor(self) -> str:
@@ -39,8 +37,7 @@ def _pages(site_dir: Path) -> Iterator[RenderedPage]:
         name = source.relative_to(SITE / "docs").as_posix()
         path = "" if name == "index.md" else name.removesuffix(".md") + "/"
         html = lxml.html.fromstring((site_dir / path / "index.html").read_bytes())
-        loads = html.xpath("//@src | //link[contains(@rel, 'stylesheet')]/@href")
-        page = RenderedPage(name, path, loads=[str(address) for address in loads])
+        page = RenderedPage(name)
         (article,) = html.xpath("//article")
         current = ""
         for kind, text in _walk(article, in_block=False):

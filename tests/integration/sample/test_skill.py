@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -58,10 +57,3 @@ def test_all_addresses_of_the_skill_respond(sample: Path, fetch: Callable[[str],
     addresses = {address.rstrip(".") for address in found if "<id>" not in address}
     assert len(addresses) >= 7
     assert all(map(fetch, addresses))
-
-
-def test_index_names_the_skill_and_its_digest(fetch: Callable[[str], str], skill_url: str) -> None:
-    index_url = urljoin(skill_url, "../index.json")
-    (entry,) = json.loads(fetch(index_url))["skills"]
-    assert urljoin(index_url, entry["url"]) == skill_url
-    assert entry["digest"] == f"sha256:{hashlib.sha256(fetch(skill_url).encode()).hexdigest()}"

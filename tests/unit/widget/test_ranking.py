@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -99,22 +98,6 @@ def test_sections_have_same_order_in_each_language(language: str, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_documentation_has_same_order_as_in_search(tmp_path: Path) -> None:
-    folder = make_docs().publish(tmp_path / "site")
-    queries = select_queries(open_library(str(folder)), 60)
-    assert len(queries) > 200
-    assert find_differences(folder, queries) == []
-
-
-@pytest.mark.slow
-def test_sample_site_has_same_order_as_in_search(sample: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(sample, tmp_path / "site")
-    queries = select_queries(open_library(str(folder)), 60)
-    assert len(queries) > 200
-    assert find_differences(folder, queries) == []
-
-
-@pytest.mark.slow
 def test_misspelt_words_have_same_order_as_in_search(tmp_path: Path) -> None:
     folder = make_docs().publish(tmp_path / "site")
     library = open_library(str(folder))
@@ -130,22 +113,6 @@ def misspell(word: str, rng: random.Random) -> str:
     """Return a word without two of its letters, or with them swapped."""
     at = rng.randrange(1, len(word) - 1)
     return word[:at] + rng.choice(["", word[at + 1] + word[at]]) + word[at + 2 :]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("language", ["de", "fr", "it", "ru"])
-def test_words_that_site_lacks_find_mostly_the_same(language: str, tmp_path: Path) -> None:
-    made = make_language(language)
-    others = made.library()
-    half = make([(path, text) for path, text in zip_pages(made)[::2]], site=Site("Ebbe", URL, language=language))
-    folder = half.publish(tmp_path / "site")
-    queries = select_queries(others, 100)
-    different = find_differences(folder, queries)
-    assert len(different) <= 0.1 * len(queries), different
-
-
-def zip_pages(made: MadeSite) -> list[tuple[str, str]]:
-    return [(page.path, made.files[page.markdown]) for page in made.manifest.pages]
 
 
 COMPOUNDS = {
@@ -201,15 +168,3 @@ def test_long_query_is_cut_as_in_search(tmp_path: Path) -> None:
         " ".join(f"gauge{number}" for number in range(99)) + " 密码 ",
     ]
     assert find_differences(folder, queries) == []
-
-
-@pytest.mark.slow
-def test_incomplete_words_of_documentation_keep_the_order_of_complete_ones(tmp_path: Path) -> None:
-    folder = make_docs().publish(tmp_path / "site")
-    library = write_finder(folder)
-    queries = [query.strip() for query in select_queries(library, 20) if re.search(r"[a-z]{3} $", query)]
-    complete = rank_in_node(folder, [f"{query} " for query in queries])
-    typed = rank_in_node(folder, queries)
-    assert len(queries) > 50
-    assert [found[: len(first)] for found, first in zip(typed, complete, strict=True)] == complete
-    assert any(len(found) > len(first) for found, first in zip(typed, complete, strict=True))
