@@ -51,7 +51,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("laboratory")
     group.addoption("--generators", nargs="+", default=[], metavar="DIR", help="Folders with site generators.")
     group.addoption("--require", nargs="+", default=[], metavar="NAME", help="Generators that must not be skipped.")
-    group.addoption("--pictures", metavar="DIR", help="Folder for pictures of all sites.")
     group.addoption("--sites", metavar="DIR", help="Folder whose sites are used, and where missing ones are built.")
 
 

@@ -96,14 +96,6 @@ class Firefox:
         """Type a text into the focused element."""
         self._act([{"type": kind, "value": character} for character in text for kind in ("keyDown", "keyUp")])
 
-    def hover(self, element: str) -> None:
-        """Move the mouse to the middle of an element, given as a JavaScript expression."""
-        box = f"(({{ x, y, width, height }}) => [x + width / 2, y + height / 2])({element}.getBoundingClientRect())"
-        x, y = map(round, self.evaluate(box))
-        move = {"type": "pointerMove", "x": x, "y": y}
-        mouse = {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": [move]}
-        self._call("input.performActions", context=self._tab, actions=[mouse])
-
     def _act(self, actions: list[dict[str, str]]) -> None:
         keyboard = {"type": "key", "id": "keyboard", "actions": actions}
         self._call("input.performActions", context=self._tab, actions=[keyboard])

@@ -1,9 +1,9 @@
 """The widget and the page menu on the sites of many generators and themes, by geometry and hit tests.
 
-    pytest -m slow tests/browser/test_laboratory.py --generators DIR... --require NAME... --pictures DIR
+    pytest -m slow tests/browser/test_laboratory.py --generators DIR... --require NAME...
 
 The sites are those of `benchmarks/generators.py`, which says how to install the generators. Those that are not
-installed are skipped, unless `--require` names them.
+installed are skipped, unless `--require` names them. `LOOKS=FOLDER` saves pictures.
 """
 
 from __future__ import annotations
@@ -11,19 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from http import HTTPStatus
+from functools import partial
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.error import HTTPError
-from urllib.parse import urljoin, urlsplit
-from urllib.request import urlopen
 
 import pytest
 from generators import ANNOUNCEMENT, GENERATORS, TOUR, MissingGeneratorError, build_site, search_path
 from serving import serve_requests
 
 from .targets import MISSED, TARGETS
+from .widget.conftest import picture
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -34,105 +32,11 @@ WIDTHS = (390, 1280, 1500)
 PHONES = (320, 360, 390)
 APPLICATIONS = [name for name in GENERATORS if re.match("docusaurus|vitepress", name)]
 """Generators whose pages are rendered again in the browser, which then navigates without page loads."""
-CORE = ("material", "mkdocs", "readthedocs")
 
 STATES = [(name, width, scheme) for name in GENERATORS for width in WIDTHS for scheme in ("light", "dark")]
 IN_ALL_STATES = pytest.mark.parametrize(("name", "width", "scheme"), STATES)
 
-# Functions for the page. `read` describes what the panel and the banner do to it; `hit` is the element at a point.
-SCRIPT = """
-window.lab = {
-  host: () => document.querySelector("roaming-ask"),
-  panel: () => lab.host().shadowRoot?.querySelector("dialog[open]"),
-  part: (name) => lab.host().shadowRoot.querySelector(`[part=${name}]`),
-  isHit(target, x, y, owner = target) {
-    const hit = document.elementFromPoint(x, y);
-    return !!hit && (owner === hit || owner.contains(hit));
-  },
-  center: (one) => { const { x, y, width, height } = one.getBoundingClientRect(); return [x + width / 2, y + height / 2]; },
-  covered(parts) {
-    return parts.filter((name) => {
-      const one = lab.part(name);
-      return one?.checkVisibility() && !lab.isHit(one, ...lab.center(one), lab.host());
-    });
-  },
-  // Links and fields of headers that stay in sight, which the panel must not cover.
-  coveredInHeader() {
-    const headers = [...document.querySelectorAll("header, .navbar, .md-header, [class*=menu-bar]")].filter((one) =>
-      /sticky|fixed/.test(getComputedStyle(one).position) && one.getBoundingClientRect().top < 100);
-    return headers.flatMap((one) => [...one.querySelectorAll("a, button, input")]).filter((one) => {
-      const [x, y] = lab.center(one);
-      return one.checkVisibility({ visibilityProperty: true }) && document.elementFromPoint(x, y) === lab.host();
-    }).map((one) => one.outerHTML.slice(0, 90));
-  },
-  blocks: () => [...document.querySelectorAll(":is(main, [role=main], article) :is(h1, h2, p, li)")].filter((one) =>
-    one.checkVisibility() && !one.closest("nav, table, aside") && one.innerText.trim()),
-  width: () => Math.max(...lab.blocks().filter((one) => one.localName === "p").map((one) => one.clientWidth)),
-  // Lines of the article that something covers or cuts; with a floating panel those beside it.
-  async hidden() {
-    const left = lab.panel()?.getBoundingClientRect().left ?? innerWidth;
-    const floats = !document.documentElement.hasAttribute("data-roaming-docked");
-    const found = [];
-    for (const one of lab.blocks()) {
-      one.scrollIntoView({ block: "center", behavior: "instant" });
-      await new Promise((done) => requestAnimationFrame(done));
-      const range = document.createRange();
-      range.selectNodeContents(one);
-      for (const { left: start, right: end, top, width, height } of range.getClientRects()) {
-        if (width < 4 || height < 8 || top < 0) continue;
-        for (const x of [start + 2, end - 2])
-          if (!(floats && x >= left - 6) && !lab.isHit(one, x, top + height / 2)) {
-            const hit = document.elementFromPoint(x, top + height / 2);
-            const style = hit && getComputedStyle(hit);
-            found.push(`${one.localName} ${one.innerText.slice(0, 30)} at ${Math.round(x)}: ${hit?.localName}.${hit?.className}`);
-          }
-      }
-    }
-    scrollTo({ top: 0, behavior: "instant" });
-    await new Promise((done) => requestAnimationFrame(done));
-    return found.slice(0, 5);
-  },
-  banner(text) {
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode())
-      if (walker.currentNode.data.trim() === text && walker.currentNode.parentElement.checkVisibility()) return walker.currentNode.parentElement;
-  },
-  // What is at the end of the line of the banner: the page itself would be a white block.
-  besideBanner(text) {
-    const one = lab.banner(text);
-    if (!one) return "";
-    const range = document.createRange();
-    range.selectNodeContents(one);
-    const { left, right, top, height } = range.getBoundingClientRect();
-    if (top < 0) return "";
-    const faults = [left + 2, right - 2].filter((x) => !lab.isHit(one, x, top + height / 2)).map((x) => `covered at ${x}`);
-    const hit = document.elementFromPoint(innerWidth - 20, top + height / 2);
-    if (!hit || hit === document.body || hit === document.documentElement) faults.push("a block of the page beside it");
-    return faults.join();
-  },
-  contrast(one) {
-    const [a, b] = lab.luminances(one).sort((x, y) => y - x);
-    return (a + 0.05) / (b + 0.05);
-  },
-  // Of the text and of its background
-  luminances(one) {
-    const rgb = (text) => {
-      const context = document.createElement("canvas").getContext("2d");
-      context.fillStyle = text;
-      context.fillRect(0, 0, 1, 1);
-      const [r, g, b] = [...context.getImageData(0, 0, 1, 1).data].map((part) => ((part / 255 + 0.055) / 1.055) ** 2.4);
-      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    let back = one;
-    while (back && /rgba\\(0, 0, 0, 0\\)|transparent/.test(getComputedStyle(back).backgroundColor))
-      back = back.parentElement ?? back.getRootNode().host;
-    return [getComputedStyle(one).color, back ? getComputedStyle(back).backgroundColor : "#fff"].map(rgb);
-  },
-};
-window.shifts = [];
-new PerformanceObserver((list) => shifts.push(...list.getEntries().filter((one) => !one.hadRecentInput).map(({ value }) => value)))
-  .observe({ type: "layout-shift", buffered: true });
-"""
+SCRIPT = Path(__file__).with_name("laboratory.js").read_text("utf-8")
 
 SCHEMES = "(name) => lab.luminances(eval(name))[1] > 0.4 !== lab.luminances(document.querySelector('h1'))[1] > 0.4"
 
@@ -141,34 +45,11 @@ SCHEMES = "(name) => lab.luminances(eval(name))[1] > 0.4 !== lab.luminances(docu
 
 
 class _Host(SimpleHTTPRequestHandler):
-    """Serves a site as static hosts do: with redirects to folders, or every page at both of its addresses."""
+    """Serves a site below a path as static hosts do: pages also without `.html`, and folders after a redirect."""
 
-    site: Path
-    redirects: bool
-
-    def do_GET(self) -> None:
-        path = urlsplit(self.path).path
-        wanted = path.removeprefix(BASE)
-        file = self._find(wanted.rstrip("/"), is_folder=wanted.endswith("/")) if path.startswith(BASE) else None
-        if file is None:
-            self.send_error(HTTPStatus.NOT_FOUND)
-        elif self.redirects and file.name == "index.html" and wanted and not wanted.endswith(("/", ".html")):
-            self.send_response(HTTPStatus.MOVED_PERMANENTLY)
-            self.send_header("Location", f"{path}/")
-            self.end_headers()
-        else:
-            body = file.read_bytes()
-            self.send_response(HTTPStatus.OK)
-            self.send_header("Content-Type", self.guess_type(str(file)))
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    def _find(self, wanted: str, *, is_folder: bool) -> Path | None:
-        forms = [wanted, f"{wanted}/index.html", f"{wanted}.html"]
-        if is_folder and self.redirects:
-            forms = [f"{wanted}/index.html"]
-        return next((file for one in forms if (file := self.site / one.strip("/")).is_file()), None)
+    def translate_path(self, path: str) -> str:
+        file = super().translate_path(path.removeprefix(BASE.rstrip("/")))
+        return f"{file}.html" if not Path(file).exists() and Path(f"{file}.html").exists() else file
 
     def log_message(self, *_: object) -> None:
         pass
@@ -204,8 +85,8 @@ def host() -> Iterator[Callable[..., str]]:
     """Function that serves a site, and returns its URL."""
     with ExitStack() as stack:
 
-        def serve(site: Path, *, redirects: bool = True) -> str:
-            handler = type("Host", (_Host,), {"site": site, "redirects": redirects})
+        def serve(site: Path) -> str:
+            handler = partial(_Host, directory=str(site))
             return stack.enter_context(serve_requests(handler)).removesuffix("/") + BASE
 
         yield serve
@@ -246,19 +127,6 @@ def tour(
     page.context.close()
 
 
-@pytest.fixture
-def picture(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
-    """Function that saves a picture with the option `--pictures`."""
-    folder = request.config.getoption("--pictures")
-
-    def save(page: Page, name: str) -> None:
-        if folder:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            page.screenshot(path=Path(folder) / f"{name}.png")
-
-    return save
-
-
 # Checks
 
 
@@ -266,7 +134,7 @@ def picture(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
     ("name", "width", "scheme"), [(name, width, "light") for name in GENERATORS for width in PHONES]
 )
 def test_phone_has_no_horizontal_scroll_and_touch_targets_are_hit(
-    tour: tuple[Page, list[str]], picture: Callable[[Page, str], None], name: str, width: int, scheme: str
+    tour: tuple[Page, list[str]], name: str, width: int, scheme: str
 ) -> None:
     page, _ = tour
     button = page.locator("roaming-menu [aria-haspopup=menu]")
@@ -314,47 +182,9 @@ WIDER = """() => {
 """Returns the number of pixels by which the widget and the page menu make a page wider than the screen."""
 
 
-@pytest.mark.parametrize("name", GENERATORS)
-@pytest.mark.parametrize("redirects", [True, False])
-def test_elements_are_found_at_every_address_of_a_page(
-    site: Callable[[str], Path], host: Callable[..., str], name: str, redirects: bool
-) -> None:
-    """An address at which the page does not find its own files does not count."""
-    folder = site(name)
-    root = host(folder, redirects=redirects)
-    checked = 0
-    for address in ("guide/tour", "guide/tour/", "guide/tour.html"):
-        final, html = fetch(root + address)
-        links = re.findall(r"<(link|script|roaming-menu)\b([^>]*)>", html)
-        own = [attribute(text, "href") or attribute(text, "src") for _, text in links if " data-roaming" in text]
-        others = [attribute(text, "href") for _, text in links if "stylesheet" in text and " data-roaming" not in text]
-        if not html or any(fetch(urljoin(final, one))[1] == "" for one in others[:1] if one and "//" not in one):
-            continue
-        checked += 1
-        kinds = {one.rpartition(".")[2] for one in own if one}
-        assert {"js", "md", "txt"} <= kinds, (address, own)
-        assert [one for one in own if one and not fetch(urljoin(final, one))[1]] == [], address
-    assert checked
-
-
-def fetch(url: str) -> tuple[str, str]:
-    """Return the final URL and the text of a response; an empty text unless it is 200."""
-    try:
-        with urlopen(url) as response:
-            return response.url, response.read().decode("utf-8", "replace")
-    except HTTPError as error:
-        with error:
-            return url, ""
-
-
-def attribute(text: str, name: str) -> str:
-    found = re.search(rf"""\s{name}=["']?([^"'\s>]+)""", text)
-    return found[1] if found else ""
-
-
 @IN_ALL_STATES
 def test_panel_and_page_do_not_cover_each_other(
-    tour: tuple[Page, list[str]], picture: Callable[[Page, str], None], name: str, width: int, scheme: str
+    tour: tuple[Page, list[str]], name: str, width: int, scheme: str
 ) -> None:
     page, _ = tour
     own_shift = sum(page.evaluate("shifts"))  # of the theme, such as by its fonts
@@ -412,7 +242,7 @@ def check_wide_page(page: Page, before: list[str], own_shift: float) -> dict[str
 
 @IN_ALL_STATES
 def test_page_menu_is_there_once_and_can_be_used(
-    tour: tuple[Page, list[str]], picture: Callable[[Page, str], None], name: str, width: int, scheme: str
+    tour: tuple[Page, list[str]], name: str, width: int, scheme: str
 ) -> None:
     page, messages = tour
     ours = re.compile("roaming|hydrat|React|NotFoundError|removeChild|insertBefore", re.IGNORECASE)

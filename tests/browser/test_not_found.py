@@ -14,9 +14,9 @@ import pytest
 from playwright.sync_api import expect
 from serving import serve_requests
 
-from .widget.conftest import Stage, box_of
+from .widget.conftest import Stage
 from .widget.states import sources
-from .widget.themes import THEMES, built
+from .widget.themes import built
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -165,32 +165,3 @@ def test_input_is_alone_where_nothing_is_similar(found: str, page: Page) -> None
     page.locator("roaming-ask .opener").click()
     start = page.locator("roaming-ask .start h3")
     expect(start).to_have_text(["Install", "Settings", "Troubleshooting"])
-
-
-def test_input_is_accessible(found: str, page: Page, axe: str) -> None:
-    page.goto(f"{found}setings")
-    form = page.locator("form.roaming-missing")
-    page.evaluate(axe)
-    for width in (1280, 390):
-        page.set_viewport_size({"width": width, "height": 800})
-        field, button = box_of(form.locator("input")), box_of(form.locator("button"))
-        assert min(field["height"], button["height"]) >= 40
-        assert field["width"] > 100
-        assert max(one["x"] + one["width"] for one in (field, button)) <= width
-        violations = page.evaluate("async () => (await axe.run('form.roaming-missing')).violations.map(one => one.id)")
-        assert violations == []
-
-
-def test_site_in_another_language_has_its_texts(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(THEMES, "german", {"name": "material", "font": False, "language": "de"})
-    folder = tmp_path / "site"
-    with hosted(folder) as url:
-        stage = Stage(folder)
-        stage.url = url
-        built(stage, "german", sources(), plugins=["material/search", {"roaming": {"widget": True}}])
-        page.goto(f"{url}zz/whistle")
-        expect(
-            page.get_by_role("navigation", name="Nächstliegende Abschnitte").get_by_role("link").first
-        ).to_be_visible()
-        page.get_by_role("searchbox", name="Abschnitt finden").press("Enter")
-        expect(page.locator("roaming-ask .hit").first).to_be_visible()

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ..targets import MISSED, TARGETS
-from .conftest import Reply, Stage, Widget, answer, box_of, recorded, stream
-from .test_widget_looks import violations
+from .conftest import Reply, Stage, Widget, answer, recorded, stream
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -84,27 +83,6 @@ def test_phases_results_and_errors_are_announced_once(page: Page, stage: Stage, 
     assert widget.alert.inner_text() == ""
 
 
-def test_answers_have_semantic_structure(page: Page, stage: Stage, widget: Widget, axe: str) -> None:
-    listed = "1. one\n\n2. two\n\n3. three\n\n"
-    table = "| | A | B |\n|-|-|-|\n| x | | 2 |\n\n"
-    parts = [*listed, table, "```\na\n```\n\nand\n\n```\nb\n```\n"]
-    body = answer("?").replace(
-        b'data: {"type": "text-delta", "id": "text-1", "delta": "?"}\n\n',
-        b"".join(stream({"type": "text-delta", "id": "t", "delta": part}).split(b"data: [DONE]")[0] for part in parts),
-    )
-    stage.plays(Reply(body, piece=40))
-    turn = widget.visit(stage.page()).ask(QUESTION)
-    assert turn.locator(".answer > ol").count() == 1
-    edges = turn.locator("tr").evaluate_all(
-        "rows => rows.map(row => [...row.cells].map(cell => Math.round(cell.getBoundingClientRect().x)))"
-    )
-    assert len(edges[0]) == 3
-    assert edges[0] == edges[1]
-    assert edges[0][0] < edges[0][1] < edges[0][2]
-    page.evaluate(axe)
-    assert violations(page) == []
-
-
 def test_focus_moves_only_on_user_action(page: Page, stage: Stage, widget: Widget) -> None:
     """A panel that is open initially takes no focus, and does not cover a small screen."""
     page.goto(stage.page('endpoint="/" open'))
@@ -171,17 +149,6 @@ def test_tab_order_follows_reading_order_and_stops_have_names(page: Page, stage:
     ]
 
 
-def test_zoomed_page_leaves_room_for_conversation(page: Page, stage: Stage, widget: Widget) -> None:
-    page.set_viewport_size({"width": 320, "height": 256})
-    stage.plays(recorded("answered"))
-    widget.visit(stage.page()).ask(QUESTION)
-    log = box_of(widget.panel.locator(".log"))
-    assert log["height"] > 100
-    assert widget.panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
-    page.emulate_media(media="print")
-    assert not widget.panel.is_visible()
-
-
 PHONES = [320, 360, 390]
 SECTIONS = {f"{number:08x}": f"/page2.html#{number}" for number in range(1, 7)}
 CITED = "".join(f"[^{id_}]" for id_ in SECTIONS)
@@ -210,18 +177,3 @@ def test_touch_targets_are_hit_at_centre_and_edges(phone: Widget, direction: str
     phone.page.evaluate("direction => document.body.dir = direction", direction)
     assert phone.page.locator("roaming-ask").evaluate(MISSED, TARGETS) == []
     assert phone.panel.evaluate("panel => panel.scrollWidth <= panel.clientWidth")
-
-
-@pytest.mark.parametrize("phone", PHONES[:1], indirect=True)
-def test_tap_on_citation_opens_its_source(phone: Widget) -> None:
-    phone.page.evaluate("""() => document.addEventListener("click", (event) => {
-      event.preventDefault();
-      event.stopPropagation();
-      window.tapped = event.composedPath()[0].closest(".cite")?.dataset.section;
-    }, true)""")
-    for cite in phone.panel.locator(".cite").all()[:12]:
-        cite.scroll_into_view_if_needed()
-        box = box_of(cite)
-        for x, y in ((0.5, 0.5), (0.05, 0.5), (0.95, 0.5), (0.5, 0.05), (0.5, 0.95)):
-            phone.page.touchscreen.tap(box["x"] + x * box["width"], box["y"] + y * box["height"])
-            assert phone.page.evaluate("tapped") == cite.get_attribute("data-section"), (x, y)

@@ -398,14 +398,3 @@ def test_follow_up_questions_are_asked_and_only_below_the_last_answer(page: Page
     widget.turns.nth(1).locator("[part=actions]").wait_for()
     assert stage.asked[1]["question"] == "And the lid?"
     assert not first.locator(".next").is_visible()
-
-
-def test_invalid_extras_do_not_break_an_answer(stage: Stage, widget: Widget) -> None:
-    support = {"type": "data-support", "data": {"marks": [], "passages": [None, 5, {"section": SECTION, "text": 5}]}}
-    extras = [{"type": "data-followups", "data": {"questions": one}} for one in (5, "abc", [None, {}], None)]
-    stage.plays(*(answered("Yes [^2ebf9271].", one, support, **{SECTION: stage.url}) for one in extras))
-    widget.visit(stage.page("""endpoint="/" links='{"a": 1}'"""))
-    for _ in extras:
-        turn = widget.ask(QUESTION)
-        turn.get_by_role("button", name="Copy link").wait_for()
-        assert "Yes.[1]" in turn.inner_text()

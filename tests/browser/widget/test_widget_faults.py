@@ -60,6 +60,13 @@ SENSELESS: Mapping[str, list[Any]] = {
 ODD: Mapping[str, list[Any]] = {
     "a cost that is a text": [section("/"), TEXT, status(cost="cheap", tokens_read="many")],
     "support that is a number": [section("/"), TEXT, {"type": "data-support", "data": {"marks": 5}}, status()],
+    "passages of no meaning": [
+        section("/"),
+        TEXT,
+        {"type": "data-support", "data": {"marks": [], "passages": [None, 5, {"section": "2ebf9271", "text": 5}]}},
+        {"type": "data-followups", "data": {"questions": [None, {}]}},
+        status(),
+    ],
     "marks without offsets": [section("/"), TEXT, {"type": "data-support", "data": {"marks": [{}]}}, status()],
     "a delta without text": [{"type": "text-delta"}, section("/"), TEXT, status()],
     "a section's state of no meaning": [section("/", state="constructor", tokens=[]), TEXT, status()],
@@ -137,16 +144,6 @@ def test_thousands_of_chunks_are_rendered_quickly(page: Page, stage: Stage, widg
         widget.panel.get_by_role("button", name="Start over").click()
 
 
-def test_citation_of_unknown_section_takes_number_without_source(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(answer("One [^deadbeef], two [^2ebf9271].", **{"2ebf9271": stage.url}))
-    turn = widget.visit(stage.page()).ask(QUESTION)
-    assert turn.locator(".answer").inner_text() == "One[1], two.[2]"
-    assert turn.locator("ol .number").all_inner_texts() == ["2"]
-    turn.get_by_role("button", name="Copy answer").click()
-    widget.panel.get_by_role("button", name="Copied").wait_for()
-    assert "\n[2] 2ebf9271: " in page.evaluate("navigator.clipboard.readText()")
-
-
 def test_mark_offsets_count_utf_16_code_units(page: Page, stage: Stage, widget: Widget) -> None:
     text = "🫖🫖🫖 listens on `8642` 🫖."
     at = {word: len(text[: text.index(word)].encode("utf-16-le")) // 2 for word in ("listens", "8642")}
@@ -215,15 +212,6 @@ def test_missing_modules_are_reported(page: Page, stage: Stage, widget: Widget) 
     widget.panel.get_by_text("The connection was lost.").last.wait_for()
 
 
-def test_forbidden_clipboard_shows_no_confirmation(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(recorded("answered"))
-    copy = widget.visit(stage.page()).ask(QUESTION).get_by_role("button", name="Copy link")
-    copy.wait_for()
-    page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no')), 0")
-    copy.click()
-    assert copy.get_attribute("aria-label") == "Copy link"
-
-
 def test_page_paths_that_look_like_urls_stay_on_the_site(page: Page, stage: Stage, widget: Widget) -> None:
     path = stage.folder / INDEX_PATH
     index = json.loads(path.read_text("utf-8"))
@@ -246,20 +234,6 @@ def test_page_paths_that_look_like_urls_stay_on_the_site(page: Page, stage: Stag
 
 
 # Haste
-
-
-def test_draft_stays_while_queued_question_is_sent(page: Page, stage: Stage, widget: Widget) -> None:
-    reply = stage.plays(Reply(recorded("answered"), hold=LATER))
-    stage.replies.append(Reply(recorded("follow_up")))
-    widget.visit(stage.page())
-    begun(widget)
-    for question in ("And its log?", "And its lock?"):
-        widget.send(question)
-    widget.input.fill("And its d")
-    reply.released.set()
-    widget.turns.nth(1).locator("[part=actions]").wait_for()
-    assert stage.asked[1]["question"] == "And its log?\nAnd its lock?"
-    assert widget.input.input_value() == "And its d"
 
 
 def test_question_right_after_stop_is_sent(page: Page, stage: Stage, widget: Widget) -> None:
@@ -342,9 +316,3 @@ def test_two_elements_do_not_interfere(page: Page, stage: Stage, widget: Widget)
     for opened in (1, 0, 1):
         page.keyboard.press("Control+i")
         expect(page.locator("roaming-ask dialog[open]")).to_have_count(opened)
-
-
-def test_data_after_end_of_stream_is_ignored(page: Page, stage: Stage, widget: Widget) -> None:
-    body = answer("Yes.") + b": more\n\n"
-    stage.plays(Reply(body, hold=b": more"))
-    assert "Yes." in widget.visit(stage.page()).ask(QUESTION).inner_text()

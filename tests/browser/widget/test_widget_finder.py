@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import pytest
 
-from mkdocs_roaming.manifest.io import dump_manifest, load_manifest
-from mkdocs_roaming.manifest.models import SectionEntry
-from mkdocs_roaming.publish.elements import finder_index
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 
 from .conftest import Stage, Widget, write_index
@@ -91,68 +86,7 @@ def test_text_with_wrong_digest_is_not_shown(stage: Stage, widget: Widget) -> No
     widget.hits.first.locator(UNREADABLE).wait_for()
 
 
-def test_site_with_too_many_sections_is_not_searched(
-    page: Page, stage: Stage, widget: Widget, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(finder_index, "MAX_SECTIONS", 5)
-    write_index(stage.folder)
-    count = json.loads((stage.folder / INDEX_PATH).read_bytes())["count"]
-    widget.visit(stage.page(""))
-    widget.input.fill("port")
-    widget.panel.locator(
-        f"text=This site has {count} sections: too many to search here. Use the search of the site."
-    ).wait_for()
-
-
-def test_start_of_unreadable_site_is_empty(page: Page, stage: Stage, widget: Widget) -> None:
-    (stage.folder / "roaming" / "manifest.json").write_text("{")
-    (stage.folder / INDEX_PATH).unlink(missing_ok=True)
-    widget.visit(stage.page(""))
-    page.wait_for_timeout(200)
-    assert widget.panel.locator(".found").inner_text() == ""
-
-
 # Results
-
-
-@pytest.mark.parametrize(
-    ("scope", "query", "titles"),
-    [
-        ("trouble/**", "port whistle", {"Troubleshooting", "It does not whistle", "The port is taken"}),
-        ("install/**", "whisle ", set()),  # nor are words that are similar
-    ],
-)
-def test_finder_lists_only_sections_in_scope(
-    stage: Stage, widget: Widget, scope: str, query: str, titles: set[str]
-) -> None:
-    widget.visit(stage.page(f"""scope='{{"paths": ["{scope}"]}}'"""))
-    widget.input.fill(query)
-    (widget.hits.nth(1) if titles else widget.panel.locator("text=Nothing found")).wait_for()
-    assert set(widget.hits.locator("h3").all_inner_texts()) <= titles
-
-
-def test_words_of_readers_find_the_section_that_answers_them(page: Page, stage: Stage, widget: Widget) -> None:
-    file = stage.folder / "roaming" / "manifest.json"
-    manifest = load_manifest(file.read_bytes())
-    pages = [msgspec.structs.replace(one, sections=tuple(map(add_asks, one.sections))) for one in manifest.pages]
-    file.write_text(dump_manifest(msgspec.structs.replace(manifest, pages=tuple(pages))))
-    write_index(stage.folder)
-    widget.visit(stage.page(""))
-    widget.input.fill("somebody else on my socket")
-    widget.hits.first.wait_for()
-    assert "The port is taken" in widget.hits.first.inner_text()
-    assert "somebody" not in (stage.folder / INDEX_PATH).read_text("utf-8").partition('"search"')[0]
-
-
-def add_asks(section: SectionEntry) -> SectionEntry:
-    is_asked = section.title == "The port is taken"
-    return msgspec.structs.replace(section, asks=("Is somebody else on my socket?",)) if is_asked else section
-
-
-def test_similar_words_are_marked(page: Page, stage: Stage, widget: Widget) -> None:
-    widget.visit(stage.page(""))
-    widget.input.fill("whisle ")
-    assert widget.hits.first.locator("mark").first.inner_text().lower() == "whistle"
 
 
 def test_arrow_keys_move_through_results_and_letters_return_to_input(page: Page, stage: Stage, widget: Widget) -> None:
@@ -192,14 +126,6 @@ def test_typed_words_are_cleared_by_button_and_escape_and_kept_when_the_panel_cl
     page.keyboard.press("Escape")
     assert not widget.panel.is_visible()
     assert widget.open().input.input_value() == "port"
-
-
-def test_placeholder_starts_at_the_right_from_right_to_left(page: Page, stage: Stage, widget: Widget) -> None:
-    widget.visit(stage.page("", body="<script>document.documentElement.dir = 'rtl'</script>"))
-    align = "input => getComputedStyle(input).textAlign"
-    assert widget.input.evaluate(align) == "right"
-    widget.input.fill("port")
-    assert widget.input.evaluate(align) != "right"
 
 
 def test_page_starts_with_its_sections_until_words_are_typed(page: Page, stage: Stage, widget: Widget) -> None:

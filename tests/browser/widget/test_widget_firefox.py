@@ -12,7 +12,7 @@ import pytest
 
 from ..firefox import Firefox, launch_firefox
 from .conftest import Stage, answer, recorded, served
-from .test_widget_answer import BODY, GLUED, LINES, PASSAGE, passage
+from .test_widget_answer import BODY, PASSAGE, passage
 from .themes import built
 
 if TYPE_CHECKING:
@@ -123,24 +123,6 @@ def focus_citation(firefox: Firefox) -> None:
     firefox.evaluate(f"{CITE}.focus({{ focusVisible: true }})")
 
 
-def test_hovered_citation_shows_card_with_passage(firefox: Firefox, stage: Stage) -> None:
-    url = stage.page(body=BODY)
-    stage.plays(passage(f"{url}#lid", PASSAGE))
-    firefox.open(url)
-    ask(firefox, "How do I brew?")
-    firefox.hover(CITE)
-    card = firefox.wait(f"{SHADOW}.querySelector('.card:popover-open')?.innerText")
-    assert PASSAGE in card
-    assert "On this page" in card
-    inside = f"(([a, b]) => a.left >= b.left && a.right <= b.right && a.bottom <= innerHeight)([{SHADOW}.querySelector"
-    assert firefox.evaluate(
-        f"{inside}('.card').getBoundingClientRect(), {SHADOW}.querySelector('dialog').getBoundingClientRect()])"
-    )
-    firefox.press("Escape")
-    firefox.wait(f"!{SHADOW}.querySelector('.card')")
-    assert firefox.evaluate(f"{SHADOW}.querySelector('dialog').open")
-
-
 @pytest.mark.parametrize("direction", ["ltr", "rtl"])
 def test_citation_highlights_passage_after_page_load(firefox: Firefox, stage: Stage, direction: str) -> None:
     body = BODY + f"<script src=dir-{direction}.js></script>"
@@ -171,16 +153,3 @@ def test_citation_marks_heading_without_highlights_and_text_fragments(firefox: F
     heading = firefox.wait("document.querySelector('[data-roaming-arrived]')?.innerText")
     assert heading == "The lid"
     assert firefox.evaluate("document.querySelector('[data-roaming-passage]')") is None
-
-
-def test_citation_and_punctuation_are_on_the_line_of_their_word(firefox: Firefox, stage: Stage) -> None:
-    stage.plays(*(answer(text, **{"2ebf9271": stage.url, "5f4feca3": stage.url}) for text in GLUED))
-    firefox.open(stage.page())
-    for number, _ in enumerate(GLUED, 1):
-        ask(firefox, "How do I brew?")
-        firefox.wait(f"{SHADOW}.querySelectorAll('article[aria-busy=false]').length === {number}")
-        block = f"[...{SHADOW}.querySelectorAll('.answer > p')].at(-1)"
-        widths = "Array.from({ length: 60 }, (_, at) => 120 + 3 * at)"
-        assert max(firefox.evaluate(f"{widths}.flatMap((width) => ({LINES})({block}, width))")) < 8, number
-        firefox.press("Control", "i")
-        firefox.wait(f"!{SHADOW}.querySelector('dialog').open")

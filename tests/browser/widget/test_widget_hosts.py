@@ -186,21 +186,6 @@ def test_forced_colors_keep_borders_and_focus(page: Page, stage: Stage, widget: 
     assert box.evaluate("one => getComputedStyle(one).outlineStyle") == "solid"
 
 
-def test_closing_fades_unless_motion_is_reduced(page: Page, stage: Stage, widget: Widget) -> None:
-    closing = """() => {
-        const root = document.querySelector("roaming-ask").shadowRoot;
-        root.querySelector("[part=close]").click();
-        return root.getAnimations().map((one) => one.transitionProperty).includes("opacity");
-    }"""
-    for motion, fades in (("no-preference", True), ("reduce", False)):
-        page.emulate_media(reduced_motion=motion)
-        widget.visit(stage.page())
-        page.wait_for_timeout(250)  # until it is open
-        assert page.evaluate(closing) == fades
-        widget.panel.wait_for(state="hidden")
-        page.locator("roaming-ask [part=button]").wait_for()
-
-
 def test_animation_respects_reduced_motion(page: Page, stage: Stage, widget: Widget) -> None:
     moving = (
         "document.querySelector('roaming-ask').shadowRoot.getAnimations()"

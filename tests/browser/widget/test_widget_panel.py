@@ -89,28 +89,6 @@ def test_docked_panel_leaves_search_and_article_their_place(
     expect(page.locator("body")).to_have_css("padding-inline-end", "0px")
 
 
-@pytest.mark.parametrize("theme", ["material plain", "mkdocs", "readthedocs"])
-def test_docked_panel_moves_pages_aside_and_menus_of_known_headers_open_above_it(
-    page: Page, tmp_path_factory: pytest.TempPathFactory, widget: Widget, theme: str
-) -> None:
-    with served(tmp_path_factory.mktemp("theme") / "site") as stage:
-        built(stage, theme, {"index.md": LONG})
-        widget.visit(stage.url)
-        if theme != "material plain":
-            for part in page.locator("[role=main] p, .wy-nav-side, .bs-sidebar, .navbar").all():
-                assert not overlaps(part, widget.panel)
-        assert page.evaluate(COVERED) == []
-        if theme != "readthedocs":
-            page.evaluate(
-                """() => {
-                    const menu = document.createElement("div");
-                    menu.style = "position: absolute; top: 100%; right: 0; width: 400px; height: 300px";
-                    document.querySelector(".md-header, .navbar").append(menu);
-                }"""
-            )
-            assert "close" in page.evaluate(COVERED)
-
-
 @pytest.mark.parametrize("width", [1440, 1280, 900, 390])
 @pytest.mark.parametrize("name", ["button", "header", "header-inside", "header-and-button", "contents"])
 def test_no_element_of_the_page_covers_controls_of_panel(
@@ -185,26 +163,6 @@ def test_first_visible_paragraph_keeps_its_place(page: Page, material: Stage, wi
         page.keyboard.press("Control+i")
         assert page.evaluate(mark) == before
     assert page.evaluate("shifts") == []  # right after a key or click the page may move
-
-
-def test_english_texts_end_at_the_right_on_right_to_left_pages(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(Reply(b"{}", status=503))
-    page.goto(stage.page())
-    page.evaluate("document.documentElement.dir = 'rtl'")
-    widget.open()
-    ends = """(panel) => [...panel.querySelectorAll("h3, p, strong")].filter((one) => one.checkVisibility()).map((one) => {
-        const range = document.createRange();
-        const text = one.firstChild;
-        const at = (index) => (range.setStart(text, index), range.setEnd(text, index + 1), range.getBoundingClientRect());
-        const { length } = text.data;
-        return [text.data, at(length - 1).left >= at(length - 2).left];
-    })"""
-    texts = dict(widget.panel.evaluate(ends))
-    widget.send("port")
-    widget.panel.locator(".notice").wait_for()
-    texts |= dict(widget.panel.locator(".notice").evaluate(ends))
-    assert len(texts) == 4
-    assert all(texts.values()), texts
 
 
 # Memory
@@ -439,17 +397,6 @@ def test_phone_returns_to_the_answer_after_a_citation(page: Page, stage: Stage, 
     assert page.locator("roaming-ask .opener").is_visible()
 
 
-def test_button_leaves_while_phone_scrolls_down(page: Page, stage: Stage, widget: Widget) -> None:
-    page.set_viewport_size({"width": 390, "height": 800})
-    page.goto(stage.page(body="<p>Boils.</p>" * 100))
-    button = page.locator("roaming-ask .opener")
-    button.wait_for()
-    page.mouse.wheel(0, 600)
-    expect(button).to_be_hidden()
-    page.mouse.wheel(0, -200)
-    expect(button).to_be_visible()
-
-
 # Colours
 
 PRIMARIES = (
@@ -523,26 +470,6 @@ def test_expanded_panel_has_whole_height_and_is_remembered(page: Page, material:
     assert widget.panel.evaluate("one => one.offsetWidth") < 420
     widget.input.press("Escape")
     expect(widget.panel).to_be_hidden()
-
-
-def test_table_of_five_columns_scrolls_to_its_last_one(page: Page, stage: Stage, widget: Widget) -> None:
-    text = "How long the gauge waits before it drains the buffer to the disk. " * 2
-    table = (
-        ["Option", "Type", "Text", "Default", "Since"],
-        ["-"] * 5,
-        ["`--drain-window`", "time", text, "30m", "4.0"],
-    )
-    rows = "\n".join(f"| {' | '.join(row)} |" for row in table)
-    stage.plays(answer(f"{rows}\n\n| a | b |\n|-|-|\n| {'word ' * 30} | c |"))
-    page.goto(stage.page())
-    wide, narrow = widget.open().ask(QUESTION).locator(".wide").all()
-    assert wide.locator("tr").last.evaluate("one => one.offsetHeight") < 140
-    expect(wide).to_have_class("wide more")
-    wide.evaluate("one => void (one.scrollLeft = 9999)")
-    expect(wide).not_to_have_class("wide more")
-    cut = "one => one.getBoundingClientRect().right - one.closest('.wide').getBoundingClientRect().right"
-    assert wide.locator("td").last.evaluate(cut) <= 1
-    assert narrow.evaluate("one => one.scrollWidth <= one.clientWidth")
 
 
 # Nothing asked yet

@@ -10,7 +10,6 @@ import pytest
 
 from .conftest import Stage, Widget, answer, served
 from .states import sources
-from .test_widget_looks import misplaced, violations
 from .themes import built
 
 if TYPE_CHECKING:
@@ -250,18 +249,3 @@ def test_page_without_sections_starts_with_a_page_of_each_part(tmp_path: Path, w
         start.first.wait_for()
         assert start.all_inner_texts() == ["Install", *(f"Guide {at}" for at in range(6)), "Commands"]
         assert widget.panel.locator(".start .crumb").last.inner_text() == "Reference"
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_states_are_accessible(page: Page, site: Stage, theme: str, widget: Widget, axe: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    visit(page, site.url)
-    if theme == "material":
-        assert page.locator("roaming-ask .opener").is_hidden()  # the header has an entrance already
-    page.evaluate(axe)
-    page.keyboard.press("Control+k")
-    widget.panel.locator(".start").wait_for()
-    assert misplaced(page) + violations(page) == []
-    page.keyboard.type("port")
-    widget.hits.first.wait_for()
-    assert misplaced(page) + violations(page) == []

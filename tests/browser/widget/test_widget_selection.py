@@ -102,17 +102,6 @@ def test_link_to_passage_has_text_fragment(
     assert page.evaluate("document.title") == "Kettle"
 
 
-def test_browser_finds_copied_passage(page: Page, stage: Stage) -> None:
-    """The second of two equal words, below the first screen."""
-    body = f"{BODY}<div style='height:3000px'></div><p id=z>Mind the lid.</p>"
-    page.goto(stage.page(body=body))
-    page.locator("#z").scroll_into_view_if_needed()
-    address = copied(page, select(page, "z", 9, 12))
-    page.goto("about:blank")
-    page.goto(address.replace("#gr%C3%B6%C3%9Fe", "#"))
-    page.wait_for_function("scrollY > 2000")
-
-
 @pytest.mark.parametrize("kind", ["nav", "input", "panel", "off", "mode", "short"])
 def test_bar_is_not_shown(page: Page, stage: Stage, widget: Widget, kind: str) -> None:
     attributes = {"off": 'endpoint="/" selection="off"', "mode": 'endpoint="/" mode="off"'}

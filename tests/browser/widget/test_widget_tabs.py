@@ -137,20 +137,3 @@ def test_no_turn_is_lost_when_two_tabs_ask_at_once(page: Page, stage: Stage, wid
         assert questions(widget) == questions(other)
     page.reload()
     assert sorted(questions(widget.open())) == ["First?", "Second?"]
-
-
-def test_answer_that_runs_survives_start_over_in_other_tab(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(said("One"), Reply(said("Two"), hold=b'data: {"type": "data-status"'))
-    held = stage.replies[1]
-    url = stage.page(LOCAL)
-    widget.visit(url).ask("First?")
-    with tab(page, url) as other:
-        other.turns.first.wait_for()
-        widget.send("Second?")
-        widget.turns.get_by_text("Two").wait_for()
-        other.panel.get_by_label("Start over").click()
-        page.wait_for_timeout(300)
-        assert questions(widget) == ["First?", "Second?"]
-        held.released.set()
-        other.turns.first.wait_for()
-        assert questions(widget) == questions(other) == ["Second?"]

@@ -31,15 +31,6 @@ def test_scope_is_sent_with_question(page: Page, stage: Stage, widget: Widget) -
         assert stage.asked[-1]["scope"] == scope
 
 
-def test_stream_in_single_bytes_gives_same_answer(page: Page, stage: Stage, widget: Widget) -> None:
-    body = answer("Ein 🫖 heißt „Kessel“ [^2ebf9271].", **{"2ebf9271": stage.url}).replace(b"\n", b"\r\n")
-    stage.plays(Reply(body, piece=1), Reply(body, piece=7))
-    widget.visit(stage.page())
-    for _ in range(2):
-        turn = widget.ask("Was ist das?")
-        assert turn.locator(".answer").inner_text() == "Ein 🫖 heißt „Kessel“.[1]"
-
-
 def test_progress_is_shown_while_sections_are_opened(page: Page, stage: Stage, widget: Widget) -> None:
     page.clock.install()
     body = recorded("not_found")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
-from ..conftest import ARGUMENTS, find_chromium
 from .conftest import Stage
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.slow
 
@@ -99,45 +97,3 @@ def test_refused_registration_leaves_widget_working(page: Page, url: str) -> Non
     page.wait_for_function("refused === 2")
     page.locator("roaming-ask .opener").click()
     expect(page.locator("roaming-ask dialog")).to_be_visible()
-
-
-@pytest.fixture
-def webmcp_browser(browser: Browser) -> Iterator[Browser]:
-    """Chromium with its own WebMCP, if it has one."""
-    arguments = [*ARGUMENTS, "--enable-features=WebMCPTesting"]
-    launched = browser.browser_type.launch(executable_path=find_chromium(), args=arguments)
-    yield launched
-    launched.close()
-
-
-def test_tools_work_in_chromium(webmcp_browser: Browser, stage: Stage, url: str) -> None:
-    page = webmcp_browser.new_page()
-    page.goto(url)
-    if not page.evaluate("typeof document.modelContext?.executeTool === 'function'"):
-        pytest.skip("this Chromium has no WebMCP")
-    page.evaluate(
-        """async () => {
-            const count = async () => (window.offered = (await document.modelContext.getTools()).length);
-            document.modelContext.addEventListener("toolchange", count);
-            await count();
-        }"""
-    )
-    page.wait_for_function("offered === 2")
-    found = page.evaluate(
-        """async () => {
-            const tools = await document.modelContext.getTools();
-            const [search, read] = ["search_docs", "read_section"].map(name => tools.find(tool => tool.name === name));
-            const { modelContext } = document;
-            // Some versions of Chromium take the input as an object, others as JSON.
-            const call = (tool, input) => modelContext.executeTool(tool, input)
-                .catch(() => modelContext.executeTool(tool, JSON.stringify(input)));
-            const found = await call(search, { query: "port is taken" });
-            const [id] = /[0-9a-f]{8}/.exec(found);
-            return [search.annotations.readOnlyHint, found, await call(read, { id })];
-        }"""
-    )
-    assert found[0] is True
-    assert "read_section opens one by its id" in found[1]
-    assert "`PortTaken`" in found[2]
-    page.evaluate("document.querySelector('roaming-ask').remove()")
-    page.wait_for_function("offered === 0")

@@ -235,3 +235,9 @@ def test_apply_of_some_replies_says_what_is_missing_and_deletes_nothing(project:
     assert "unused replies: 2" in invoke("describe", "site", "--apply", "my plan").output
     assert "removed 2 requests of an earlier plan" in invoke("describe", "site", "--plan", "my plan").output
     assert invoke("describe", "site", "--apply", "no plan").exit_code == 2
+
+
+def test_plan_names_the_sections_that_are_shown_in_excerpts(project: Path) -> None:
+    write_page(project, "pumps/", "Pumps", "Priming", "Fill the bilge housing with water. " * 1_000)
+    invoke("index", "site")
+    assert "with excerpts of 1 section too long for a request" in invoke("describe", "site", "--plan", "plan").output

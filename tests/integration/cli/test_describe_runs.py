@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner, Result
 from messages_api import MessagesApi, serving
 from messages_api.adversary import Adversary
-from messages_api.parts import Part, Wait
-from messages_api.writer import Writer
+from messages_api.parts import Part, Status, Wait
+from messages_api.writer import Writer, describe
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.descriptions import text_digest
@@ -140,6 +140,22 @@ def test_run_that_is_stopped_in_the_middle_pays_for_no_reply_twice(project: Path
     assert invoke("describe", "site", "--check").exit_code == 0
 
 
+def test_page_without_a_written_description_stays_missing(project: Path) -> None:
+    with serve(Writer(lambda asked: describe(asked) | {"description": ""})):
+        described = invoke("describe", "site")
+    assert described.exit_code == 4
+    assert "0 sections and 1 page without a description" in described.output
+    assert invoke("describe", "site", "--check").exit_code == 4
+
+
+def test_requests_without_a_reply_exit_with_an_error(project: Path) -> None:
+    with serve(Writer(before=lambda asked: [Status(400, message="no")] if asked["page"] == "p3" else [])):
+        described = invoke("describe", "site")
+    assert described.exit_code == 1
+    assert "2 sections and 0 pages without a description; 1 of 8 requests have no valid reply" in described.output
+    assert len(read_titles()) == 13
+
+
 def test_file_that_is_a_symbolic_link_stays_one(project: Path) -> None:
     Path("texts").mkdir()
     Path(FILE).symlink_to("texts/descriptions.json")
@@ -180,6 +196,14 @@ def test_folder_of_replies_that_cannot_be_written_stops_before_the_first_request
         assert described.exit_code == 1
         assert ".cache/roaming/describe" in described.output
         assert api.requests == []
+
+
+def test_page_that_cannot_be_read_is_an_error(project: Path) -> None:
+    Path("site/p1/index.md").unlink()
+    for option in ("--check", "--dry-run"):
+        result = invoke("describe", "site", option)
+        assert result.exit_code == 1
+        assert "p1/index.md" in result.output
 
 
 def invoke_with_writer() -> list[dict[str, Any]]:
