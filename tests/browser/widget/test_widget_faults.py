@@ -64,7 +64,7 @@ ODD: Mapping[str, list[Any]] = {
         section("/"),
         TEXT,
         {"type": "data-support", "data": {"marks": [], "passages": [None, 5, {"section": "2ebf9271", "text": 5}]}},
-        {"type": "data-followups", "data": {"questions": [None, {}]}},
+        {"type": "data-followups", "data": {"questions": 5}},
         status(),
     ],
     "marks without offsets": [section("/"), TEXT, {"type": "data-support", "data": {"marks": [{}]}}, status()],
