@@ -18,8 +18,6 @@ class Reply:
     body: bytes = b""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
-    stall: threading.Event | None = None
-    """The server waits for this event in the middle of the body."""
 
 
 @dataclass
@@ -49,11 +47,7 @@ def server() -> Iterator[LocalServer]:
             for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
                 self.send_header(name, value)
             self.end_headers()
-            half = len(reply.body) // 2 if reply.stall else len(reply.body)
-            self.wfile.write(reply.body[:half])
-            if reply.stall:
-                self.wfile.flush()
-                reply.stall.wait(20)
+            self.wfile.write(reply.body)
 
         def log_message(self, *args: object) -> None:
             pass

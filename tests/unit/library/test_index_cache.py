@@ -6,14 +6,11 @@ import os
 import random
 import threading
 import zlib
-from array import array
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mkdocs_roaming.library.index_cache import IndexCache, index_key
@@ -140,57 +137,6 @@ def test_damaged_file_is_ignored_and_replaced(
     file.write_bytes(damage(good))
     assert find_all(Search(library, cache=cache)) == expected
     assert file.read_bytes() == good
-
-
-def test_file_of_another_site_is_ignored(make_site: Callable, library: Library, cache: IndexCache) -> None:
-    expected = find_all(Search(library, cache=cache))
-    file = stored_file(cache)
-    other = Search(
-        make_site([("x/", "# X\n\nGauge.\n")]).library(), cache=replace(cache, folder=cache.folder.parent / "other")
-    )
-    other.load()
-    file.write_bytes(stored_file(IndexCache(cache.folder.parent / "other")).read_bytes())
-    assert find_all(Search(library, cache=cache)) == expected
-
-
-_number = st.one_of(st.integers(0, 9), st.integers(0, 2**32 - 1))
-
-
-@pytest.mark.slow
-@given(data=st.data())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_search_with_manipulated_index_does_not_fail(library: Library, cache: IndexCache, data: st.DataObject) -> None:
-    """Whatever a valid file says, hits are sections of the site with their own texts."""
-    for old in cache.folder.glob("*"):
-        old.unlink()
-    Search(library, cache=cache).load()
-    file = stored_file(cache)
-    content = msgspec.msgpack.decode(file.read_bytes()[4:], type=IndexData)
-    postings = content.postings
-    changes = {
-        "ends": st.lists(_number, max_size=len(postings.terms)).map(lambda ends: array("I", ends).tobytes()),
-        "entries": st.lists(_number, min_size=3, max_size=99).map(lambda them: array("I", them).tobytes()),
-        "kinds": st.lists(st.tuples(st.floats(), st.floats(0, 9), st.booleans()), max_size=len(postings.kinds)),
-        "lengths": st.lists(_number, min_size=5, max_size=5).map(lambda them: array("I", them).tobytes()),
-        "group_lengths": st.lists(_number, min_size=2, max_size=2).map(lambda them: array("I", them).tobytes()),
-        "terms": st.permutations(postings.terms),
-    }
-    for name in data.draw(st.sets(st.sampled_from(sorted(changes)), min_size=1)):
-        value = data.draw(changes[name])
-        if name == "ends":
-            value += postings.ends[len(value) :]
-        if name == "entries":
-            value = (value + postings.entries[len(value) :])[: len(postings.entries)]
-        postings = replace(postings, **{name: value})
-    numbers = st.lists(st.integers(-9, 2**63), min_size=5, max_size=5)
-    repeats = st.dictionaries(st.integers(-9, 9), st.integers(-9, 2**63), max_size=5)
-    changed = IndexData(postings, data.draw(numbers), data.draw(numbers), data.draw(repeats))
-    file.write_bytes(with_checksum(msgspec.msgpack.encode(changed)))
-    search = Search(library, cache=cache)
-    for query in QUERIES:
-        for hit in search.find(query):
-            assert library.sections.get(hit.section.id) == hit.section
-        search.confidence(query)
 
 
 def test_oldest_files_are_deleted_when_folder_is_full(library: Library, cache: IndexCache) -> None:

@@ -6,7 +6,9 @@ import json
 import random
 import re
 import threading
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -26,6 +28,8 @@ from mkdocs_roaming.library.tools import (
     render,
 )
 from mkdocs_roaming.manifest.models import NavItem
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 CAP = 24_000
 
@@ -65,49 +69,6 @@ def parse_ids_in_outline(text: str) -> tuple[set[str], set[str]]:
     )
 
 
-def unreachable_sections(library: Library, calls: int) -> set[str]:
-    """Return the sections that no sequence of this many calls opens, following only ids in results.
-
-    The last call is `expand_sections`; those before it read closed branches.
-    """
-    navigator = Navigator(library)
-    known, branches = parse_ids_in_outline(navigator.outline())
-    seen: set[str] = set()
-    for _ in range(calls - 1):
-        unread = branches - seen
-        seen |= unread
-        for branch in sorted(unread):
-            read = navigator.call("read_outline", {"id": branch})
-            assert isinstance(read, OutlineResult)
-            assert len(render(read)) <= CAP
-            lines, closed = parse_ids_in_outline(read.text)
-            known |= lines
-            branches = branches | closed
-    return {section.id for section in library.sections} - known
-
-
-@pytest.mark.slow
-def test_every_section_is_reachable_with_four_calls(shape) -> None:
-    """On sites of up to 1,000 sections, also if they are all on one page: read closed branches, open the section."""
-    assert unreachable_sections(shape.library(), 4) == set()
-
-
-@pytest.mark.slow
-def test_every_section_of_large_site_is_reachable_with_ten_calls(large_shape) -> None:
-    """On sites of 5,000 sections."""
-    assert unreachable_sections(large_shape.library(), 10) == set()
-
-
-def test_expand_sections_begins_with_own_text(shape) -> None:
-    library = shape.library()
-    for section in list(library.sections)[:: max(1, len(library.sections) // 40)]:
-        opened = Navigator(library).expand_sections([section.id])
-        assert isinstance(opened, ExpandResult)
-        own = library.text(section)
-        assert own
-        assert own.startswith(opened.sections[0].shown[0].text) or opened.sections[0].text.startswith(own)
-
-
 @pytest.mark.parametrize("cap", [2_000, 4_000, 24_000, 100_000])
 def test_every_section_is_reachable_with_any_cap(make_site: Callable, cap: int) -> None:
     """Following the closed branches ends, however small the results are."""
@@ -133,23 +94,7 @@ def test_every_section_is_reachable_with_any_cap(make_site: Callable, cap: int) 
 # Arguments
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("expand_sections", {"ids": ["{a}", "{b}"]}),
-        ("expand_sections", {"ids": "{a}, {b}"}),
-        ("expand_sections", {"ids": "{a} {b}"}),
-        ("expand_sections", {"ids": '["{a}", "{b}"]'}),
-        ("expand_sections", {"id": "{a},{b}"}),
-        ("expand_sections", '{{"ids": ["{a}", "{b}"]}}'),
-        ("expand_sections", ["{a}", "{b}"]),
-        ("expand_sections", {"ids": [{"id": "{a}"}, {"section_id": "[{b}]"}]}),
-        ("expand_section", {"section_id": "{a},{b}"}),
-        ("functions.Expand_Sections", {"ids": ["{a}+", "#{b}"], "part": "1"}),
-        ("mcp__docs__expandSections", {"arguments": {"ids": ["{a}", "{b}"]}}),
-        ("expand-sections<|channel|>commentary", {"parameters": '{{"ids": ["{a}", "{b}"]}}'}),
-    ],
-)
+@pytest.mark.parametrize(("name", "arguments"), TABLES["call_accepts_ids_in_any_form"])
 def test_call_accepts_ids_in_any_form(library: Library, name: str, arguments: object) -> None:
     """One id, ids with commas, JSON in text, objects, brackets, other argument names."""
     ids = {"a": id_of(library, "guide/pumps/"), "b": title_id(library, "Ebb")}
@@ -194,19 +139,7 @@ def test_expand_sections_with_group_id_names_tool_and_pages(library: Library) ->
     assert "Changes" not in read.text
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("no_such_tool", {}),
-        ("", None),
-        ("search_sections", {}),
-        ("search_sections", {"query": 7}),
-        ("expand_sections", {}),
-        ("expand_sections", {"ids": []}),
-        ("expand_sections", {"ids": [None, True, {}, []]}),
-        ("read_outline", {"id": "ffffffff"}),
-    ],
-)
+@pytest.mark.parametrize(("name", "arguments"), TABLES["call_with_wrong_arguments_returns_tool_error"])
 def test_call_with_wrong_arguments_returns_tool_error(library: Library, name: str, arguments: object) -> None:
     result = Navigator(library).call(name, arguments)
     assert isinstance(result, ToolError)

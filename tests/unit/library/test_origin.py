@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from mkdocs_roaming.library.library import OWN, Library, Origin, extract_host
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.readers import FolderReader
 from mkdocs_roaming.library.targets import open_library
-from mkdocs_roaming.library.tools import ExpandResult, OutlineResult, SearchResults, render
+from mkdocs_roaming.library.tools import render
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 LABEL = "untrusted content from gauge.example\n"
 
@@ -80,20 +83,6 @@ def test_origins_of_several_sites_are_joined() -> None:
     assert OWN | OWN == OWN
 
 
-@pytest.mark.parametrize("result", [OutlineResult("Text\n"), ExpandResult(()), SearchResults("gauge", ())])
-def test_results_without_origin_have_no_label(result: OutlineResult | ExpandResult | SearchResults) -> None:
-    assert "untrusted" not in render(result)
-
-
-@pytest.mark.parametrize(
-    ("url", "host"),
-    [
-        ("https://docs.example/guide/", "docs.example"),
-        ("https://user:word@docs.example:8000/", "docs.example:8000"),
-        ("https://docs.example\u202e<b>/", "docs.example??b?"),
-        ("file:///srv/site/", ""),
-        ("https://[", ""),
-    ],
-)
+@pytest.mark.parametrize(("url", "host"), TABLES["extract_host_returns_plain_characters"])
 def test_extract_host_returns_plain_characters(url: str, host: str) -> None:
     assert extract_host(url) == host

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from mkdocs_roaming.library.snippets import Part, cut_best_part, describe_rest
 from mkdocs_roaming.search.ranking import parse_query
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 FILLER = "".join(f"Rope {at} of the boat is red.\n\n" for at in range(40))
 
@@ -60,15 +64,7 @@ def test_whole_text_has_no_mark() -> None:
     assert cut("## Ropes\n\nThey are red.\n", "ropes").text == "## Ropes\n\nThey are red.\n"
 
 
-@pytest.mark.parametrize(
-    ("introduction", "block"),
-    [
-        ("The shroud is set as follows:", "```sh\nboat --tension 4\n```"),
-        ("**Parameters of the shroud:**", "- `tension` — in kN"),
-        ("> [!NOTE]\n> **The shroud**", ">\n> It has 12 mm."),
-        ("#### The shroud", "It has 12 mm."),
-    ],
-)
+@pytest.mark.parametrize(("introduction", "block"), TABLES["introduction_is_not_separated_from_its_block"])
 def test_introduction_is_not_separated_from_its_block(introduction: str, block: str) -> None:
     gap = "\n" if block.startswith(">") else "\n\n"
     text = cut(f"## Ropes\n\n{FILLER}{introduction}{gap}{block}\n\n{FILLER}", "shroud", 120).text

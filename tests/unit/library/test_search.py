@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import threading
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,6 +22,8 @@ from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.search.ranking import Weights
 from mkdocs_roaming.text.tokenizer import parse_query
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 SERVER = """\
 # Server
@@ -78,37 +82,8 @@ def titles(library: Library, text: str, **options: object) -> list[str]:
     return [hit.section.section.title for hit in Search(library).find(text, **options)]
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("drain_window", "Drain it"),
-        ("--drain-window", "Drain it"),
-        ("drainWindow", "Drain it"),
-        ("drain window", "Drain it"),
-        ("harbour.server.drain_window()", "Drain it"),
-        ("server.drain_window", "Drain it"),
-        ("ServerTimeout", "Timeouts"),
-        ("httpservertimeout", "Timeouts"),
-        ("v1.12.3", "Versions"),
-        ("1.12.3", "Versions"),
-        ("1.12", "Versions"),
-        ("8124", "Server"),
-        ("how do I calibrate gauges?", "Calibrate"),
-        ("recalibrate", "Calibrate"),
-        ("callibration", "Calibrate"),
-        ("what erases it?", "Remove a gauge"),
-        ("überlauf", "Überlauf"),
-        ("ueberlauf strasse Überlauf", "Überlauf"),
-        ("UBERLAUF", "Überlauf"),
-        ("潮位", "潮位"),
-        ("設定", "潮位"),
-        ("潮", "潮位"),
-        ("θαλασσας", "Ελληνικά"),
-        ("the and of timeouts", "Timeouts"),
-        ("which", None),
-    ],
-)
-def test_find_matches_words_identifiers_versions_and_synonyms(library: Library, text: str, title: str | None) -> None:
+@pytest.mark.parametrize(("text", "title"), TABLES["find_matches_words_identifiers_versions_and_synonyms"])
+def test_find_matches_words_identifiers_versions_and_synonyms(library: Library, text: str, title: str) -> None:
     """Words in any form and script, identifiers and versions as a whole and in part, typos, synonyms."""
     assert titles(library, text, limit=1) == ([title] if title else [])
 
@@ -324,15 +299,7 @@ def test_search_is_thread_safe(library: Library) -> None:
     assert failures == []
 
 
-@pytest.mark.parametrize(
-    ("markdown", "query", "expected"),
-    [
-        ("## Title\n\nShort text.\n", "text", "Short text."),
-        ("## Title\n\nA [link](https://x.example/y) and `code`, **bold**.\n", "link", "A link and code, bold."),
-        ("Text\n\n```sh\nebb <id> --now\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", "", "Text ebb <id> --now a b 1 2"),
-        ("> [!NOTE]\n> Mind <kbd>Ctrl</kbd>\n\n- one\n- two\n", "two", "Mind Ctrl one two"),
-    ],
-)
+@pytest.mark.parametrize(("markdown", "query", "expected"), TABLES["snippet_removes_markup_and_heading"])
 def test_snippet_removes_markup_and_heading(markdown: str, query: str, expected: str) -> None:
     """Results show the heading already."""
     assert make_snippet(markdown, parse_query(query)) == expected
@@ -456,22 +423,7 @@ def test_find_ranks_pages_for_contributors_lower_unless_query_names_them(make_si
     assert titles(library, "run the tests when contributing", limit=1) == ["Contributing"]
 
 
-@pytest.mark.parametrize(
-    ("query", "missing"),
-    [
-        ("Can I see the kettle in Power BI?", ("Power BI",)),
-        ("Is a Kettle Whistle like a Steam Pipe?", ("Steam Pipe",)),
-        ("does it run on Raspberry Pi 4", ("Raspberry Pi",)),
-        ("does it run with IP67 UL CE", ("IP67", "UL", "CE")),
-        ("is pipe:blue from kettle.org or whistle:loud", ()),
-        ("Use Grafana to chart it", ("Grafana", "chart")),
-        ("what is it and how does it do this?", ()),
-        ("サーバーの設定はどうしますか", ()),
-        ("Wie kann ich mit `steam.pressure` das Wasser im Kessel messen und warum?", ("steam.pressure",)),
-    ],
-)
-def test_missing_words_are_names_and_words_of_meaning(
-    make_site: Callable, query: str, missing: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize(("query", "missing"), TABLES["missing_words_are_names_and_words_of_meaning"])
+def test_missing_words_are_names_and_words_of_meaning(make_site: Callable, query: str, missing: list[str]) -> None:
     text = f"# Kettle\n\nThe powerful kettle whistle runs on steam. {'See it boil. ' * 90}\n\nIt has a red pipe.\n"
-    assert Search(make_site([("a/", text)]).library()).find_missing(query) == missing
+    assert Search(make_site([("a/", text)]).library()).find_missing(query) == tuple(missing)

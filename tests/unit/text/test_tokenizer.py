@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 import unicodedata
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.text import languages, tokenizer
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 CASES: dict[str, list[dict[str, Any]]] = json.loads(
     (Path(__file__).parents[2] / "golden/words/vectors.json").read_text(encoding="utf-8")
@@ -134,22 +137,7 @@ def test_fold_is_idempotent_and_ignores_case_and_composition(text: str) -> None:
     assert languages.fold(unicodedata.normalize("NFC", text)) == languages.fold(unicodedata.normalize("NFD", text))
 
 
-@pytest.mark.parametrize(
-    ("text", "folded"),
-    [
-        ("Größe", "grosse"),
-        ("ÉTÉ", "ete"),
-        ("Œuvre Ærø Łódź", "oeuvre aero lodz"),
-        ("İı", "ii"),
-        ("Σίσυφος", "σισυφοσ"),
-        ("Ёй", "ей"),
-        ("が", "が"),
-        ("ﾊﾞ", "バ"),
-        ("한글", "한글"),
-        ("שָׁלוֹם", "שלום"),
-        ("٣", "3"),
-    ],
-)
+@pytest.mark.parametrize(("text", "folded"), TABLES["fold_removes_case_and_accents_but_keeps_distinct_letters"])
 def test_fold_removes_case_and_accents_but_keeps_distinct_letters(text: str, folded: str) -> None:
     assert languages.fold(text) == folded
 
@@ -159,25 +147,7 @@ def test_negations_are_not_stop_words(word: str) -> None:
     assert not tokenizer.is_stop_word(word)
 
 
-@pytest.mark.parametrize(
-    ("word", "language", "stop"),
-    [
-        ("How", "en", True),
-        ("timeout", "en", False),
-        ("für", "de", True),
-        ("nicht", "de", False),
-        ("où", "fr", True),
-        ("être", "fr", True),
-        ("sans", "fr", False),
-        ("cómo", "es-MX", True),
-        ("sin", "es", False),
-        ("怎么", "zh", True),
-        ("する", "ja", True),
-        ("ない", "ja", False),
-        ("the", "ja", True),
-        ("the", "xx", False),
-    ],
-)
+@pytest.mark.parametrize(("word", "language", "stop"), TABLES["stop_words_depend_on_language_and_script"])
 def test_stop_words_depend_on_language_and_script(word: str, language: str, stop: bool) -> None:
     assert tokenizer.is_stop_word(word, language) is stop
 
@@ -186,21 +156,7 @@ def test_parse_query_keeps_words_if_all_are_stop_words() -> None:
     assert [word.text for word in tokenizer.parse_query("how do I do it")] == ["how", "do", "I", "it"]
 
 
-@pytest.mark.parametrize(
-    ("word", "language", "stem"),
-    [
-        ("Timeouts", "en", "timeout"),
-        ("installations", "fr-CA", "install"),
-        ("Häusern", "de_AT", "haus"),
-        ("aplicações", "PT-br", "aplic"),
-        ("настройки", "ru", "настройк"),
-        ("timeouts", "ru", "timeout"),
-        ("настройки", "en", "настройки"),
-        ("timeouts", "xx", "timeouts"),
-        ("timeouts", "", "timeouts"),
-        ("sha256", "en", "sha256"),
-    ],
-)
+@pytest.mark.parametrize(("word", "language", "stem"), TABLES["stem_depends_on_language_and_script"])
 def test_stem_depends_on_language_and_script(word: str, language: str, stem: str) -> None:
     assert tokenizer.stem(word, language) == stem
 
