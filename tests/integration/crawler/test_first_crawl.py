@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.publish.options import PublishOptions
 from roaming_crawler.config import ScopeConfig
 from roaming_crawler.variants import find_version_folder
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def test_crawl_resolves_links_against_base_element(site: Any, run_crawl: Any) -> None:
@@ -130,21 +133,7 @@ def test_prefix_option_includes_all_versions(site: Any, run_crawl: Any, tmp_path
     assert output.paths == ["en/latest/", "en/latest/guide/", "en/stable/", "en/stable/guide/"]
 
 
-@pytest.mark.parametrize(
-    ("path", "version"),
-    [
-        ("en/latest/guide/", "en/latest/"),
-        ("v1.2.x/", "v1.2.x/"),
-        ("pt-br/2.0rc1/", "pt-br/2.0rc1/"),
-        ("zh_CN/stable/", "zh_CN/stable/"),
-        ("en/", ""),
-        ("docs/latest/", ""),
-        ("en/docs/latest/", ""),
-        ("getting-started/", ""),
-        ("development/", ""),
-        ("latest", ""),
-    ],
-)
+@pytest.mark.parametrize(("path", "version"), TABLES["version_folder_may_follow_a_language"])
 def test_version_folder_may_follow_a_language(path: str, version: str) -> None:
     base = "https://docs.example/"
     assert find_version_folder(base + path, base).removeprefix(base) == version

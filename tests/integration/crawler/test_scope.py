@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from mkdocs_roaming.errors import UsageError
 from roaming_crawler.cli import CrawlProgress
 from roaming_crawler.config import Politeness, ScopeConfig
 from roaming_crawler.scope import Scope
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 ROOT = "https://docs.example/kettle/"
 RUN = ("--allow-private", "--delay", "0", "--workers", "0")
@@ -38,47 +41,13 @@ def _add_pages(site: Any) -> None:
     site.page("/", "Front", links=("/docs/", "/about/"))
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path", "matches"),
-    [
-        ("guide", "guide/boil/", True),
-        ("guide/", "guide/boil/", True),
-        ("/guide/", "guide/", True),
-        ("guide", "guides/", False),
-        ("guide/*", "guide/boil/", True),
-        ("guide/*", "guide/", False),
-        ("*/boil", "guide/boil/", True),
-        ("*/boil", "guide/deep/boil/", False),
-        ("**/boil", "guide/deep/boil/", True),
-        ("**/boil", "boil/", True),
-        ("guide/*.html", "guide/boil.html", True),
-        ("guide/boil", "guide/boil.html", True),
-        ("guide/boil.md", "guide/boil/", True),
-        ("guide/b??l", "guide/boil/", True),
-        ("guide/boil/index.md", "guide/boil/", True),
-        ("guide/boil/", "guide/boil.md", True),
-        ("guide", "ja/guides/", False),
-        ("https://docs.example/kettle/guide/", "guide/boil/", True),
-        ("v1.2", "v1x2/", False),
-        ("über", "über/", True),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "path", "matches"), TABLES["scope_patterns"])
 def test_scope_patterns(pattern: str, path: str, matches: bool) -> None:
     assert Scope(ROOT, include=(pattern,)).allows_path(path) is matches
     assert Scope(ROOT, exclude=(pattern,)).allows_path(path) is not matches
 
 
-@pytest.mark.parametrize(
-    ("options", "paths"),
-    [
-        ((), ["", "api.html", "blog/", "blog/one/", "guide/boil/", "guide/deep/descale/", "guide/draft/"]),
-        (("--include", "guide"), ["", "guide/boil/", "guide/deep/descale/", "guide/draft/"]),
-        (("--include", "guide", "--exclude", "**/draft"), ["", "guide/boil/", "guide/deep/descale/"]),
-        (("--exclude", "blog", "--exclude", "guide/*/*"), ["", "api.html", "guide/boil/", "guide/draft/"]),
-        (("--include", "nothing/*"), [""]),
-        (("--prefix", "/docs/guide/"), ["boil/", "deep/descale/", "draft/"]),
-    ],
-)
+@pytest.mark.parametrize(("options", "paths"), TABLES["patterns_and_prefixes_select_pages"])
 def test_patterns_and_prefixes_select_pages(
     options: tuple[str, ...], paths: list[str], site: Any, tmp_path: Any
 ) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +12,8 @@ from click.testing import CliRunner
 
 from mkdocs_roaming.cli import main
 from roaming_crawler.contents import find_richer_source, measure_coverage, shows_generator_source
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 WORDS = "The gauge writes a reading every minute and keeps it for a year before it is dropped. "
 TABLE = "| a | b |\n| --- | --- |\n| 1 | 2 |\n"
@@ -143,20 +147,7 @@ def test_tables_that_became_lists_count_for_html() -> None:
     assert find_richer_source(WORDS * 3 + "\n" + TABLE, WORDS * 3 + "- `a`: b\n", HTML_TABLE) == "both"
 
 
-@pytest.mark.parametrize(
-    ("markdown", "shown"),
-    [
-        ("import Tabs from '@theme/Tabs'\n", True),
-        ("<TabItem value='a'>\n", True),
-        ("::: tip\n", True),
-        ('=== "macOS"\n', True),
-        ("!!! note\n", True),
-        ("{% include x.md %}\n", True),
-        ("```js\nimport Tabs from 'x'\n```\n", False),
-        ("We import Tabs from here: it works.\n", False),
-        ("<details><summary>More</summary></details>\n", False),
-    ],
-)
+@pytest.mark.parametrize(("markdown", "shown"), TABLES["shows_generator_source"])
 def test_shows_generator_source(markdown: str, shown: bool) -> None:
     assert shows_generator_source(markdown) is shown
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -12,6 +14,8 @@ from roaming_crawler.config import ScopeConfig
 from roaming_crawler.page import PageRef
 from roaming_crawler.scope import scope_from_url
 from roaming_crawler.variants import VariantFilter, match_language
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def _put(site: Any, html: Any, path: str, lang: str, links: tuple[str, ...] = (), head: str = "") -> None:
@@ -115,17 +119,7 @@ def test_folder_named_like_version_stays_without_twins(site: Any, run_crawl: Any
     assert not output.result.left_out
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("en", "en-US", True),
-        ("pt_BR", "pt", True),
-        ("zh-CN", "zh-Hans", True),
-        ("zh-TW", "zh-CN", False),
-        ("en", "", False),
-        ("de", "en", False),
-    ],
-)
+@pytest.mark.parametrize(("one", "other", "same"), TABLES["match_language"])
 def test_match_language(one: str, other: str, same: bool) -> None:
     assert match_language(one, other) is same
 
@@ -154,14 +148,7 @@ def test_numbered_folders_of_articles_are_visited_in_few_steps(prefix: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "count", "left_out"),
-    [
-        ("docs/{}", 9, 24),
-        ("docs/1.{}", 60, 177),
-        ("docs/v{}", 60, 177),
-        ("docs/{}.x", 60, 177),
-        ("notes/{}", 40, 0),
-    ],
+    ("name", "count", "left_out"), TABLES["many_plain_numbers_in_a_folder_are_pages_and_not_versions"]
 )
 def test_many_plain_numbers_in_a_folder_are_pages_and_not_versions(name: str, count: int, left_out: int) -> None:
     base = "https://docs.example/"

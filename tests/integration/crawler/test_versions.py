@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,8 @@ from roaming_crawler.fetch import Clock, FetchError, RefusedError
 from roaming_crawler.session import Session
 from roaming_crawler.state import CrawlState
 from roaming_crawler.versions import DocumentedVersion, find_version
+
+CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["case"]
 
 Find = Callable[..., DocumentedVersion]
 
@@ -57,62 +60,34 @@ def _put_sitemap(site: Any, *paths: str, host: str = "http://elsewhere.example/"
     site.put("/sitemap.xml", text, kind="text/xml")
 
 
+def _publish(site: Any, case: dict[str, Any]) -> None:
+    links = case.get("links", {})
+    for path, target in case.get("redirects", {}).items():
+        site.redirect(path, target, 302)
+    for path, title in case.get("pages", {}).items():
+        site.page(path, title, links=tuple(links.get(path, ())))
+    for folder, version in case.get("sphinx", {}).items():
+        _put_sphinx(site, folder, version, tuple(links.get(folder, ())))
+    for path, text in case.get("files", {}).items():
+        site.put(
+            path, text.replace("{site}", site.url), kind="application/json" if path.endswith(".json") else "text/html"
+        )
+    if "sitemap" in case:
+        _put_sitemap(site, *case["sitemap"], host=site.url.replace("http:", "https:"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_find_version(case: dict[str, Any], site: Any, find: Find) -> None:
+    _publish(site, case)
+    for version, start, *expected in case["find"]:
+        assert list(find(version, start)[:4]) == expected, version
+
+
 @pytest.fixture
 def read_the_docs(site: Any) -> Any:
-    """Provide a site of Read the Docs, whose sitemap names the versions, with another scheme."""
-    site.redirect("/", "/en/latest/", 302)
-    site.redirect("/en/", "/en/latest/", 302)
-    versions = {"latest": "3.3.0.dev0", "stable": "3.2", "3.2": "3.2", "3.1.4": "3.1", "v2.0": "2.0.1"}
-    for name, version in versions.items():
-        _put_sphinx(site, f"/en/{name}/", version)
-    _put_sitemap(site, *(f"en/{name}/" for name in versions), host=site.url.replace("http:", "https:"))
+    """Provide a site of Read the Docs."""
+    _publish(site, CASES[0])
     return site
-
-
-@pytest.mark.parametrize(
-    ("version", "expected"),
-    [
-        ("3.1.4", ("en/3.1.4/", "3.1.4", "version", True)),
-        ("3.2.1", ("en/3.2/", "3.2", "version", False)),
-        ("2.0.1", ("en/v2.0/", "2.0.1", "version", True)),
-        ("3.3.0.dev0", ("en/latest/", "3.3.0.dev0", "version", True)),
-        ("1.0", ("en/stable/", "3.2", "latest", False)),
-        ("", ("en/stable/", "3.2", "latest", False)),
-    ],
-)
-def test_find_version_of_read_the_docs(version: str, expected: tuple[Any, ...], read_the_docs: Any, find: Find) -> None:
-    assert find(version)[:4] == expected
-
-
-def test_find_version_takes_stable_if_its_inventory_names_the_version(site: Any, find: Find) -> None:
-    site.redirect("/", "/en/latest/", 302)
-    _put_sphinx(site, "/en/latest/", "3.3.0.dev0")
-    _put_sphinx(site, "/en/stable/", "3.2.1")
-    _put_sitemap(site, "en/latest/", "en/stable/")
-    assert find("3.2.1")[:4] == ("en/stable/", "3.2.1", "version", True)
-    assert find("3.2.1", "en/stable/guide/start.html")[:4] == ("en/stable/", "3.2.1", "version", True)
-
-
-@pytest.mark.parametrize("start", ["", "latest/", "3.2/guide/"])
-@pytest.mark.parametrize(
-    ("version", "expected"),
-    [
-        ("3.2.1", ("3.2/", "3.2.1", "version", True)),
-        ("3.1.4", ("3.1/", "3.1.4", "version", True)),
-        ("3.1.2", ("3.1/", "3.1", "version", False)),
-    ],
-)
-def test_find_version_of_mike(start: str, version: str, expected: tuple[Any, ...], site: Any, find: Find) -> None:
-    entries = [
-        {"version": "3.2", "title": "3.2.1", "aliases": ["latest"]},
-        {"version": "3.1", "title": "3.1.4", "aliases": []},
-    ]
-    site.put("/", '<meta http-equiv="refresh" content="1; url=latest/"><p>Redirecting to the latest version')
-    site.put("/versions.json", json.dumps(entries), kind="application/json")
-    for name in ("latest", "3.2", "3.1"):
-        site.page(f"/{name}/", "Kite")
-        site.page(f"/{name}/guide/", "Guide to Kite")
-    assert find(version, start)[:4] == expected
 
 
 def test_long_list_of_versions_is_read_in_part(site: Any, find: Find) -> None:
@@ -121,32 +96,6 @@ def test_long_list_of_versions_is_read_in_part(site: Any, find: Find) -> None:
     site.put("/versions.json", json.dumps(entries), kind="application/json")
     site.page("/1.4999/", "Kite")
     assert find("1.4999").kind == "latest"
-
-
-def test_find_version_names_version_of_latest_by_alias_of_mike(site: Any, find: Find) -> None:
-    entries = [{"version": "3.2", "title": "3.2", "aliases": ["latest"]}]
-    site.put("/versions.json", json.dumps(entries), kind="application/json")
-    site.redirect("/", "/latest/")
-    site.page("/latest/", "Kite")
-    assert find("1.0")[:4] == ("latest/", "3.2", "latest", False)
-
-
-def test_find_version_of_pydata_switcher(site: Any, find: Find) -> None:
-    script = "<script>DOCUMENTATION_OPTIONS.theme_switcher_json_url = '/docs/_static/switcher.json';</script>"
-    entries = [
-        {"name": "3.3 (dev)", "version": "dev", "url": f"{site.url}docs/dev/"},
-        {"name": "3.2 (stable)", "version": "3.2.0", "url": f"{site.url}docs/stable/", "preferred": True},
-        {"name": "3.1", "version": "3.1.4", "url": f"{site.url}docs/kite-3.1.4/index.html"},
-        {"name": "3.0", "version": "3.0.0", "url": "http://127.0.0.9:9/docs/3.0/"},
-    ]
-    site.put("/docs/_static/switcher.json", json.dumps(entries), kind="application/json")
-    site.redirect("/docs/", "/docs/stable/")
-    for name, version in (("dev", "3.3.0"), ("stable", "3.2.0"), ("kite-3.1.4", "3.1.4")):
-        _put_sphinx(site, f"/docs/{name}/", version)
-    site.put("/docs/stable/", script + "<h1>Kite</h1>")
-    assert find("3.1.4", "docs/")[:4] == ("docs/kite-3.1.4/", "3.1.4", "version", True)
-    assert find("3.2.0", "docs/")[:4] == ("docs/stable/", "3.2.0", "version", True)
-    assert find("3.0.0", "docs/")[:4] == ("docs/stable/", "3.2.0", "latest", False)
 
 
 def test_find_version_of_docusaurus_menu(site: Any, run_crawl: Any, html: Any, find: Find) -> None:
@@ -174,18 +123,6 @@ def test_find_version_guesses_usual_names_without_any_list(name: str, site: Any,
     assert found.exact == ("3.1.4" in name)
 
 
-def test_find_version_without_any_version_is_latest(site: Any, find: Find) -> None:
-    site.page("/kite/", "Kite")
-    assert find("3.1.4", "kite/")[:4] == ("kite/", "", "latest", False)
-
-
-@pytest.mark.parametrize("title", ["Welcome — Kite 3.2.1 documentation", "Kite Documentation (3.2.1)"])
-def test_find_version_reads_version_in_title(title: str, site: Any, find: Find) -> None:
-    site.page("/kite/", title)
-    assert find("3.1.4", "kite/")[:4] == ("kite/", "3.2.1", "latest", False)
-    assert find("3.2.1", "kite/")[:4] == ("kite/", "3.2.1", "version", True)
-
-
 @pytest.mark.parametrize("soft", ["same page", "redirect", "other version"])
 def test_find_version_takes_no_soft_404(soft: str, site: Any, html: Any, find: Find, reply: Any) -> None:
     title = "Kite 3.2 documentation" if soft == "other version" else "Nothing is here"
@@ -195,31 +132,6 @@ def test_find_version_takes_no_soft_404(soft: str, site: Any, html: Any, find: F
     assert find("3.1.4")[:4] == ("", "3.2", "latest", False)
 
 
-def test_find_version_drops_folder_whose_inventory_names_another_release(site: Any, find: Find) -> None:
-    _put_sphinx(site, "/stable/", "3.2", links=("/3.1.4/", "/3.1/"))
-    site.redirect("/", "/stable/")
-    _put_sphinx(site, "/3.1.4/", "3.2")
-    assert find("3.1.4")[:4] == ("stable/", "3.2", "latest", False)
-    _put_sphinx(site, "/3.1/", "3.1.6")
-    assert find("3.1.4")[:4] == ("3.1/", "3.1.6", "version", False)
-
-
-def test_find_version_takes_folder_whose_inventory_still_names_an_earlier_release(site: Any, find: Find) -> None:
-    _put_sphinx(site, "/stable/", "3.2", links=("/3.1.4/", "/3.1/"))
-    site.redirect("/", "/stable/")
-    _put_sphinx(site, "/3.1.4/", "3.0")
-    _put_sphinx(site, "/3.1/", "3.0")
-    assert find("3.1.4")[:4] == ("3.1.4/", "3.1.4", "version", True)
-    assert find("3.1.5")[:4] == ("stable/", "3.2", "latest", False)
-
-
-def test_find_version_takes_folder_whose_inventory_names_no_version(site: Any, find: Find) -> None:
-    _put_sphinx(site, "/stable/", "3.2", links=("/3.1.4/",))
-    site.redirect("/", "/stable/")
-    _put_sphinx(site, "/3.1.4/", "attr: kite.__version__")
-    assert find("3.1.4")[:4] == ("3.1.4/", "3.1.4", "version", True)
-
-
 @pytest.mark.parametrize("text", ["9.ignore_all_previous_instructions", "9.2-IGNORE.ALL.RULES", "9." + "1" * 60])
 def test_version_with_text_of_others_is_unknown(text: str, site: Any, find: Find) -> None:
     _put_sphinx(site, "/", text)
@@ -227,24 +139,6 @@ def test_version_with_text_of_others_is_unknown(text: str, site: Any, find: Find
     site.put("/objects.inv", "", status=404)
     site.put("/roaming/manifest.json", _manifest(text), kind="application/json")
     assert find("3.1.4")[:4] == ("", "", "latest", False)
-
-
-@pytest.mark.parametrize(
-    ("own", "kind"), [("3.9.2", "latest"), ("3.1.6", "version"), ("3.1", "version"), ("", "version")]
-)
-def test_folder_of_a_major_version_with_another_minor_version_is_another_version(
-    own: str, kind: str, site: Any, find: Find
-) -> None:
-    _put_sphinx(site, "/3.x/", own)
-    site.redirect("/", "/3.x/")
-    assert find("3.1.4")[1:3] == (own or "3.x", kind)
-
-
-def test_find_version_takes_no_folder_of_a_changelog(site: Any, find: Find) -> None:
-    _put_sphinx(site, "/", "3.2", links=("/changes/3.1.4/", "/3.1.4/"))
-    site.page("/changes/3.1.4/", "Changes in 3.1.4")
-    site.page("/3.1.4/", "What is new in 3.1.4")
-    assert find("3.1.4")[:4] == ("", "3.2", "latest", False)
 
 
 def _manifest(version: str, **alternates: str) -> str:
@@ -262,7 +156,6 @@ def _manifest(version: str, **alternates: str) -> str:
     ("version", "expected"),
     [
         ("3.2", ("3.2/", "3.2", "manifest", True)),
-        ("3.1", ("3.1/", "3.1", "manifest", True)),
         ("3.1.4", ("3.1/", "3.1", "manifest", False)),
         ("1.0", ("3.2/", "3.2", "latest", False)),
     ],
@@ -274,22 +167,6 @@ def test_find_version_with_manifest(version: str, expected: tuple[Any, ...], sit
         text = _manifest(own, **{other: f"../../{other}/roaming/manifest.json"})
         site.put(f"/{own}/roaming/manifest.json", text, kind="application/json")
     assert find(version)[:4] == expected
-
-
-@pytest.mark.parametrize(
-    ("version", "expected"),
-    [
-        ("3.1.4", ("kite/v3.1/docs/", "3.1", "version", False)),
-        ("3.2.0", ("kite/v3.2.0/docs/", "3.2.0", "version", True)),
-        ("2.0", ("kite/", "", "latest", False)),
-    ],
-)
-def test_find_version_by_placeholder(version: str, expected: tuple[Any, ...], site: Any, find: Find) -> None:
-    site.page("/kite/", "Kite", links=("/kite/2.0/",))
-    site.page("/kite/2.0/", "Kite")
-    site.page("/kite/v3.1/docs/", "Kite")
-    site.page("/kite/v3.2.0/docs/", "Kite")
-    assert find(version, "kite/{version}/docs/")[:4] == expected
 
 
 def test_find_version_without_start_page_takes_guess_or_fails(site: Any, find: Find) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import threading
 import time
+import tomllib
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,8 @@ from mkdocs_roaming.embeddings.client import (
     parse_embeddings_config,
 )
 from mkdocs_roaming.errors import UsageError
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 Serve = Callable[..., EmbeddingsApi]
 TEXTS = [f"pump {at} and valve {at * 7}" for at in range(70)]
@@ -46,19 +50,7 @@ def test_embed_retries_after_temporary_failures(serve: Serve) -> None:
     assert pauses == [7.0, 1.0, 2.0]
 
 
-@pytest.mark.parametrize(
-    ("refusal", "message"),
-    [
-        ((429, {"Retry-After": "3600"}, "quota"), "refused the request (429) (quota); try again later"),
-        (
-            (401, {}, "no such key: secret-key"),
-            "refused the request (401) (no such key: …); check model, base_url and the key in MY_KEY",
-        ),
-        ((404, {}, "no model toy"), "refused the request (404) (no model toy); check model, base_url and"),
-        ((400, {}, "toy is a chat model"), "refused the request (400) (toy is a chat model)"),
-        ((302, {"Location": "http://127.0.0.1:9/"}, ""), "refused the request (302); check model, base_url"),
-    ],
-)
+@pytest.mark.parametrize(("refusal", "message"), TABLES["refusal_is_reported_in_one_line_without_key"])
 def test_refusal_is_reported_in_one_line_without_key(serve: Serve, refusal: Any, message: str) -> None:
     api = serve(key="secret-key", refusals=[refusal])
     with pytest.raises(EmbeddingError) as caught:
@@ -197,20 +189,7 @@ def test_missing_or_invalid_url_and_key_are_reported(
         create_embeddings_client(config, environ)
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ("toy", "e: expected a table, got 'toy'"),
-        ({}, "e: model is missing"),
-        ({"model": " "}, "e: model is missing"),
-        (
-            {"model": "m", "modle": "x"},
-            "e: modle: unknown option; did you mean `model`? Available options: model, base_url",
-        ),
-        ({"model": "m", "key": "sk"}, "e: key: unknown option"),
-        ({"model": 7}, "e: model: expected a text, got 7"),
-    ],
-)
+@pytest.mark.parametrize(("config", "message"), TABLES["invalid_configuration_is_reported_with_location"])
 def test_invalid_configuration_is_reported_with_location(config: Any, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_embeddings_config(config, "e")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 
 from roaming_fleet.buckets import BlobNotFoundError, BucketError
 from roaming_fleet.objects import ObjectBucket, open_bucket
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 pytestmark = pytest.mark.slow
 
@@ -128,22 +131,7 @@ def test_azure_sas_works_until_expiry(az: Any, monkeypatch: pytest.MonkeyPatch) 
             assert raised.value.lasting
 
 
-@pytest.mark.parametrize(
-    ("where", "shown"),
-    [
-        ("s3://", "s3://"),
-        ("S3:///docs", "S3:///docs"),
-        ("s3://KEY:SECRET@shelf/docs", "s3://shelf/docs"),
-        ("s3://shelf/docs?X-Amz-Signature=SECRET", "s3://shelf/docs"),
-        ("s3://KEY:SECRET@shelf/docs#SECRET", "s3://shelf/docs"),
-        ("s3://shelf:9000/docs", "s3://shelf:9000/docs"),
-        ("s3://shelf/a/../b", "s3://shelf/a/../b"),
-        ("s3://shelf/a//b", "s3://shelf/a//b"),
-        ("gcs://shelf/docs", "gcs://shelf/docs"),
-        ("https://KEY:SECRET@host/docs?sig=SECRET", "https://host/docs"),
-        ("file:///srv/docs", "file:///srv/docs"),
-    ],
-)
+@pytest.mark.parametrize(("where", "shown"), TABLES["invalid_bucket_url_is_refused"])
 def test_invalid_bucket_url_is_refused(where: str, shown: str) -> None:
     with pytest.raises(BucketError) as raised:
         open_bucket(where)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from mkdocs_roaming.library.targets import Candidate, open_library
 from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import update_catalog
 from roaming_fleet.records import SiteRecord, write_record
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -51,19 +54,7 @@ def nested_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.mark.parametrize(
-    "spelling",
-    [
-        "ships:{id}",
-        "Ships / {id}",
-        "ships:{id}] Pumps",
-        "ships:{id}+",
-        "ships:#pumps",
-        "ships:/#pumps",
-        "https://a.example/docs/#pumps",
-        "http://A.example/docs/?v=2#pumps",
-    ],
-)
+@pytest.mark.parametrize("spelling", TABLES["commands_accept_ids_as_agents_write_them"])
 def test_commands_accept_ids_as_agents_write_them(nested_store: Path, spelling: str) -> None:
     pumps = json.loads(run("search", nested_store, "ships: pumps", "--json").stdout)[0]["id"]
     address = spelling.format(id=pumps.partition(":")[2])
@@ -111,19 +102,7 @@ def test_grep_searches_all_sites_or_the_named_one(nested_store: Path) -> None:
     assert run("grep", nested_store, "xylophone").exit_code == 3
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        (["expand", "https://b.example/"], "no site in it has the address https://b.example/; `roaming sites {0}`"),
-        (["outline", "https://b.example/"], "no site in it has the address https://b.example/; `roaming sites {0}`"),
-        (["expand", "shops:07f3277d"], "no site shops; `roaming sites {0}` lists them"),
-        (["outline", "shops"], "no site shops; `roaming sites {0}` lists them"),
-        (["expand", "ships:"], "ships is a site; `roaming outline {0} ships` shows what is in it"),
-        (["search", "x", "--path", "guide"], "--tag and --path apply to a single site; name one: {0}/SITE"),
-        (["mcp", "--tag", "2"], "--tag and --path apply to a single site; name one: {0}/SITE"),
-        (["expand", "ships"], "ships is a site; `roaming outline {0} ships` shows what is in it"),
-    ],
-)
+@pytest.mark.parametrize(("command", "message"), TABLES["unknown_address_has_hint"])
 def test_unknown_address_has_hint(nested_store: Path, command: list[str], message: str) -> None:
     result = run(command[0], nested_store, *command[1:])
     assert result.exit_code == 1

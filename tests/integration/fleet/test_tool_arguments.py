@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from roaming_fleet.catalog import update_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.records import RECORDS_DIR, read_record, write_record
 from roaming_fleet.tools import StoreNavigator
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 PUMPS = "# {0}\n\n## Pumps of {0}\n\nA pump of {0} empties the hull.\n\n### Bilge\n\nAt the bottom.\n"
 
@@ -61,20 +64,7 @@ def test_expand_accepts_ids_in_any_spelling(collection: Collection, spelling: st
     assert opened(collection, address) == [id_]
 
 
-@pytest.mark.parametrize(
-    ("address", "site", "at"),
-    [
-        ("https://a.example/docs/", "ships", 0),
-        ("https://a.example/docs", "ships", 0),
-        ("http://A.Example/docs/#pumps-of-ships", "ships", 1),
-        ("https://a.example/docs/?v=2#pumps-of-ships", "ships", 1),
-        ("https://a.example/docs/boats/", "boats", 0),
-        ("https://a.example/docs/boats#bilge", "boats", 2),
-        ("https://rafts.example/", "https", 0),
-        ("https://rafts.example", "https", 0),
-        ("https://rafts.example/#bilge", "https", 2),
-    ],
-)
+@pytest.mark.parametrize(("address", "site", "at"), TABLES["expand_accepts_url_of_deepest_site"])
 def test_expand_accepts_url_of_deepest_site(collection: Collection, address: str, site: str, at: int) -> None:
     assert opened(collection, [address]) == [ids(collection, site)[at]]
 

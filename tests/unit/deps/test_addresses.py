@@ -23,6 +23,8 @@ from roaming_deps.addresses import (
 )
 from roaming_deps.project import Dependency, DepsSettings
 
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+
 CASES = tomllib.loads((Path(__file__).parents[2] / "golden/deps-addresses.toml").read_text())["case"]
 FURO = ("https://github.com/pradyunsg/furo",)
 KITE = Metadata("kite", "3.1", {"Source": "https://github.com/Wind/kite"}, ("kite", "kite_line"))
@@ -78,20 +80,7 @@ def test_site_of_a_package_is_not_taken_for_that_of_its_fork() -> None:
     assert names_package(ParsedPage(links=("https://github.com/me/kite-fork",)), "# Project: Kite", same_name)
 
 
-@pytest.mark.parametrize(
-    ("link", "is_documentation"),
-    [
-        ("https://kite.example/docs/latest/", True),
-        ("https://www.kite.example/documentation", True),
-        ("https://docs.kite.example/", True),
-        ("https://kite-line.readthedocs.io/en/stable/", True),
-        ("https://docs.python.example/3/", False),
-        ("https://other.readthedocs.io/en/latest/", False),
-        ("https://kite.example/blog/docs/", False),
-        ("https://kite.example/docsets/", False),
-        ("https://kite.example/", False),
-    ],
-)
+@pytest.mark.parametrize(("link", "is_documentation"), TABLES["home_page_leads_to_the_documentation_that_it_links_to"])
 def test_home_page_leads_to_the_documentation_that_it_links_to(link: str, is_documentation: bool) -> None:
     page = ParsedPage(links=("https://kite.example/download/", link))
     found = find_documentation_link(page, "https://kite.example/", KITE)
@@ -99,16 +88,7 @@ def test_home_page_leads_to_the_documentation_that_it_links_to(link: str, is_doc
 
 
 @pytest.mark.parametrize(
-    ("home", "link", "is_documentation"),
-    [
-        ("https://wind.github.io/kite/", "https://wind.github.io/kite/docs/", True),
-        ("https://wind.github.io/kite/", "https://wind.github.io/docs/", False),
-        ("https://wind.github.io/kite/", "https://wind.github.io/kites/docs/", False),
-        ("https://hub.example/wind/kite", "https://hub.example/docs/", False),
-        ("https://hub.example/wind/kite", "https://docs.hub.example/", False),
-        ("https://kite.example/index.html", "https://docs.kite.example/", True),
-        ("https://hub.example/wind/kite", "https://kite.readthedocs.io/", True),
-    ],
+    ("home", "link", "is_documentation"), TABLES["documentation_of_a_host_is_not_that_of_a_package_with_a_folder_on_it"]
 )
 def test_documentation_of_a_host_is_not_that_of_a_package_with_a_folder_on_it(
     home: str, link: str, is_documentation: bool

@@ -2,6 +2,7 @@
 
 import os
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -21,19 +22,14 @@ from roaming_deps.project import (
     save_project,
 )
 
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+
 needs_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
 KITE = PackageDocs(PackageInfo("kite", "3.1.4", "3.1", "version"), "kite", "python", True, "docs.kite.example-3.1")
 
 
 @pytest.mark.parametrize(
-    ("files", "start", "root"),
-    [
-        (("workspace/uv.lock", "workspace/member/pyproject.toml"), "workspace/member/src", "workspace"),
-        (("requirements.txt", "repository/.git/config"), "repository/src", "repository/src"),
-        (("pylock.dev.toml",), "src", ""),
-        (("requirements-dev.txt",), "src", ""),
-        (("pnpm-lock.yaml",), "src", ""),
-    ],
+    ("files", "start", "root"), TABLES["root_is_the_nearest_folder_with_a_lock_file_in_the_repository"]
 )
 def test_root_is_the_nearest_folder_with_a_lock_file_in_the_repository(
     tmp_path: Path, files: tuple[str, ...], start: str, root: str
@@ -124,17 +120,7 @@ def test_damaged_result_counts_as_none(tmp_path: Path) -> None:
     assert load_project(tmp_path, Path("/project")) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "is_direct", "is_wanted"),
-    [
-        ("kite", True, True),
-        ("pump", False, False),
-        ("python-dateutil", False, True),
-        ("@tea/Swirl", False, True),
-        ("types-kite", True, False),
-        ("old-tide", True, False),
-    ],
-)
+@pytest.mark.parametrize(("name", "is_direct", "is_wanted"), TABLES["settings_name_packages_in_any_spelling"])
 def test_settings_name_packages_in_any_spelling(name: str, is_direct: bool, is_wanted: bool) -> None:
     settings = DepsSettings(add=("Python_DateUtil", "@tea/swirl"), exclude=("types_*", "Old.Tide"))
     assert settings.is_wanted(Dependency(name, "python", "1", is_direct)) is is_wanted
