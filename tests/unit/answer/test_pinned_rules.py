@@ -100,12 +100,6 @@ def test_pinned_section_is_open_before_first_round(ruled: Ruled, ids: dict[str, 
     assert [event.section.id for event in select(SectionCited, events)] == [ids["Pressure"]]
 
 
-def test_no_section_is_opened_without_matching_rule(ruled: Ruled, ids: dict[str, str]) -> None:
-    library = ruled(RuleEntry(RuleCondition(any=("sinking",)), (ids["Pressure"],)))
-    model = ScriptedModel([[Text("No. [^none]")]])
-    assert select(ToolCalled, ask(model, Navigator(library), "Which lamp?")) == []
-
-
 def test_rules_of_untrusted_site_open_nothing(ruled: Ruled, ids: dict[str, str]) -> None:
     library = ruled(RuleEntry(RuleCondition(always=True), (ids["Pressure"],)))
     library.trusted = False
@@ -141,19 +135,6 @@ def test_pinned_sections_respect_budget(ruled: Ruled, ids: dict[str, str], chars
     assert navigator.open_chars() <= chars // 2
     assert select(SectionsDropped, events) == []
     assert bool(select(SectionOpened, events)) == (chars >= 100)
-
-
-@pytest.mark.parametrize("question", ["gauge drift", "does a gauge drift in autumn"])
-def test_offline_model_prefers_pinned_section(make_site: Callable[..., MadeSite], question: str) -> None:
-    lamps = [(f"lamp{at}/", f"# Lamp {at}\n\nThe lamp number {at} is red.\n") for at in range(60)]
-    gauges = [(f"gauge{at}/", f"# Gauge {at}\n\nThe gauge may drift in frost.\n") for at in range(5)]
-    site = make_site([*gauges, *lamps])
-    meant = site.manifest.pages[4].id
-    plain = summarize(ask(Offline(), Navigator(site.library()), question))
-    ruled = msgspec.structs.replace(site.manifest, rules=(RuleEntry(RuleCondition(any=("drifting",)), (meant,)),))
-    result = summarize(ask(Offline(), Navigator(replace(site, manifest=ruled).library()), question))
-    assert meant not in {one.id for one in plain.citations}
-    assert result.citations[0].id == result.trail[0].id == meant
 
 
 def test_offline_model_quotes_pinned_sections_first(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tables import read_tables
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.conversation import Exchange
@@ -24,6 +25,8 @@ from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.texts import LINK
 from mkdocs_roaming.search.relevance import name_language
 from tests.conftest import MadeSite
+
+TABLES = read_tables(__file__)
 
 Ask = Callable[..., list[Event]]
 
@@ -85,11 +88,6 @@ def test_failed_model_names_the_language_of_the_site(ask: Ask, asked: str) -> No
     result = summarize(ask(Broken(), asked))
     assert result.state == "error"
     assert name_language("en", "de") in result.text.split("\n\n")
-
-
-def test_offline_same_question_gives_equal_events(ask: Ask) -> None:
-    question = "how long does boil.hold keep the water hot"
-    assert ask(Offline(), question) == ask(Offline(), question)
 
 
 def test_offline_searches_then_opens_what_it_cites(ask: Ask) -> None:
@@ -176,19 +174,7 @@ def test_section_that_cannot_be_read_is_no_result(ask: Ask, make_site: Callable[
         assert {section.title for section in result.citations} == titles
 
 
-@pytest.mark.parametrize(
-    ("markdown", "language", "question", "wanted"),
-    [
-        (
-            "# 設定\n\n待ち受けポートは 8642 です。\n\n# 導入\n\nメモリは 320 MB 必要です。\n",
-            "ja",
-            "ポートは何番ですか",
-            "8642",
-        ),
-        ("# Σέρβερ\n\nΗ θύρα είναι 8642.\n\n# Νερό\n\nΤο νερό βράζει.\n", "el", "Ποια είναι η θύρα;", "8642"),
-        ("# Server\n\nDer Anschluss ist 8642.\n\n# Wasser\n\nEs kocht.\n", "de", "Welcher Anschluss?", "8642"),
-    ],
-)
+@pytest.mark.parametrize(("markdown", "language", "question", "wanted"), TABLES["offline answers other languages"])
 def test_offline_answers_other_languages(ask: Ask, markdown: str, language: str, question: str, wanted: str) -> None:
     library = library_from_markdown(markdown, name="Kettle", url="https://kettle.example/")
     result = summarize(ask(Offline(), question, navigator=Navigator(library)))
@@ -196,17 +182,7 @@ def test_offline_answers_other_languages(ask: Ask, markdown: str, language: str,
     assert wanted in result.text
 
 
-@pytest.mark.parametrize(
-    ("question", "elliptic"),
-    [
-        ("and on Windows?", True),
-        ("how do I turn it off?", True),
-        ("except for one host", True),
-        ("why?", True),
-        ("which exceptions can a request raise?", False),
-        ("log every request", False),
-    ],
-)
+@pytest.mark.parametrize(("question", "elliptic"), TABLES["is elliptic finds questions without subject"])
 def test_is_elliptic_finds_questions_without_subject(question: str, elliptic: bool) -> None:
     assert is_elliptic(question, "en") is elliptic
 

@@ -16,7 +16,7 @@ from mkdocs_roaming.answer.events import (
     SiteRead,
     summarize,
 )
-from mkdocs_roaming.answer.models.base import Text, UserTurn
+from mkdocs_roaming.answer.models.base import Text
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
@@ -44,15 +44,6 @@ def test_small_site_is_in_prompt(ask: Ask, library: Library, ids: dict[str, str]
     assert (result.state, result.rounds, result.whole_site, result.trail) == ("answered", 1, True, ())
     assert [section.title for section in result.citations] == ["Server"]
     assert result.tokens_read == next(event.tokens for event in events if isinstance(event, SiteRead))
-
-
-def test_small_site_prompt_is_equal_for_all_questions(ask: Ask) -> None:
-    one, two = ScriptedModel([[]]), ScriptedModel([[]])
-    ask(one, "Which port?", page="install/", whole_site_tokens=WHOLE)
-    ask(two, "Why?", whole_site_tokens=WHOLE)
-    first, second = one.requests[0], two.requests[0]
-    assert (first.rules, first.outline) == (second.rules, second.outline)
-    assert first.turns == (UserTurn("Which port?", "The reader is on this page: Install"),)
 
 
 @pytest.mark.parametrize("most", [0, 100])

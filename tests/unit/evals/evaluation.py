@@ -30,13 +30,6 @@ def run_evaluation(library: Library, *systems: str | Model, **options: Any) -> E
     return evaluation.report()
 
 
-def without_seconds(value: Any) -> Any:
-    """Return JSON data without the keys `seconds`, which differ from run to run."""
-    if isinstance(value, dict):
-        return {key: without_seconds(one) for key, one in value.items() if key != "seconds"}
-    return [without_seconds(one) for one in value] if isinstance(value, list | tuple) else value
-
-
 def expand_reply(library: Library, title: str) -> tuple[Any, ...]:
     """Return a model's reply that opens the section with a title; it costs 0.0015 at `PRICES`."""
     return (ToolCall("a", "expand_sections", {"ids": [_id(library, title)]}), Usage(1000, output=100), Stop("tools"))

@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 import pytest
 from lxml import html
+from tables import read_tables
 
 from mkdocs_roaming.html.boilerplate import learn_boilerplate, remove_boilerplate
+
+TABLES = read_tables(__file__)
 
 MENU = "".join(f"<li><a href='p{at}.html'>Page {at}</a></li>" for at in range(12))
 
@@ -55,16 +58,7 @@ def test_repeated_menu_within_an_article_is_removed() -> None:
     assert clean(pages) == "Rope 3 Rope 3 is red."
 
 
-@pytest.mark.parametrize(
-    "article",
-    [
-        "<h2>NAME</h2><p>rope{at} - a rope</p><h2>SEE ALSO</h2><p><a href=x>sail{at}</a></p>",
-        "<h1>Rope {at}</h1><h2>Parameters</h2><p>Ropes are red.</p><p>It has {at} mm.</p>",
-        "<h1>Rope {at}</h1><p>Rope {at}.</p><p>See also:</p><ul><li><a href=a>Mast {at}</a></li></ul>",
-        "<h1>Rope {at}</h1><p>Ropes are red.</p>",
-        "<h1>Rope {at}</h1><p>Rope {at}.</p><div><h2 id='of'>Suite</h2><div><p>Part of the boat.</p></div></div>",
-    ],
-)
+@pytest.mark.parametrize("article", TABLES["article keeps what it shares with others"])
 def test_article_keeps_what_it_shares_with_others(article: str) -> None:
     pages = make_pages(lambda at: article.replace("{at}", str(at)))
     assert remove_boilerplate(pages[3], learn_boilerplate(pages)) == pages[3]

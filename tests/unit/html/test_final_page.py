@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tables import read_tables
 
 from mkdocs_roaming.html.final_page import reconcile_article, reconcile_post_list, reconcile_template
 from mkdocs_roaming.text.meta_tags import exclusion_reason, find_index_ban
+
+TABLES = read_tables(__file__)
 
 WORDS = " ".join(f"<p>Sentence {at} of all that may be read here.</p>" for at in range(20))
 ARTICLE = (
@@ -117,27 +120,7 @@ def test_exclusion_reason_recognizes_redirects_and_noindex() -> None:
     assert exclusion_reason('<head></head><p>&lt;meta name="robots" content="noindex"&gt;</p>') is None
 
 
-@pytest.mark.parametrize(
-    ("directives", "reason"),
-    [
-        ("noindex", "noindex"),
-        ("NoIndex; nofollow", "noindex"),
-        ("none", "noindex"),
-        ("max-image-preview: none", None),
-        ("index, follow", None),
-        ("unavailable_after: 2010-06-25", "unavailable after 2010-06-25"),
-        ("nofollow, unavailable_after: 2010-06-25T15:00:00+02:00", "unavailable after 2010-06-25T15:00:00+02:00"),
-        (
-            "unavailable_after: Friday, 25-Jun-10 15:00:00 EST, nofollow",
-            "unavailable after Friday, 25-Jun-10 15:00:00 EST",
-        ),
-        ("unavailable_after: Fri, 25 Jun 2010 15:00:00 GMT", "unavailable after Fri, 25 Jun 2010 15:00:00 GMT"),
-        ("unavailable_after: 25 Jun 2999 15:00:00 PST", None),
-        ("unavailable_after: 2999-06-25", None),
-        ("unavailable_after: soon", None),
-        ("unavailable_after: 25 Jun 99999 15:00:00 GMT", None),
-    ],
-)
+@pytest.mark.parametrize(("directives", "reason"), TABLES["robots directives exclude pages by noindex and past dates"])
 def test_robots_directives_exclude_pages_by_noindex_and_past_dates(directives: str, reason: str | None) -> None:
     assert find_index_ban(directives) == reason
     assert exclusion_reason(f'<head><meta name="robots" content="{directives}"></head>') == reason

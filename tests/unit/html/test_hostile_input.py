@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from tables import read_tables
 from timing import count_milliseconds
 
 from mkdocs_roaming.errors import RoamingError
@@ -16,6 +16,8 @@ from mkdocs_roaming.html.converter import ConvertedArticle, convert
 from mkdocs_roaming.html.document import find_article
 from mkdocs_roaming.html.themes import split_names
 from mkdocs_roaming.manifest.sections import split_sections
+
+TABLES = read_tables(__file__)
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 SCALE = 500
@@ -35,25 +37,7 @@ def assert_consistent(converted: ConvertedArticle) -> None:
     assert [(s.level, s.title) for s in read] == [(h.level, h.text) for h in converted.headings]
 
 
-DEEP = {
-    "groups": "<div>",
-    "emphasis": "<b>",
-    "lists": "<ul><li>",
-    "definitions": "<dl><dt>a<dd>",
-    "quotes": "<blockquote>",
-    "tables": "<table><tr><td>",
-    "details": "<details><summary>s</summary>",
-    "admonitions": "<div class=admonition>",
-    "links": "<a href=x>y",
-    "code": "<pre><code>",
-    "tabs": "<div class=tabbed-set><label>l</label><div class=tabbed-content>",
-    "marks": "<mark><p>",
-    "headings": "<h2>",
-    "parameters": "<ul><li class=doc-section-item><b>x</b> – ",
-    "rows of parameters": "<table><tr class=doc-section-item><td>x<td><div class=doc-md-description>",
-    "fields": "<dl class=field-list><dt>x<dd><ul><li><p><strong>y</strong> (z) – ",
-    "types": "<dl class=field-list><dt>x<dd><p><em>",
-}
+DEEP = TABLES["deep"]
 
 
 @pytest.mark.parametrize("kind", DEEP)
@@ -65,76 +49,21 @@ def test_convert_deeply_nested_page_keeps_its_text(kind: str, depth: int) -> Non
     assert_consistent(converted)
 
 
-LARGE: dict[str, Callable[[int], str]] = {
-    "attributes": lambda n: "<p " + " ".join(f"a{at}={at}" for at in range(100 * n)) + ">text</p>",
-    "attributes with angle brackets": lambda n: "<p " + " ".join(f"a{at}='>'" for at in range(30 * n)) + ">text</p>",
-    "classes of one element": lambda n: f'<p class="{" ".join(f"c{at}" for at in range(100 * n))}">text</p>',
-    "classes of many elements": lambda n: "".join(f"<p class=c{at}>text</p>" for at in range(20 * n)),
-    "huge row and column spans": lambda n: (
-        "<table><tr><td rowspan=99999999>text<td colspan=99999999>b<tr><td rowspan=-1>c</table>"
-    ),
-    "a ragged table": lambda n: "<table><tr>" + "<td>text" * (2 * n) + "<tr><td>y" * (2 * n) + "</table>",
-    "adjacent code": lambda n: "<p>text" + "<code>a</code>" * (10 * n),
-    "adjacent emphasis": lambda n: "<p>text" + "<b>a</b><i>b</i>" * (10 * n),
-    "emphasis before empty spans": lambda n: "<p>text" + "<b>a.</b><span></span>" * (3 * n),
-    "dark images": lambda n: "<p>text" + "<img src=a.png#only-dark alt=x>" * (10 * n),
-    "icons": lambda n: "<p>text" + "<a href=/x><svg></svg></a>" * (10 * n),
-    "drawings": lambda n: "<p>text" + "<svg aria-label=a></svg>" * (10 * n),
-    "meanings": lambda n: "<p>text" + "".join(f"<abbr title=m{at}></abbr>" for at in range(10 * n)),
-    "unclosed formulas": lambda n: "<p>text</p><span class=arithmatex>" + "\\[a" * (50 * n) + "</span>",
-    "backticks": lambda n: (
-        "<p>text</p><pre>" + "`" * (100 * n) + "</pre><code>" + " ".join("`" * at for at in range(1, 500))
-    ),
-    "breaks": lambda n: "<p>text" + "<br>" * (50 * n) + "x" + "<br> " * (50 * n),
-    "dollars": lambda n: "<p>text " + "$ a" * (50 * n) + "$a " * (50 * n),
-    "line starters": lambda n: "<p>text<br>" + "= " * (50 * n) + "a<br>" + "- " * (50 * n) + "a<br>" + "#" * (50 * n),
-    "terms": lambda n: "<dl><dt>text" + "<dt>a" * (10 * n) + "<dd>b",
-    "footnotes": lambda n: (
-        "<p>text"
-        + "".join(f"<a class=footnote-ref href='#f{at}'>1</a>" for at in range(3 * n))
-        + "<div class=footnote><ol>"
-        + "".join(f"<li id=f{at}>x" for at in range(3 * n))
-    ),
-    "tabs": lambda n: "<p>text<div class=tabbed-set>" + "<label>a</label><div class=tabbed-content>b</div>" * (2 * n),
-    "unclosed parentheses of types": lambda n: "<ul><li class=doc-section-item><b>text</b> (" + "<i>(</i> (" * (10 * n),
-    "words between types": lambda n: (
-        "<ul><li class=doc-section-item><b>text</b> (" + "<i>a</i>, b c: " * (10 * n) + ") – x"
-    ),
-    "white space between types": lambda n: (
-        "<ul><li class=doc-section-item><b>text</b> (<i>a</i>," + " \n" * (100 * n) + ") – x"
-    ),
-    "signatures": lambda n: "<p>text</p><dl class=py>" + "<dt class=sig>a(<dl><dd>b</dd></dl>)" * (3 * n),
-    "programs": lambda n: (
-        "<p>text</p>" + "<div><pre>a = 1</pre><iframe src='https://a.example/?code=a%20=%202'></iframe>" * (3 * n)
-    ),
-    "a program of many files": lambda n: (
-        "<p>text</p><iframe src='https://a.example/?code={"
-        + ",".join(f'"{at}":" "' for at in range(10 * n)).replace('"', "%22")
-        + "}'></iframe>"
-    ),
-    "a program of zeros": lambda n: (
-        "<p>text</p><iframe src='https://a.example/#code/" + "A" * (1000 * n) + "'></iframe>"
-    ),
-    "a program of ones": lambda n: (
-        "<p>text</p><iframe src='https://a.example/#code/" + "-" * (1000 * n) + "'></iframe>"
-    ),
-    "a deep program": lambda n: "<p>text</p><iframe src='https://a.example/?code=" + "%5B" * (100 * n) + "'></iframe>",
-    "unresolved references": lambda n: "<p>text" + "[a][a.b" * (20 * n) + "[<code>a][</code>" * (5 * n),
-    "formulas of notebooks": lambda n: (
-        "<div class=jp-RenderedMarkdown>text" + "$ a$$" * (20 * n) + "\\begin{a" * (20 * n)
-    ),
-    "buttons of a title": lambda n: "<h2>text" + "<button>a</button>" * (50 * n),
-    "a long URL": lambda n: "<p>text <a href='" + "(&a;" * (100 * n) + "'>x</a>",
-    "entities": lambda n: "<p>text " + "&amp;lt;" * (100 * n) + "&" * (100 * n),
-    "less-than signs": lambda n: "<p>text</p>" + "< " * (100 * n),
-    "comments": lambda n: "<p>text</p>" + "<!-- " * (100 * n),
-    "invisible characters": lambda n: "<p>text" + "\u200b" * (100 * n) + "\xa0" * (100 * n),
-}
+LARGE = TABLES["large"]
+
+
+def make_large(kind: str, size: int) -> str:
+    """Return a page of any size, from parts that are written once and parts that are repeated."""
+    page = ""
+    for part in LARGE[kind]:
+        for piece, count in (part if isinstance(part, dict) else {part: None}).items():
+            page += piece if count is None else "".join(piece.replace("{at}", str(at)) for at in range(count * size))
+    return page
 
 
 @pytest.mark.parametrize("kind", LARGE)
 def test_convert_page_with_many_elements_keeps_its_text(kind: str) -> None:
-    page = LARGE[kind](20)
+    page = make_large(kind, 20)
     converted = convert(page, title="T")
     assert "text" in converted.markdown
     assert len(converted.markdown) < 5 * len(page) + 10_000
@@ -144,8 +73,9 @@ def test_convert_page_with_many_elements_keeps_its_text(kind: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [*LARGE, *DEEP])
 def test_convert_twice_the_page_takes_twice_the_time(kind: str) -> None:
-    make_page = LARGE.get(kind) or (lambda n: DEEP[kind] * (10 * n))
-    small, large = make_page(SCALE), make_page(2 * SCALE)
+    small, large = (
+        make_large(kind, size) if kind in LARGE else DEEP[kind] * (10 * size) for size in (SCALE, 2 * SCALE)
+    )
     if count_milliseconds(lambda: convert(large, title="T"), runs=1) < FLOOR_MILLISECONDS:
         return
     ratios = (
@@ -158,34 +88,10 @@ def test_convert_twice_the_page_takes_twice_the_time(kind: str) -> None:
 
 ENTITIES = "".join(f'<!ENTITY e{at} "{f"&e{at - 1};" * 10 if at else "aaaaaaaaaa"}">' for at in range(10))
 
-BROKEN = {
+BROKEN = TABLES["broken"] | {
     "entities that expand exponentially": f"<!DOCTYPE html [{ENTITIES}]><p>&e9;</p>",
-    "file entities": "<!DOCTYPE html [<!ENTITY e SYSTEM 'file:///etc/hostname'>]><p>[&e;]</p>",
-    "nul bytes": "<p>a\0b</p><pre>c\0d</pre><h2 id='\0'>e\0</h2><a href='\0'>f</a>",
-    "invalid character references": "<p>&#0;&#1;&#xD800;&#x110000;&#99999999999;&#x80;</p><pre>&#xDFFF;</pre>",
-    "lone surrogates": "<p>\ud800 a \udfff</p><pre>\udc80</pre><a href='\ud800'>x</a><h2>\ud801</h2>",
     "control characters": "".join(map(chr, range(1, 32))) + "<p>" + "".join(map(chr, range(127, 160))) + "</p>",
-    "unclosed everything": "<h2>a<ul><li>b<table><tr><td>c<pre>d<blockquote>e<a href='x'>f<b>g<i>h<code>i",
-    "closing tags only": "</p></li></ul></td></table></b></pre></blockquote></div></body></html>text",
-    "crossed tags": "<b>a<i>b</b>c</i><p><a href=x>d<p>e</a>f<h2>g<h3>h</h2>i</h3>",
-    "a table in a link in a heading": "<h2><a href=x><table><tr><td>a<td>b</table></a></h2>",
-    "rows without tables": "<tr><td>a</td></tr><li>b</li><dd>c</dd><td>d<th>e<caption>f",
-    "tables in rows": "<table>a<tr>b<table><td>c</table><td><table><tr><th>d</table><caption>e<li>f</table>",
-    "attributes without values": "<a href>a</a><img src><ol start><li value>b</ol><td rowspan><h2 id>c</h2><input>",
     "an unclosed attribute": "<p>a</p><a href='" + "x" * 1000,
-    "an unclosed comment": "<p>a</p><!-- b <p>c</p>",
-    "cdata": "<p>a<![CDATA[b]]>c</p><?php echo 1 ?><p>d</p>",
-    "a declaration of another encoding": "<?xml version='1.0' encoding='utf-16'?><meta charset=utf-7><p>+ADw-</p>",
-    "closing tag in a script": "<script>var a = '</p></script><p>a</p>';</script><style></p></style>b",
-    "foreign tags": "<foo-bar><p>a</p></foo-bar><svg><p>b</p></svg><math><p>c</p></math><template><p>d</p></template>",
-    "invalid footnotes": "<a class=footnote-ref href='#n'>1</a><div class=footnote id=n><div class=footnote id=n>x</div>",
-    "a footnote in itself": "<div class=footnote><ol><li id=n>x<a class=footnote-ref href='#n'>1</a></ol></div>",
-    "parameters without parts": "<ul><li class=doc-section-item></ul><table><tr class=doc-section-item></table>"
-    "<table class=autosummary></table><table class=field-list><tr><td class=field-body>a<th class=field-name></table>"
-    "<dl class=field-list><dd>a</dd><dt></dt><dt>b</dt><dd></dd><dd><dl><dd></dl></dl><dl class=py><dt class=sig></dl>"
-    "<table><tr class=doc-section-item><td><td><div class=doc-md-description><p><span class=x-annotation></table>",
-    "lists without items": "<ol><a></a><ul></ul></ol><ul><a></a><ol></ol></ul><ol><ol><ol></ol></ol></ol>",
-    "empty admonitions": "<details></details><div class=admonition></div><div class=tabbed-set></div><dl><dt></dl>",
 }
 
 
@@ -199,82 +105,8 @@ def test_convert_does_not_read_files_for_entities() -> None:
     assert "root" not in convert("<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><p>&e;", title="T").markdown
 
 
-LOOKS_LIKE_MARKDOWN = [
-    "# a",
-    "a\n===",
-    "a\n---",
-    "---",
-    "***",
-    "- a",
-    "+ a",
-    "1. a",
-    "1) a",
-    "> a",
-    "[!NOTE]",
-    "```py",
-    "~~~",
-    "    a",
-    "\ta",
-    "![a](b)",
-    "[a](b)",
-    "[a]: b",
-    "[^1]: b",
-    "[ ] a",
-    "<!-- a -->",
-    "<div>",
-    "</div>",
-    "<?a",
-    "<![CDATA[a",
-    "<a@b.example>",
-    "<https://a.example>",
-    "| a | b |",
-    "|---|",
-    ":--|",
-    "*a*",
-    "_a_",
-    "**a**",
-    "~~a~~",
-    "`a`",
-    "``",
-    "$a$",
-    "&amp;",
-    "&#35;",
-    "a\\",
-    "\\# a",
-    "a  ",
-    "# a #",
-    "{: .a }",
-    "Source: https://a.example/",
-]
-POSITIONS = {
-    "a paragraph": "<p>{}</p>",
-    "a paragraph with spaces around": "<p> {} </p>",
-    "a second line": "<p>x<br>{}</p>",
-    "a line between breaks": "<p>x <br> {} <br> x</p>",
-    "before code": "<p>{} <code>x</code></p>",
-    "after text": "<p>x {}</p>",
-    "a heading": "<h2>{}</h2>",
-    "an item": "<ul><li>{}</li></ul>",
-    "an item's paragraph": "<ol><li><p>x</p><p>{}</p></li></ol>",
-    "a quote": "<blockquote><p>{}</p></blockquote>",
-    "the title of an admonition": "<details><summary>{}</summary><p>x</p></details>",
-    "an admonition": "<div class=admonition><p>{}</p></div>",
-    "a cell": "<table><tr><th>x</th></tr><tr><td>{}</td></tr></table>",
-    "a cell of a table in HTML": "<table><tr><th colspan=2>x</th></tr><tr><td>{}</td><td>y</td></tr></table>",
-    "a link": "<p><a href=x>{}</a></p>",
-    "emphasis": "<p><em>{}</em></p>",
-    "strong emphasis": "<p>x <strong>{}</strong> y</p>",
-    "a term": "<dl><dt>{}</dt><dd>x</dd></dl>",
-    "a definition": "<dl><dt>x</dt><dd>{}</dd></dl>",
-    "a label": "<div class=tabbed-set><label>{}</label><div class=tabbed-content>x</div></div>",
-    "a caption": "<figure><img src=x alt=x><figcaption>{}</figcaption></figure>",
-    "the description of a parameter": "<ul><li class=doc-section-item><b>x</b> – <div>{}</div></li></ul>",
-    "the type of a parameter": "<ul><li class=doc-section-item><b>x</b> (<code>{}</code>) – y</li></ul>",
-    "the name of a parameter": "<ul><li class=doc-section-item><b>{}</b> – y</li></ul>",
-    "a field": "<dl class=field-list><dt>x</dt><dd><p>{}</p></dd></dl>",
-    "the label of a field": "<dl class=field-list><dt>{}</dt><dd><p>x</p></dd></dl>",
-    "a keyboard key": "<p><kbd>{}</kbd></p>",
-}
+LOOKS_LIKE_MARKDOWN = TABLES["looks like markdown"]
+POSITIONS = TABLES["positions"]
 
 
 def read_rendered_text(markdown: str) -> str:
@@ -303,23 +135,7 @@ TAGS = split_names(
     iframe video aside q small header
     """
 )
-CLASSES = split_names(
-    """
-    admonition admonition-title highlight tabbed-set tabbed-content tabbed-labels footnote footnote-ref arithmatex
-    linenos headerlink doc-heading sig py twemoji filename math mermaid keys task-list-item line-block rubric critic
-    tab-set tab-label tab-content footnote-definition footnote-reference sd-card-title comment simple glightbox
-    """
-)
-ATTRIBUTES = (
-    *(f"class={name}" for name in CLASSES),
-    *split_names(
-        """
-        href=x href=#a href=#fnref:a href=javascript:x src=x.png src=data:x id=a hidden style=display:none type=checkbox
-        checked start=3 value=7 rowspan=2 colspan=2 align=center title=t alt=t role=tab role=tabpanel role=tablist
-        aria-hidden=true name=n
-        """
-    ),
-)
+ATTRIBUTES = TABLES["attributes"]
 SIGNS = st.text(alphabet="ab1 \n#*_`>-+=.|[](){}!~$\\<&;:\"'\u200b\xa0\ud800é中", max_size=8)
 PIECES = st.one_of(
     st.builds("<{} {}>".format, st.sampled_from(TAGS), st.lists(st.sampled_from(ATTRIBUTES), max_size=3).map(" ".join)),

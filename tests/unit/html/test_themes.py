@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tables import read_tables
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.html.converter import BLOCK_WRITERS, INLINE_WRITERS, convert
-from mkdocs_roaming.html.document import find_article, parse_body
+from mkdocs_roaming.html.document import find_article
 from mkdocs_roaming.html.themes import (
     ROLES,
     Theme,
@@ -17,6 +18,8 @@ from mkdocs_roaming.html.themes import (
     load_themes,
     parse_classes,
 )
+
+TABLES = read_tables(__file__)
 
 
 def test_every_role_has_exactly_one_writer() -> None:
@@ -33,18 +36,7 @@ def test_built_in_themes_repeat_no_selector() -> None:
 
 @pytest.mark.parametrize(
     ("tag", "classes", "role"),
-    [
-        ("p", None, "group"),
-        ("x-unknown", "unknown", "span"),
-        ("div", "unknown admonition note", "admonition"),
-        ("p", "admonition", "group"),  # only `div.admonition` is an admonition
-        ("div", "admonition headerlink", "skip"),  # the first in ROLES
-        ("div", "codeBlockTitle_a1b2", "code-title"),  # a prefix
-        ("starlight-tabs", None, "tabs"),
-        ("div", "highlight-none prompt notranslate", "skip"),  # both classes of `div.prompt.highlight-none`
-        ("div", "prompt", "group"),
-        (len, None, "skip"),  # comments have a function for a tag
-    ],
+    [*TABLES["roles are found by tag and class"], (len, None, "skip")],
 )
 def test_roles_are_found_by_tag_and_class(tag: object, classes: str | None, role: str) -> None:
     assert load_themes().roles[tag, classes] == role
@@ -57,16 +49,7 @@ def test_roles_are_bounded_however_many_classes_a_page_has() -> None:
     assert len(roles) < 10_002
 
 
-@pytest.mark.parametrize(
-    ("classes", "kind"),
-    [
-        ("admonition", "NOTE"),
-        ("admonition warning", "WARNING"),
-        ("alert alert-danger", "CAUTION"),
-        ("theme-admonition theme-admonition-tip", "TIP"),
-        ("Admonition IMPORTANT", "IMPORTANT"),
-    ],
-)
+@pytest.mark.parametrize(("classes", "kind"), TABLES["admonition kind is found with and without prefix"])
 def test_admonition_kind_is_found_with_and_without_prefix(classes: str, kind: str) -> None:
     assert load_themes().admonition_kind(classes) == kind
 
@@ -109,21 +92,6 @@ def test_parse_classes_with_invalid_value_raises_usage_error(value: object) -> N
 def test_theme_with_unknown_name_raises_value_error(theme: dict[str, dict[str, str]]) -> None:
     with pytest.raises(ValueError, match="theme acme: unknown "):
         Theme("acme", **theme)
-
-
-@pytest.mark.parametrize(
-    ("selector", "texts"),
-    [
-        ("p", ["a", "b", "c"]),
-        (":scope > p", ["a", "c"]),
-        (":scope > p, :scope > * > p", ["a", "b", "c"]),
-        ("div.x p", ["b"]),
-        ("body", ["a"]),
-    ],
-)
-def test_compile_selector_finds_elements_from_the_given_one(selector: str, texts: list[str]) -> None:
-    body = parse_body("<body>a<p>a</p><div class='y x'><p>b</p></div><p>c</p></body>")
-    assert [element.text for element in compile_selector(selector)(body)] == texts
 
 
 def test_compile_selector_with_invalid_selector_raises_value_error() -> None:

@@ -19,7 +19,7 @@ from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import SiteTarget, open_library
 from mkdocs_roaming.library.tools import render
 from mkdocs_roaming.manifest.io import load_left_out
-from mkdocs_roaming.manifest.models import Manifest, NavItem, PageEntry
+from mkdocs_roaming.manifest.models import NavItem, PageEntry
 from mkdocs_roaming.publish.agents.bundle import MAX_BYTES, BundleReport, rank_pages, write_bundle
 from mkdocs_roaming.publish.llms_txt import is_page_list
 
@@ -62,6 +62,7 @@ def test_bundle_is_a_site_with_licence_and_relative_links(write: Write, tmp_path
     library = open_library(folder)
     assert library.expand("guide/descale/").text.startswith("# Descale\n\nVinegar helps")
     assert "- [Descale](guide/descale/index.md)" in (folder / "llms.txt").read_text()
+    assert "Not in this bundle" not in (folder / "llms.txt").read_text()
     assert (folder / "LICENSE.txt").read_text() == "Do what you like.\n"
     assert (report.pages, report.left_out) == (4, ())
     assert report.bytes == sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
@@ -121,13 +122,6 @@ def test_llms_txt_of_a_bundle_says_what_is_left_out_and_stays_a_page_list(write:
     assert f"- [Page \\[149\\]]({URL}p149/)" not in listing
 
 
-def test_llms_txt_of_a_whole_bundle_lists_all_pages(write: Write, tmp_path: Path) -> None:
-    write()
-    text = (tmp_path / "_docs/llms.txt").read_text()
-    assert "> Kettles boil water.\n" in text
-    assert "Not in this bundle" not in text
-
-
 def test_search_of_a_bundle_names_the_page_that_is_left_out(write: Write, tmp_path: Path) -> None:
     sso = f"# Single sign-on\n\n{noise(30_000)}\n\n## Kerberos tickets\n\nThey expire.\n"
     write(
@@ -146,12 +140,6 @@ def test_search_of_a_bundle_names_the_page_that_is_left_out(write: Write, tmp_pa
         result = CliRunner().invoke(main, [command, str(tmp_path / "_docs"), "kerberos tickets"])
         assert result.exit_code == 3
         assert note in result.output
-
-
-def test_bundle_of_an_older_release_is_read_without_notes(write: Write, tmp_path: Path) -> None:
-    write()
-    (tmp_path / "_docs/roaming/bundle.json").write_text('{"left_out": ["faq/"]}')
-    assert open_library(tmp_path / "_docs").find_left_out("faq") == ""
 
 
 def test_page_that_is_too_large_makes_room_for_smaller_ones(write: Write) -> None:
@@ -207,14 +195,6 @@ def test_page_that_cannot_be_read_leaves_the_older_bundle(write: Write, tmp_path
     with pytest.raises(UsageError, match="gone"):
         write_bundle(build({"": "# New\n\nText.\n"}), fail, tmp_path / "_docs", licence)
     assert len(open_library(tmp_path / "_docs").manifest.pages) == 4
-
-
-def test_bundle_has_neither_rules_nor_other_versions(tmp_path: Path, licence: Path) -> None:
-    manifest: Manifest = build({"": "# Kettle\n\nText.\n"})
-    site = replace(manifest.site, version="2.1")
-    write_bundle(replace(manifest, site=site), lambda page: b"# Kettle\n\nText.\n", tmp_path / "b", licence)
-    written = open_library(tmp_path / "b").manifest
-    assert (written.site.version, written.rules, written.site.alternates, written.vectors) == ("2.1", (), (), None)
 
 
 def test_missing_licence_is_reported(tmp_path: Path) -> None:

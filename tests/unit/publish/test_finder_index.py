@@ -65,15 +65,6 @@ def test_index_and_shards_are_the_only_further_files_of_site_with_widget(tmp_pat
     assert all(hashlib.sha256(data).hexdigest().startswith(name) for name, data in shards.items())
 
 
-def test_shards_of_earlier_build_are_removed(tmp_path: Path) -> None:
-    options = PublishOptions(widget=True)
-    publish_pages(tmp_path, HOME, INSTALL, options=options)
-    before = set((tmp_path / "roaming/finder").iterdir())
-    publish_pages(tmp_path, HOME, options=options)
-    assert before
-    assert before.isdisjoint((tmp_path / "roaming/finder").iterdir())
-
-
 def test_entries_have_frequencies_titles_and_places() -> None:
     body = "Water boils. " * 8 + "The valve opens."
     made = make([("a/", f"# Kettle\n\n{body}\n"), ("b/", "# Valve\n\nIt is a valve.\n")])

@@ -9,11 +9,14 @@ from urllib.parse import urljoin
 
 import pytest
 from click.testing import CliRunner
+from tables import read_tables
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.publish.llms_txt import is_page_list
 from mkdocs_roaming.publish.options import parse_options
 from mkdocs_roaming.settings import SettingError
+
+TABLES = read_tables(__file__)
 
 PAGE = "<html><head><title>Pumps</title></head><body><main><h1>Pumps</h1><p>Drain the bilge.</p></main></body></html>"
 
@@ -45,17 +48,7 @@ def test_mcp_server_is_announced_in_llms_txt_skill_and_page_menu(tmp_path: Path,
     assert (index["kinds"], index["generic"]) == ("0", [])
 
 
-@pytest.mark.parametrize(
-    ("options", "endpoint", "url"),
-    [
-        ({}, "https://ask.example", "https://ask.example/mcp"),
-        ({}, "/_ask/", "https://docs.example/_ask/mcp"),
-        ({}, "", ""),
-        ({"mcp": False}, "https://ask.example/", ""),
-        ({"mcp": True}, "https://ask.example/", "https://docs.example/sub/mcp"),
-        ({"mcp": "https://mcp.example/x"}, "/", "https://mcp.example/x"),
-    ],
-)
+@pytest.mark.parametrize(("options", "endpoint", "url"), TABLES["default server is that of the endpoint"])
 def test_default_server_is_that_of_the_endpoint(options: dict[str, Any], endpoint: str, url: str) -> None:
     site = "https://docs.example/sub/"
     assert parse_options(options).find_mcp_url(site, endpoint) == url

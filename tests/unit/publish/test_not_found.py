@@ -49,7 +49,8 @@ def test_texts_are_in_the_language_of_the_site() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["<h1>", "</h1>", "</h1><p>", "<nav data-roaming data-roaming-missing ", "</h1><p><b>"]
+    "part",
+    ["<h1>", "</h1>", "</h1><p>", "<nav data-roaming data-roaming-missing ", "</h1><p><b>", "<a-", "<p data-roaming>"],
 )
 def test_hostile_page_takes_linear_time(part: str) -> None:
     html = add_similar_pages("<body>" + part * 50_000, SITE)

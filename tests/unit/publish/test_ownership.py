@@ -106,18 +106,6 @@ def test_folder_that_links_out_of_site_is_not_written_through(tmp_path: Path, pl
     assert not (tmp_path / "missing").exists()
 
 
-def test_build_that_another_one_overtook_publishes_no_manifest(tmp_path: Path) -> None:
-    (tmp_path / "roaming").mkdir()
-    slow = PublishedFiles(tmp_path)
-    manifest = slow.start(b"{}")
-    publish(tmp_path)
-    before = read_tree(tmp_path)
-    for is_unchanged in (False, True):
-        with pytest.raises(PublishError, match="another build wrote into it at the same time; build again"):
-            slow.finish(manifest, is_unchanged=is_unchanged)
-    assert read_tree(tmp_path) == before
-
-
 @pytest.mark.parametrize("stage", ["comparing", "writing"])
 def test_build_that_another_one_overtakes_meanwhile_leaves_the_site_of_the_other(tmp_path: Path, stage: str) -> None:
     """Another user, or a container, has other locks."""
@@ -296,14 +284,6 @@ def test_switch_from_preamble_to_list_alone_stops_because_text_would_be_lost(tmp
         publish(tmp_path)
     publish(tmp_path, llms_txt=False)
     assert (tmp_path / "llms.txt").read_text("utf-8") == AUTHOR
-
-
-def test_text_of_author_on_published_list_is_noticed(tmp_path: Path) -> None:
-    publish(tmp_path)
-    write(tmp_path, "llms.txt", AUTHOR)
-    with pytest.raises(ForeignFilesError) as caught:
-        publish(tmp_path)
-    assert caught.value.paths == ("llms.txt",)
 
 
 def test_llms_txt_false_removes_published_list(tmp_path: Path) -> None:

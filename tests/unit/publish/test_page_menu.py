@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
+from tables import read_tables
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.models import Site
@@ -29,6 +30,8 @@ from mkdocs_roaming.publish.elements.menu import (
     parse_page_menu_options,
 )
 from mkdocs_roaming.publish.elements.widget import WidgetOptions, add_widget
+
+TABLES = read_tables(__file__)
 
 SITE = Site("The Kettle", "https://kettle.example/docs/")
 PLAIN = "<html><head></head><body><main><p>Menu</p><h1>Boil water</h1></main></body></html>"
@@ -64,16 +67,7 @@ def test_parse_page_menu_options_accepts_flags_and_mappings() -> None:
     assert parse_page_menu_options(config) == PageMenuOptions(("copy", "mcp"), "https://chat.example/")
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ("yes", "page_menu: Expected `object`, got `str`. Set it to true, or"),
-        ({"item": ["copy"]}, "page_menu: Object contains unknown field `item`. Set it to true, or"),
-        ({"items": ["copy", "gemini"]}, "page_menu: Invalid enum value 'gemini' - at `$.items[1]`. Set it to true, or"),
-        ({"items": []}, "page_menu: Expected `array` of length >= 1"),
-        ({"community": "chat.example"}, "page_menu: Expected `str` matching regex"),
-    ],
-)
+@pytest.mark.parametrize(("config", "message"), TABLES["parse page menu options reports invalid value in one line"])
 def test_parse_page_menu_options_reports_invalid_value_in_one_line(config: object, message: str) -> None:
     with pytest.raises(PublishError) as error:
         parse_page_menu_options(config)
@@ -92,20 +86,7 @@ def test_add_can_be_repeated_and_undone_together_with_the_widget() -> None:
     assert remove_own_elements(once) == PLAIN
 
 
-@pytest.mark.parametrize(
-    ("html", "title", "before"),
-    [
-        (PLAIN, "Boil water", "<h1>Boil"),
-        ("<body><h1 class=logo>Kettle</h1><h1>`boil` <em>water</em></h1>", "`boil` *water*", "<h1>`boil`"),
-        ("<body><h1>Logo</h1><div role=main><h1>Another</h1></div>", "Not there", "<h1>Another"),
-        ("<body><h1>Logo</h1><article><H1 id=x>Äpfel &amp; Birnen<a>¶</a></H1></article>", "Äpfel & Birnen", "<H1"),
-        ('<body><article class="md-content__inner x"><a>edit</a><h1>Other</h1></article>', "Boil", "<a>edit"),
-        ('<body><div class="md-content"><div class="md-content__inner"><header><h1>Posts', "Posts", "<header>"),
-        ("<body><h1>Logo</h1><p>Bare</p>", "Bare", None),
-        ("<body><main><p>No title</p></main>", "No title", None),
-        ("", "Boil", None),
-    ],
-)
+@pytest.mark.parametrize(("html", "title", "before"), TABLES["add inserts element before the title"])
 def test_add_inserts_element_before_the_title(html: str, title: str, before: str | None) -> None:
     menu = make_menu()
     added = menu.add(html, "a/", title)

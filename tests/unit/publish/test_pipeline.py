@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tables import read_tables
 
 from mkdocs_roaming.manifest.models import Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
@@ -14,24 +15,10 @@ from mkdocs_roaming.publish.writer import publish_batch
 
 from .conftest import HOME, INSTALL, SITE, URL, publish_pages
 
+TABLES = read_tables(__file__)
 
-@pytest.mark.parametrize(
-    ("href", "expected"),
-    [
-        ("../../#top", URL + "index.md#top"),
-        ("#quiet", URL + "guide/install/index.md#quiet"),
-        ("/sub/guide/install", URL + "guide/install/index.md"),
-        ("/sub/guide/install/index.html#q", URL + "guide/install/index.md#q"),
-        ("/elsewhere/", "https://docs.example/elsewhere/"),
-        ("../../logo.png", URL + "logo.png"),
-        ("../unknown/", URL + "guide/unknown/"),
-        ("../../?q=1", URL + "?q=1"),
-        ("https://other.example/a b?x=ü#ß", "https://other.example/a%20b?x=%C3%BC#%C3%9F"),
-        ("mailto:a@b.example", "mailto:a@b.example"),
-        ("//cdn.example/x.js", "https://cdn.example/x.js"),
-        ("http://[broken", "http://[broken"),
-    ],
-)
+
+@pytest.mark.parametrize(("href", "expected"), TABLES["link resolver returns absolute markdown url"])
 def test_link_resolver_returns_absolute_markdown_url(href: str, expected: str) -> None:
     assert (
         LinkResolver(Page("guide/install/", "Install"), Site("Docs", URL), {"", "guide/install/"}).link(href)
@@ -39,17 +26,7 @@ def test_link_resolver_returns_absolute_markdown_url(href: str, expected: str) -
     )
 
 
-@pytest.mark.parametrize(
-    ("href", "expected"),
-    [
-        ("/sub/old/", URL + "guide/install/index.md"),
-        ("/sub/old#own", URL + "guide/install/index.md#own"),
-        ("/sub/older/", URL + "guide/install/index.md#quiet"),
-        ("/sub/older/#own", URL + "guide/install/index.md#own"),
-        ("/sub/moved/", "https://elsewhere.example/"),
-        ("/sub/circle/", URL + "circle/"),
-    ],
-)
+@pytest.mark.parametrize(("href", "expected"), TABLES["links to redirects lead to markdown of target"])
 def test_links_to_redirects_lead_to_markdown_of_target(href: str, expected: str) -> None:
     redirects = {
         "old/": URL + "guide/install/",

@@ -14,14 +14,6 @@ from dripping import BODY, HEADERS, dripping
 from mkdocs_roaming.publish.previous import read_previous
 
 
-def test_read_previous_warns_when_manifest_is_missing(tmp_path: Path) -> None:
-    warnings: list[str] = []
-    assert read_previous("nowhere", tmp_path, warnings.append) is None
-    assert read_previous("http://127.0.0.1:9/", tmp_path, warnings.append) is None
-    assert len(warnings) == 2
-    assert "old ids of renamed sections get no aliases" in warnings[0]
-
-
 @contextmanager
 def responding(response: bytes) -> Iterator[str]:
     """Yield the URL of a server that sends bytes to its first client."""

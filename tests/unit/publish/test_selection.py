@@ -5,27 +5,15 @@ from __future__ import annotations
 import re
 
 import pytest
+from tables import read_tables
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.publish.selection import Pattern, Selection
 
-SOURCES = [
-    "index.md",
-    "faq.md",
-    "guide.md",
-    "guide/index.md",
-    "guide/pumps.md",
-    "guide/internal/seals.md",
-    "internal/index.md",
-    "internal/costs.md",
-    "internal/keep.md",
-    "team/internal/rota.md",
-    "team/faq.md",
-    "größe/maß.md",
-    "old stock/two words.md",
-    "#draft.md",
-]
+TABLES = read_tables(__file__)
+
+SOURCES = TABLES["sources"]
 
 
 def _address(source: str) -> str:
@@ -48,62 +36,14 @@ def excluded(*patterns: str, pages: list[PageName] = BY_SOURCE, roots: tuple[str
     return {str(page) for page in pages if selection.find_reason(page)}
 
 
-@pytest.mark.parametrize(
-    ("pattern", "sources"),
-    [
-        ("internal", INTERNAL | DEEP),
-        ("internal/", INTERNAL | DEEP),
-        ("/internal", INTERNAL),
-        ("/internal/*", INTERNAL),
-        ("internal/*", INTERNAL),
-        ("internal/**", INTERNAL),
-        ("internal/costs.md", {"internal/costs.md"}),
-        ("internal/costs/", {"internal/costs.md"}),
-        ("internal/costs", {"internal/costs.md"}),
-        ("/internal/*.md", INTERNAL),
-        ("**/internal/", INTERNAL | DEEP),
-        ("faq.md", {"faq.md", "team/faq.md"}),
-        ("/faq.md", {"faq.md"}),
-        ("index.md", {"index.md", "guide/index.md", "internal/index.md"}),
-        ("guide/*.md", {"guide/index.md", "guide/pumps.md"}),
-        ("guide/**/*.md", {"guide/index.md", "guide/pumps.md", "guide/internal/seals.md"}),
-        ("guide/**", {"guide/index.md", "guide/pumps.md", "guide/internal/seals.md"}),
-        ("guide/", {"guide.md", "guide/index.md", "guide/pumps.md", "guide/internal/seals.md"}),
-        ("größe", {"größe/maß.md"}),
-        ("gro\u0308ße/", {"größe/maß.md"}),
-        ("old stock/", {"old stock/two words.md"}),
-        ("two words.md", {"old stock/two words.md"}),
-        (r"\#draft.md", {"#draft.md"}),
-        ("[ft]*/internal/", {"team/internal/rota.md"}),
-        ("*.md", set(SOURCES)),
-        ("/", set(SOURCES)),
-    ],
-)
-def test_pattern_matches_sources_and_addresses_as_in_gitignore(pattern: str, sources: set[str]) -> None:
-    assert excluded(pattern) == sources
+@pytest.mark.parametrize(("pattern", "sources"), TABLES["pattern matches sources and addresses as in gitignore"])
+def test_pattern_matches_sources_and_addresses_as_in_gitignore(pattern: str, sources: list[str]) -> None:
+    assert excluded(pattern) == set(sources)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "paths"),
-    [
-        (
-            "internal",
-            {"internal/", "internal/costs/", "internal/keep/", "guide/internal/seals/", "team/internal/rota/"},
-        ),
-        ("/internal/*", {"internal/", "internal/costs/", "internal/keep/"}),
-        ("internal/*.md", {"internal/", "internal/costs/", "internal/keep/"}),
-        ("internal/*/*", set()),
-        ("internal/costs.md", {"internal/costs/"}),
-        ("internal/costs.html", {"internal/costs/"}),
-        ("internal/costs/index.html", {"internal/costs/"}),
-        ("internal/costs/", {"internal/costs/"}),
-        ("internal/index.md", {"internal/"}),
-        ("index.html", {"/"}),
-        ("index.md", {"/"}),
-    ],
-)
-def test_pattern_matches_file_names_of_an_address_without_source(pattern: str, paths: set[str]) -> None:
-    assert excluded(pattern, pages=BY_ADDRESS) == paths
+@pytest.mark.parametrize(("pattern", "paths"), TABLES["pattern matches file names of an address without source"])
+def test_pattern_matches_file_names_of_an_address_without_source(pattern: str, paths: list[str]) -> None:
+    assert excluded(pattern, pages=BY_ADDRESS) == set(paths)
 
 
 @pytest.mark.parametrize("pattern", ["api", "api/", "api.html", "api.md", "/api.html", "*.html"])
@@ -148,17 +88,7 @@ def test_include_that_starts_with_negation_includes_all_other_pages() -> None:
     assert {str(page) for page in BY_SOURCE if selection.find_reason(page)} == INTERNAL | DEEP
 
 
-@pytest.mark.parametrize(
-    ("pattern", "hint"),
-    [
-        ("internal\\*", "nearest: internal/, "),
-        ("./internla/", "nearest: internal/, "),
-        ("gr%C3%B6%C3%9Fee/", "nearest: größe/"),
-        ("Internal/", "nearest: internal/, "),
-        ("gudie/*.md", "nearest: guide"),
-        ("guide/pmups.md", "nearest: guide/pumps.md"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "hint"), TABLES["unmatched pattern is reported with nearest names"])
 def test_unmatched_pattern_is_reported_with_nearest_names(pattern: str, hint: str) -> None:
     selection = Selection((), [pattern], option="--")
     assert not any(map(selection.find_reason, BY_SOURCE))
@@ -173,16 +103,7 @@ def test_matched_pattern_is_not_reported() -> None:
     assert list(selection.unmatched()) == []  # `faq.md` only matches pages that `include` leaves out
 
 
-@pytest.mark.parametrize(
-    ("pattern", "fix"),
-    [
-        ("#draft.md", r"write `\#draft.md`"),
-        ("[draft", r"write `\[draft`"),
-        ("", "name a file or a folder"),
-        ("!", "name a file or a folder"),
-        ("draft\\", "name a file or a folder"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "fix"), TABLES["pattern that can never match is an error"])
 def test_pattern_that_can_never_match_is_an_error(pattern: str, fix: str) -> None:
     with pytest.raises(UsageError, match=r"^exclude: .* is not a pattern; ") as error:
         Selection((), [pattern])

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from msgspec import structs
+from tables import read_tables
 
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
@@ -22,6 +23,8 @@ from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.writer import publish_mirror
 
 from .conftest import HOME, INSTALL, SITE, URL, publish_pages, read_tree
+
+TABLES = read_tables(__file__)
 
 FOLDER = "roaming/skill/"
 
@@ -73,21 +76,7 @@ def test_index_lists_the_skill_with_its_digest(tmp_path: Path) -> None:
     assert (entry["type"], entry["files"]) == ("skill-md", ["SKILL.md"])
 
 
-@pytest.mark.parametrize(
-    ("site_name", "name"),
-    [
-        ("Kettle", "kettle-docs"),
-        ("Kettle documentation", "kettle-documentation"),
-        ("Wasser — Köcher (v2)", "wasser-kocher-v2-docs"),
-        ("Kettle Documentation (3.2.x)", "kettle-documentation"),
-        ("Kettle v2.0.1 docs", "kettle-docs"),
-        ("MkDocs", "mkdocs-docs"),
-        ("Docs", "docs-example-sub"),
-        ("ケトル", "docs-example-sub"),
-        ("K" * 200, "k" * 40 + "-docs"),
-        ('A: "b" # c\n---\nname: other', "a-b-c-name-other-docs"),
-    ],
-)
+@pytest.mark.parametrize(("site_name", "name"), TABLES["name has the letters that skills may have"])
 def test_name_has_the_letters_that_skills_may_have(tmp_path: Path, site_name: str, name: str) -> None:
     front_matter, _ = publish_skill(tmp_path, site=replace(SITE, name=site_name))
     assert front_matter["name"] == name
@@ -158,17 +147,7 @@ def test_skill_names_only_files_that_are_published(tmp_path: Path) -> None:
     assert "llms" not in text
 
 
-@pytest.mark.parametrize(
-    ("options", "endpoint", "mcp"),
-    [
-        ({}, "", ""),
-        ({"widget": True}, "", ""),
-        ({"widget": {"endpoint": "https://ask.example"}}, "https://ask.example/", "https://ask.example/mcp"),
-        ({"widget": {"endpoint": "/ask/"}}, "https://docs.example/ask/", "https://docs.example/ask/mcp"),
-        ({"widget": {"endpoint": "/"}, "mcp": False}, "https://docs.example/", ""),
-        ({"mcp": "https://m.example/x"}, "", "https://m.example/x"),
-    ],
-)
+@pytest.mark.parametrize(("options", "endpoint", "mcp"), TABLES["configured services are named"])
 def test_configured_services_are_named(tmp_path: Path, options: dict[str, Any], endpoint: str, mcp: str) -> None:
     _, text = publish_skill(tmp_path, **options)
     assert re.findall(r"`GET (\S+)v1/search\?q=", text) == [endpoint] * bool(endpoint)
@@ -179,15 +158,6 @@ def test_llms_txt_names_the_skill(tmp_path: Path) -> None:
     publish_skill(tmp_path)
     text = (tmp_path / "llms.txt").read_text("utf-8")
     assert f"\nHow agents find and read sections is described at {URL}roaming/skill/docs-example-sub/SKILL.md\n" in text
-
-
-def test_renamed_site_has_one_skill(tmp_path: Path) -> None:
-    publish_skill(tmp_path)
-    publish_skill(tmp_path, site=replace(SITE, name="Kettle"))
-    assert [path for path in read_tree(tmp_path) if path.startswith(FOLDER)] == [
-        f"{FOLDER}index.json",
-        f"{FOLDER}kettle-docs/SKILL.md",
-    ]
 
 
 def test_option_off_removes_the_skill(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from tables import read_tables
 
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.files import write_atomically
@@ -18,6 +19,8 @@ from mkdocs_roaming.manifest.io import dump_manifest, load_manifest, load_pages,
 from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, PublishedPage, Site
 from mkdocs_roaming.manifest.sections import split_sections
 from roaming_crawler.state import DiskDict
+
+TABLES = read_tables(__file__)
 
 TEXT = "# Page {at}\n\nThe “gauge” of page {at} says café, \\ and 潮位.\n\n## Part\n\nSee [the next](https://d.example/p{to}/).\n"
 
@@ -61,22 +64,7 @@ def test_load_pages_and_load_skeleton_skip_the_largest_fields(indent: int | None
     assert (load_skeleton(file).site, load_skeleton(file).pages) == (whole.site, bare)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{}", "no version and pages"),
-        ('{"version":9,"pages":[]}', "upgrade mkdocs-roaming"),
-        ('{"version":1,"site":{"name":"S","url":"https://s.example/"},"pages":[{"id":"0', "not JSON"),
-        (
-            '{"version":1,"site":{"name":"S","url":"https://s.example/"},"pages":[7]}',
-            "pages/0: Expected `object`, got `int`",
-        ),
-        (
-            '{"version":1,"site":{"name":"S","url":"https://s.example/"},"pages":[{"id":"07f3277d"}]}',
-            "pages/0: Object missing",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), TABLES["streaming readers report broken manifest"])
 def test_streaming_readers_report_broken_manifest(text: str, message: str, tmp_path: Path) -> None:
     file = tmp_path / "manifest.json"
     file.write_text(text, "utf-8")

@@ -145,14 +145,6 @@ def test_folder_without_versions_raises_error_and_keeps_files(tmp_path: Path) ->
     assert not (root / "llms.txt").exists()
 
 
-def test_folder_that_cannot_be_written_raises_error(tmp_path: Path) -> None:
-    root = make_site(tmp_path)
-    (root / "llms.txt").mkdir()
-    with pytest.raises(IsADirectoryError) as caught:
-        publish_versions(root, overwrite=True)
-    assert caught.value.filename2 == str(root / "llms.txt")
-
-
 def test_versions_with_the_same_url_raise_error(tmp_path: Path) -> None:
     root = make_site(tmp_path)
     publish_pages(root / "2.0", Page("", "Home", "<p>Hello.</p>"), site=Site("Docs", f"{URL}1.0/"))

@@ -76,16 +76,6 @@ def test_files_of_earlier_build_are_removed(tmp_path: Path, options: dict[str, A
     assert well_known(tmp_path) == {}
 
 
-def test_renamed_site_replaces_files_without_manifest(tmp_path: Path) -> None:
-    publish(tmp_path)
-    hidden = well_known(tmp_path)
-    for path in hidden:
-        write(tmp_path / "next", path, hidden[path].decode())
-    publish(tmp_path / "next", name="Teapot")
-    assert sorted(well_known(tmp_path / "next")) == [INDEX, "agent-skills/teapot-docs/SKILL.md", LIST]
-    assert b"teapot-docs/SKILL.md" in well_known(tmp_path / "next")[INDEX]
-
-
 @pytest.mark.parametrize("index", ['{"skills": []}', "{", "[1]", json.dumps({"generator": ["mkdocs-roaming"]})])
 def test_index_of_author_stays_with_a_note(tmp_path: Path, index: str) -> None:
     write(tmp_path, INDEX, index)
@@ -109,10 +99,3 @@ def test_other_files_of_author_stay(tmp_path: Path, path: str) -> None:
     for options in ({}, {"agent_skill": False}):
         publish(tmp_path, **options)
         assert well_known(tmp_path)[path] == before
-
-
-def test_llms_txt_of_author_stays_with_a_note(tmp_path: Path) -> None:
-    write(tmp_path, LIST, "# By hand\n")
-    (note,) = publish(tmp_path).notes
-    assert note.startswith(".well-known/llms.txt: not written, because something else wrote it; delete it, or set")
-    assert well_known(tmp_path)[LIST] == b"# By hand\n"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tables import read_tables
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import PublishError
@@ -22,6 +23,8 @@ from mkdocs_roaming.publish.elements.widget import WidgetOptions, add_widget, it
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.pipeline import convert_pages
 from mkdocs_roaming.settings import SettingError
+
+TABLES = read_tables(__file__)
 
 ROOT = Path(__file__).parents[3]
 SITE = Site('"A" & <B>', "https://docs.example/")
@@ -90,53 +93,13 @@ def test_parse_widget_options_accepts_flags_and_mappings() -> None:
     assert parse_widget_options(config) == expected
 
 
-@pytest.mark.parametrize(
-    ("config", "endpoint"),
-    [
-        (True, ""),
-        ({}, ""),
-        ({"endpoint": None}, ""),
-        ({"endpoint": ""}, ""),
-        ({"endpoint": "https://a.example"}, "/docs/"),
-    ],
-)
+@pytest.mark.parametrize(("config", "endpoint"), TABLES["own endpoint replaces that of the deployed site"])
 def test_own_endpoint_replaces_that_of_the_deployed_site(config: object, endpoint: str) -> None:
     """A site that finds without an endpoint finds during `mkdocs serve`, too."""
     assert parse_widget_options(config, own_endpoint="/docs/") == WidgetOptions(endpoint)
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ("yes", "widget: 'yes' is invalid; set it to true, or to options such as `endpoint: https://…`"),
-        (
-            {"endpont": "x"},
-            "widget: endpont: unknown option; did you mean `endpoint`? Available options: endpoint, mode,",
-        ),
-        (
-            {"endpoint": "ask.example"},
-            "widget: endpoint: expected a text such as https://ask.example/, got 'ask.example'",
-        ),
-        ({"mode": "loud"}, "widget: mode: expected auto or endpoint or finder or off, got 'loud'"),
-        ({"mode": "endpoint"}, "widget: mode is `endpoint`, but no endpoint is set"),
-        ({"open": "yes"}, "widget: open: expected true or false, got 'yes'"),
-        ({"shortcut": "Ctrl+K"}, "widget: shortcut: expected a text of at most 1 characters such as i, got 'Ctrl+K'"),
-        ({"allow_links": "https://a.example"}, "widget: allow_links: expected a list, got 'https://a.example'"),
-        (
-            {"allow_links": ["javascript:x"]},
-            "widget: allow_links[0]: expected a text such as https://example.org/, got",
-        ),
-        ({"scope": {"paths": "guide"}}, "widget: scope: expected a mapping with tags, paths, version, got"),
-        ({"show_usage": "on"}, "widget: show_usage: expected true or false, got 'on'"),
-        ({"links": [{"label": "New", "url": "javascript:x"}]}, "widget: links[0].url: Expected `str` matching regex"),
-        (
-            {"links": [{"label": "New", "url": "https://a.example/new?q={answer}"}]},
-            "widget: links: unknown placeholder {answer} in 'https://a.example/new?q={answer}'; use {question}, {sections}",
-        ),
-        ({"questions": {"file": "a.yml"}}, "widget: questions: expected a list of texts, got {'file': 'a.yml'}"),
-        ({"strings": {"title": 3}}, "widget: strings: expected a mapping of texts to texts, got {'title': 3}"),
-    ],
-)
+@pytest.mark.parametrize(("config", "message"), TABLES["parse widget options reports invalid value in one line"])
 def test_parse_widget_options_reports_invalid_value_in_one_line(config: object, message: str) -> None:
     with pytest.raises((PublishError, SettingError)) as error:
         parse_widget_options(config)
@@ -193,22 +156,7 @@ def test_theme_keeps_its_search_where_a_browser_cannot_search(monkeypatch: pytes
         assert ("replace-search" in PageElements(options, batch).add(PAGE, "a/")) == replaced
 
 
-SKIP = '<a class="skip" href="#main">Skip</a>'
-
-
-@pytest.mark.parametrize(
-    ("before", "page"),
-    [
-        ("", "<main>Hi</main>"),
-        ("", '<div id="app"><a href="#main">Skip</a><main>Hi</main></div>'),
-        ("", '<a href="/">Home</a><main>Hi</main>'),
-        ("", "<header>" + SKIP + "</header>"),
-        (SKIP, "<main>Hi</main>"),
-        (f'<div data-md-component="skip">\n {SKIP}\n</div>\n', '<div id="banner"><a href="#a">a</a> b</div>'),
-        (f'<script>a < "<a>"</script><input type=checkbox><label for=a>b</label><!-- <a> -->{SKIP}', "<header>"),
-        ("", f"<svg><symbol><svg></svg></symbol></svg>{SKIP}"),
-    ],
-)
+@pytest.mark.parametrize(("before", "page"), TABLES["widget is the first tab stop after a skip link"])
 def test_widget_is_the_first_tab_stop_after_a_skip_link(before: str, page: str) -> None:
     html = add_widget(f"<html><head></head><body>{before}{page}</body></html>", WidgetOptions(), "", SITE)
     html = re.sub("<template.*</template>", "", html)

@@ -34,14 +34,6 @@ def test_publish_batch_writes_valid_site(tmp_path: Path) -> None:
     assert f"Source: {URL}\n\n> This page" in files["llms-full.txt"].decode()
 
 
-def test_publish_batch_is_reproducible_with_and_without_cache(tmp_path: Path) -> None:
-    publish_pages(tmp_path / "a", HOME, INSTALL, cache=tmp_path / "cache")
-    publish_pages(tmp_path / "b", HOME, INSTALL)
-    again, _ = publish_pages(tmp_path / "a", HOME, INSTALL, cache=tmp_path / "cache")
-    assert read_tree(tmp_path / "a") == read_tree(tmp_path / "b")
-    assert (again.reused, again.written) == (2, 0)
-
-
 def test_publish_batch_after_edit_equals_clean_build(tmp_path: Path) -> None:
     edited = Page("guide/install/", "Install", '<h1>Install</h1><p>Run it.</p><h2 id="loud">Loud mode</h2><p>New.</p>')
     publish_pages(tmp_path / "a", HOME, INSTALL, cache=tmp_path / "cache")

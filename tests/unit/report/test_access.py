@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 from report_logs import write_lines
+from tables import read_tables
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.report.access import AccessReport, count_requests
 
+TABLES = read_tables(__file__)
+
 GPTBOT = "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)"
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0 Safari/537.36"
 TIME = datetime(2026, 3, 14, 12, tzinfo=UTC)
-SECONDS = int(TIME.timestamp())
 
 
 def combined(path: str, agent: str = GPTBOT, status: int = 200, method: str = "GET", day: int = 14) -> str:
@@ -28,47 +30,7 @@ def read(folder: Path, *lines: str | dict, since: datetime | None = None) -> Acc
     return count_requests([write_lines(folder / "access.log", lines)], since=since)
 
 
-FORMS = {
-    "combined": combined("/llms.txt?x=1"),
-    "with a host and fields at the end": f'docs.example:443 {combined("/llms.txt")} "10.0.0.1" 0.003',
-    "Caddy": {
-        "ts": SECONDS + 0.5,
-        "request": {"method": "GET", "uri": "/llms.txt", "headers": {"User-Agent": [GPTBOT]}},
-        "status": 200,
-    },
-    "Cloudflare": {
-        "ClientRequestMethod": "GET",
-        "ClientRequestURI": "/llms.txt",
-        "ClientRequestUserAgent": GPTBOT,
-        "EdgeResponseStatus": 200,
-        "EdgeStartTimestamp": SECONDS * 10**9,
-    },
-    "Cloudflare with dates": {
-        "ClientRequestPath": "/llms.txt",
-        "ClientRequestUserAgent": GPTBOT,
-        "EdgeResponseStatus": 200,
-        "EdgeStartTimestamp": "2026-03-14T12:00:00Z",
-    },
-    "Netlify": {
-        "log_type": "traffic",
-        "timestamp": "2026-03-14T12:00:00.123Z",
-        "url": "https://docs.example/llms.txt",
-        "method": "GET",
-        "status_code": 200,
-        "user_agent": GPTBOT,
-    },
-    "Vercel": {
-        "timestamp": SECONDS * 1000,
-        "path": "/[page]",
-        "proxy": {"method": "GET", "path": "/llms.txt", "statusCode": 200, "userAgent": [GPTBOT]},
-    },
-    "nginx as JSON": {
-        "time_iso8601": "2026-03-14T12:00:00+00:00",
-        "request": "GET /llms.txt HTTP/2.0",
-        "status": "200",
-        "http_user_agent": GPTBOT,
-    },
-}
+FORMS = TABLES["forms"]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -96,21 +58,7 @@ def test_file_without_requests_is_an_error(tmp_path: Path) -> None:
         count_requests([tmp_path / "missing.log"])
 
 
-@pytest.mark.parametrize(
-    ("agent", "name"),
-    [
-        (GPTBOT, "GPTBot"),
-        ("Mozilla/5.0 (compatible; ChatGPT-User/1.0; +https://openai.com/bot)", "ChatGPT-User"),
-        ("Mozilla/5.0 (compatible; Claude-SearchBot/1.0)", "Claude-SearchBot"),
-        ("Mozilla/5.0 (compatible; Claude-User/1.0; +Claude-User@anthropic.com)", "Claude-User"),
-        ("claude-cli/1.0.44 (external, cli)", "claude-cli"),
-        ("Mozilla/5.0 (compatible; PerplexityBot/1.0)", "PerplexityBot"),
-        ("axios/1.7.2", "axios"),
-        ("node", "node"),
-        ("python-httpx/0.27.0", "python-httpx"),
-        ("Go-http-client/2.0", "Go-http-client"),
-    ],
-)
+@pytest.mark.parametrize(("agent", "name"), TABLES["agent is named by its user agent"])
 def test_agent_is_named_by_its_user_agent(tmp_path: Path, agent: str, name: str) -> None:
     assert list(read(tmp_path, combined("/llms.txt", agent)).agents) == [name]
 

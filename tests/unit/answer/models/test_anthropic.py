@@ -16,6 +16,7 @@ from messages_api import MessagesApi
 from messages_api.navigator import Navigator as WordNavigator
 from messages_api.parts import Call, Cite, Say, Think
 from messages_api.script import Script
+from tables import read_tables
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
@@ -28,6 +29,8 @@ from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.tools import TOOLS
 
 from .conftest import SAMPLE
+
+TABLES = read_tables(__file__)
 
 Ask = Callable[..., list[Event]]
 Make = Callable[..., Model]
@@ -272,17 +275,7 @@ def test_small_site_is_read_from_cache(ask: Ask, api: MessagesApi, claude: Make,
 # Thinking
 
 
-@pytest.mark.parametrize(
-    ("model", "sent", "limit"),
-    [
-        ("claude-haiku-5-5", {"thinking": {"type": "disabled"}}, 700),
-        ("claude-sonnet-5-5", {"thinking": {"type": "between_tools"}}, 700),
-        ("claude-opus-5", {"thinking": {"type": "disabled"}}, 700),
-        ("claude-opus-5-5", {"output_config": {"effort": "low"}}, 2700),
-        ("claude-haiku-4-5", {}, 700),
-        ("some-gateway/claude", {}, 2700),
-    ],
-)
+@pytest.mark.parametrize(("model", "sent", "limit"), TABLES["models use least thinking"])
 def test_models_use_least_thinking(
     api: MessagesApi, claude: Make, model: str, sent: dict[str, Any], limit: int
 ) -> None:

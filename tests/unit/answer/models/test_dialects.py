@@ -15,6 +15,7 @@ from messages_api.chat_wire import Dialect
 from messages_api.parts import Call, End, Raw, Say, Status, Think
 from messages_api.parts import Part as Written
 from messages_api.script import Script
+from tables import read_tables
 
 from mkdocs_roaming._http import ApiConfig
 from mkdocs_roaming.answer.events import Event, summarize
@@ -38,6 +39,8 @@ from mkdocs_roaming.answer.models.refusals import error_for_status
 from mkdocs_roaming.answer.models.replies import parse_arguments
 from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError, UsageError
 from mkdocs_roaming.library.tools import TOOLS, ToolError
+
+TABLES = read_tables(__file__)
 
 Ask = Callable[..., list[Event]]
 Make = Callable[..., Model]
@@ -69,37 +72,7 @@ def chunks(*choices: dict[str, Any]) -> list[Written]:
 # Errors
 
 
-@pytest.mark.parametrize(
-    ("message", "limit"),
-    [
-        ("This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.", 8192),
-        ("Input tokens exceed the configured limit of 272,000 tokens.", 272_000),
-        ("Your input exceeds the context window of this model.", None),
-        ("prompt is too long: 205000 tokens > 200000 maximum", 200_000),
-        ("input length and `max_tokens` exceed context limit: 195000 + 21333 > 200000", 200_000),
-        ("the request exceeds the available context size (4096 tokens), try increasing it", 4096),
-        ("request (5921 tokens) exceeds the available context size (4096 tokens)", 4096),
-        ("Context size has been exceeded.", None),
-        ("n_keep: the initial prompt is greater than the context length (n_keep: 6000>= n_ctx: 4096)", 4096),
-        (
-            "Trying to keep the first 5921 tokens when context the overflows. However, the model is loaded with "
-            "context length of only 4096 tokens, which is not enough.",
-            4096,
-        ),
-        (
-            "'max_tokens' is too large: 1700. This model's maximum context length is 4096 tokens and your request has "
-            "3700 input tokens.",
-            4096,
-        ),
-        ("The decoder prompt (length 5000) is longer than the maximum model length of 4096.", 4096),
-        ("input length exceeds maximum context length", None),
-        ("The input token count (40000) exceeds the maximum number of tokens allowed (32768).", 32_768),
-        ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 32_768),
-        ("`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens", 4096),
-        ("Prompt length 5000 is greater than max_seq_len 4096", 4096),
-        ("total number of tokens in the prompt cannot exceed 4081 - received 5000", 4081),
-    ],
-)
+@pytest.mark.parametrize(("message", "limit"), TABLES["overflow is recognized in all dialects"])
 @pytest.mark.parametrize("status", [200, 400, 500])
 def test_overflow_is_recognized_in_all_dialects(message: str, limit: int | None, status: int) -> None:
     error = error_for_status(SERVICE, status, message=message)
@@ -108,17 +81,7 @@ def test_overflow_is_recognized_in_all_dialects(message: str, limit: int | None,
     assert str(error).endswith(f"set context in [model]{f' to {limit}' if limit else ''}")
 
 
-@pytest.mark.parametrize(
-    ("status", "message"),
-    [
-        (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
-        (404, "No endpoints found that support tool use."),
-        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
-        (500, "tools param requires --jinja flag"),
-        (400, "Function calling is not enabled for this model"),
-        (422, "Extra inputs are not permitted: tools"),
-    ],
-)
+@pytest.mark.parametrize(("status", "message"), TABLES["refusal of tools is recognized"])
 def test_refusal_of_tools_is_recognized(api: MessagesApi, make: Make, status: int, message: str) -> None:
     api.brain = Script([Status(status, message=message)], [Say("8642.")])
     model = make()
@@ -159,17 +122,7 @@ def test_error_in_choice_is_a_failure(api: MessagesApi, openai: Make, choice: di
     assert caught.value.cause in ("failure", "overload")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"error": {"message": "no", "type": "overloaded_error"}},
-        {"type": "error", "error": {"message": "no", "type": "overloaded_error"}},
-        {"object": "error", "message": "overloaded", "code": "503"},
-        {"detail": "overloaded"},
-        {"error": {"message": "Provider error", "metadata": {"raw": "overloaded"}}},
-        {"error": "overloaded"},
-    ],
-)
+@pytest.mark.parametrize("body", TABLES["error with status 200 is reported"])
 def test_error_with_status_200_is_reported(api: MessagesApi, make: Make, body: dict[str, Any]) -> None:
     api.brain = Script([Status(200, body=json.dumps(body).encode())])
     with pytest.raises(ModelError, match="the provider is overloaded"):
@@ -285,18 +238,7 @@ def test_interleaved_calls_are_separated(api: MessagesApi, openai: Make) -> None
         assert found == [("x", {"i": 1}), ("y", {"j": 2})]
 
 
-@pytest.mark.parametrize(
-    ("text", "arguments"),
-    [
-        ('{"ids": ["a"]}', {"ids": ["a"]}),
-        ('Sure! ```json\n{"ids": ["a"]}\n```', {"ids": ["a"]}),
-        ('{"query": "frost guard pu', {"query": "frost guard pu"}),
-        ("{'ids': ['a'],}", {"ids": ["a"]}),
-        ("frost guard", "frost guard"),
-        ("{", "{"),
-        ("", {}),
-    ],
-)
+@pytest.mark.parametrize(("text", "arguments"), TABLES["arguments are read from what resembles json"])
 def test_arguments_are_read_from_what_resembles_json(text: str, arguments: object) -> None:
     assert parse_arguments(text) == arguments
 
@@ -335,22 +277,7 @@ def test_request_that_server_cuts_without_a_word_is_noticed(api: MessagesApi, op
 # The loaded context
 
 
-@pytest.mark.parametrize(
-    ("data", "field", "size"),
-    [
-        (
-            {"models": [{"name": "m:latest", "context_length": 4096}, {"name": "x", "context_length": 1}]},
-            "context_length",
-            4096,
-        ),
-        ({"models": []}, "context_length", None),
-        ({"data": [{"id": "x", "max_model_len": 1}, {"id": "m", "max_model_len": 8192}]}, "max_model_len", 8192),
-        ({"data": [{"id": "m", "max_context_length": 131_072}]}, "loaded_context_length", None),
-        ({"default_generation_settings": {"n_ctx": 4096, "params": {"n_ctx": 7}}}, "n_ctx", 4096),
-        ([{"n_ctx": True}], "n_ctx", None),
-        ("n_ctx", "n_ctx", None),
-    ],
-)
+@pytest.mark.parametrize(("data", "field", "size"), TABLES["number of model is found"])
 def test_number_of_model_is_found(data: object, field: str, size: int | None) -> None:
     assert find_number(data, field, "m") == size
 

@@ -11,6 +11,7 @@ import pytest
 from messages_api import MessagesApi
 from messages_api.parts import Broken, Call, End, Raw, Say, Status
 from messages_api.script import Script
+from tables import read_tables
 
 from mkdocs_roaming._http import ApiConfig
 from mkdocs_roaming.answer.budget import StopAnswer
@@ -20,6 +21,8 @@ from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.answer.models.refusals import error_for_status
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.library.tools import TOOLS
+
+TABLES = read_tables(__file__)
 
 Make = Callable[..., Model]
 KEY = "sk-secret-0123456789"
@@ -43,20 +46,9 @@ def fail(model: Model) -> RoamingError:
 @pytest.mark.parametrize(
     ("status", "kind", "message", "expected"),
     [
-        (401, "authentication_error", "bad \u202e\u200b\U000e0041key\x9b31m", "(bad key31m); check OPENAI_API_KEY"),
-        (400, "invalid_api_key", "no", "check OPENAI_API_KEY"),
-        (403, "permission_error", "no", "choose another model, or check OPENAI_API_KEY"),
-        (404, "not_found_error", "model: x", "does not know this model or address (model: x)"),
-        (404, "", "", "check ROAMING_BASE_URL"),
-        (413, "request_too_large", "big", "set context in [model]"),
-        (400, "invalid_request_error", "credit balance is too low", "no credit left"),
-        (429, "insufficient_quota", "x", "no credit left"),
-        (400, "", "gemma does not support tools", "cannot call tools"),
-        (307, "", "moved", "redirects (307) (moved); set ROAMING_BASE_URL to"),
-        (418, "", "", "the request was refused (418)"),
+        *TABLES["error is one line with fix and without key"],
         (400, "invalid_request_error", "long " * 100, "; try another model, and report this"),
         (500, f"no {KEY}\n\x1b[31m", f"not {KEY}" + "x" * 500, "(not …xxx"),
-        (200, "", "model runner has stopped", "the provider failed (200) (model runner has stopped)"),
     ],
 )
 def test_error_is_one_line_with_fix_and_without_key(status: int, kind: str, message: str, expected: str) -> None:
@@ -129,19 +121,7 @@ def test_retry_pauses_grow_and_respect_retry_after(api: MessagesApi, make: Make)
     assert all(low <= one <= high for low, one, high in zip((0.375, 0.75, 7, 3), waited, (0.5, 1, 7, 4), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("reason", "of_claude", "of_openai"),
-    [
-        ("end_turn", "end", "end"),
-        ("stop_sequence", "end", "end"),
-        ("tool_use", "tools", "tools"),
-        ("max_tokens", "length", "length"),
-        ("model_context_window_exceeded", "length", "end"),
-        ("pause_turn", "length", "end"),
-        ("refusal", "refusal", "refusal"),
-        ("something_new", "end", "end"),
-    ],
-)
+@pytest.mark.parametrize(("reason", "of_claude", "of_openai"), TABLES["stop reasons are mapped"])
 def test_stop_reasons_are_mapped(api: MessagesApi, make: Make, reason: str, of_claude: str, of_openai: str) -> None:
     api.brain = Script([Say("Well."), End(reason)])
     model = make()

@@ -15,6 +15,7 @@ from messages_api.chat_wire import Dialect
 from messages_api.navigator import Navigator as WordNavigator
 from messages_api.parts import Call, End, Part, Raw, Say, Status, Think
 from messages_api.script import Script
+from tables import read_tables
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
@@ -27,6 +28,8 @@ from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.tools import TOOLS
+
+TABLES = read_tables(__file__)
 
 Ask = Callable[..., list[Event]]
 Make = Callable[..., Model]
@@ -179,19 +182,7 @@ def test_repeated_call_name_is_accepted(api: MessagesApi, openai: Make) -> None:
     assert parts[-1].reason == "tools"
 
 
-@pytest.mark.parametrize(
-    ("delta", "expected"),
-    [
-        ({"content": None, "reasoning_content": "Hm."}, ""),
-        ({"reasoning": "Hm.", "content": "Well."}, "Well."),
-        ({"content": 7}, ""),
-        ({"tool_calls": None, "content": "Well."}, "Well."),
-        (
-            {"content": '<tool_call>{"name": "expand_sections"}</tool_call>'},
-            '<tool_call>{"name": "expand_sections"}</tool_call>',
-        ),
-    ],
-)
+@pytest.mark.parametrize(("delta", "expected"), TABLES["text of delta is read"])
 def test_text_of_delta_is_read(api: MessagesApi, openai: Make, delta: dict[str, Any], expected: str) -> None:
     api.budget = None
     api.brain = Script(list(pieces(delta)))

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from tables import read_tables
 
 from mkdocs_roaming.answer.models.reasoning import ReasoningFilter
 
+TABLES = read_tables(__file__)
+
 ANSWER = "The port is 8642 [^07f3277d]."
-FINAL = f"<|start|>assistant<|channel|>final<|message|>{ANSWER}<|return|>"
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1_000])
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"<think>Hm.</think>{ANSWER}",
-        f"Hm.</think>{ANSWER}",
-        f"<|channel|>analysis<|message|>Hm.<|end|>{FINAL}",
-        f"Hm.<|end|>{FINAL}",
-        f"<|channel|>commentary to=functions.x <|constrain|>json<|message|>{{}}<|call|>{FINAL}",
-        f"<|channel|>final <|constrain|>text<|message|>{ANSWER}",
-        f"<|start|>assistant<|message|>{ANSWER}<|end|>",
-        f"analysisHm.assistantfinal{ANSWER}",
-        f"{ANSWER}<|im_end|>\n<|im_start|>user\nAnd then?",
-        f"{ANSWER}<｜end▁of▁sentence｜>",
-        f"<|START_THINKING|>Hm.<|END_THINKING|>{ANSWER}",
-        f"[THINK]Hm.[/THINK]{ANSWER}",
-        f"<seed:think>Hm.</seed:think>{ANSWER}",
-        f"◁think▷Hm.◁/think▷{ANSWER}",
-        f"<reasoning>Hm.</reasoning>{ANSWER}",
-    ],
-)
+@pytest.mark.parametrize("text", TABLES["reader sees answer alone"])
 def test_reader_sees_answer_alone(text: str, size: int) -> None:
     assert show(text, size) == ANSWER
 

@@ -10,63 +10,29 @@ from typing import Any
 import pytest
 from messages_api import MessagesApi
 from messages_api.navigator import Navigator as WordNavigator
+from tables import read_tables
 
 from mkdocs_roaming.answer.events import Event, summarize
 from mkdocs_roaming.answer.models.base import create_model
 from mkdocs_roaming.answer.models.scripted import read_script
 from mkdocs_roaming.errors import UsageError
 
+TABLES = read_tables(__file__)
+
 Ask = Callable[..., list[Event]]
 
 LOCAL = {"ROAMING_BASE_URL": "http://127.0.0.1:9/v1"}
-KEYED = {"ANTHROPIC_API_KEY": "test-key"}
 LOG = "Where does the log go that Kettle writes?"
 
 
-@pytest.mark.parametrize(
-    ("name", "environ", "config", "chosen"),
-    [
-        (None, {}, {}, "offline"),
-        (None, {"OPENAI_API_KEY": "x"}, {}, "offline"),
-        ("offline", KEYED, {}, "offline"),
-        (None, KEYED, {}, "claude-haiku-5-5"),
-        (None, {"ANTHROPIC_API_KEY": " "}, {"model": "offline"}, "offline"),
-        ("claude", KEYED, {}, "claude-haiku-5-5"),
-        ("claude:claude-sonnet-5-5", KEYED, {}, "claude-sonnet-5-5"),
-        ("claude-opus-5-5", KEYED, {}, "claude-opus-5-5"),
-        ("claude", {}, {"api_key": "x"}, "claude-haiku-5-5"),
-        ("claude", LOCAL, {}, "claude-haiku-5-5"),
-        ("openai:qwen3", LOCAL, {}, "qwen3"),
-        ("openai:qwen3:8b", {}, {"base_url": "http://localhost:11434"}, "qwen3:8b"),
-        ("openai:gpt-x", {"OPENAI_API_KEY": "x"}, {}, "gpt-x"),
-        (None, {"ROAMING_MODEL": "openai:one", **LOCAL}, {"model": "openai:two"}, "one"),
-        ("offline", {"ROAMING_MODEL": "openai:one", **LOCAL}, {"model": "openai:two"}, "offline"),
-        (None, {"ROAMING_MODEL": "", **LOCAL}, {"model": "openai:two"}, "two"),
-    ],
-)
+@pytest.mark.parametrize(("name", "environ", "config", "chosen"), TABLES["choices of a model"])
 def test_create_model_uses_option_then_environment_then_config(
     name: str | None, environ: dict[str, str], config: dict[str, object], chosen: str
 ) -> None:
     assert create_model(name, environ=environ, config=config).name == chosen
 
 
-@pytest.mark.parametrize(
-    ("name", "environ", "message"),
-    [
-        ("gpt", {}, "unknown model 'gpt'; choose claude, claude:MODEL, openai:MODEL, offline or scripted:FILE"),
-        ("offline:x", {}, "the model offline has no variants; choose offline, not offline:x"),
-        ("scripted", {}, "the scripted model needs a script; choose scripted:FILE"),
-        ("claude", {}, "claude-haiku-5-5 needs a key; set ANTHROPIC_API_KEY, or choose the model offline"),
-        ("openai", LOCAL, "openai needs the name of a model, such as openai:qwen3"),
-        (
-            "openai:qwen3",
-            {},
-            "qwen3 needs a server; set ROAMING_BASE_URL, such as http://localhost:11434/v1, or OPENAI_API_KEY",
-        ),
-        ("openai:qwen3", {"ROAMING_BASE_URL": "localhost"}, "'localhost' is not a server address"),
-        ("scripted:/no/such/file", {}, "/no/such/file: cannot be read (No such file or directory)"),
-    ],
-)
+@pytest.mark.parametrize(("name", "environ", "message"), TABLES["create model reports errors in one line"])
 def test_create_model_reports_errors_in_one_line(name: str, environ: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError) as caught:
         create_model(name, environ=environ)
@@ -87,24 +53,7 @@ def test_create_model_rejects_setting_that_is_not_a_string() -> None:
         create_model(environ={}, config={"model": 7})
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "environ", "config"),
-    [
-        ("claude", {}, {"ANTHROPIC_BASE_URL": "{url}", **KEYED}, {}),
-        ("claude", {}, {"ANTHROPIC_BASE_URL": "{url}/v1", **KEYED}, {}),
-        ("claude", {"base_url": "{url}"}, {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9", **KEYED}, {}),
-        ("claude", {}, {"ROAMING_BASE_URL": "{url}", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9", **KEYED}, {}),
-        ("openai:qwen3", {}, {"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "test-key"}, {}),
-        ("openai:qwen3", {}, {}, {"base_url": "{url}", "api_key": "test-key"}),
-        ("openai:qwen3", {}, {"OPENAI_API_KEY": "another"}, {"base_url": "{url}", "api_key": "test-key"}),
-        (
-            "openai:qwen3",
-            {},
-            {"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "test-key"},
-            {"model": "claude", "base_url": "http://127.0.0.1:9", "api_key": "another"},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "given", "environ", "config"), TABLES["created model uses configured server and key"])
 def test_created_model_uses_configured_server_and_key(
     ask: Ask, api: MessagesApi, name: str, given: dict[str, str], environ: dict[str, str], config: dict[str, Any]
 ) -> None:
@@ -141,23 +90,7 @@ def test_create_model_reads_script_from_file(ask: Ask, tmp_path: Path, ids: dict
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("[", "Input data was truncated; a script is a list of replies, each a list of parts"),
-        ("[" * 100_000, "a script is a list of replies"),
-        ("{}", "Expected `array`, got `object`; a script is a list of replies"),
-        ('[{"text": "x"}]', "Expected `array`, got `object` - at `$[0]`"),
-        (
-            '[[], [{"text": "x"}, {"say": "y"}]]',
-            "Object contains unknown field `say` - at `$[1][1]`",
-        ),
-        ('[[{"text": 7}]]', "$[0][0]"),
-        ('[[{"call": {"arguments": {}}}]]', "$[0][0]"),
-        ('[[{"usage": {"input": "many"}}]]', "$[0][0]"),
-        ('[[{"usage": {"other": 1}}]]', "$[0][0]"),
-        ('[[{"stop": "never"}]]', "$[0][0]"),
-        ('[[{"text": "x", "cite": "y"}]]', "$[0][0]"),
-        ("[[7]]", "$[0][0]"),
-    ],
+    [*TABLES["read script names place of error"], ("[" * 100_000, "a script is a list of replies")],
 )
 def test_read_script_names_place_of_error(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "script.json"
