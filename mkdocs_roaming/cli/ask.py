@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import anyio
 import click
-import msgspec
 
-from mkdocs_roaming._version import __version__
 from mkdocs_roaming.answer.budget import AnswerLimits
-from mkdocs_roaming.answer.events import Answer, Event, summarize
+from mkdocs_roaming.answer.events import Answer, summarize
 from mkdocs_roaming.answer.probe import probe_model
 from mkdocs_roaming.answer.support.check import CITATION, slice_utf16
 from mkdocs_roaming.cli.common import (
     AS_JSON,
-    FILE,
     FREE_TEXT,
     LIBRARY,
     NOTHING_FOUND,
@@ -36,7 +31,6 @@ from mkdocs_roaming.cli.output import print_answer, run_answer
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
 from mkdocs_roaming.cli.sites import scope_options, site_as_json
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.files import check_writable, write_text_file
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import Candidate, SiteInfo, open_library, open_target
 from mkdocs_roaming.manifest.lookup import Scope
@@ -49,7 +43,6 @@ from mkdocs_roaming.text.markdown import to_single_line
 @model_options
 @click.option("--page", help="Path or URL of the page that the reader is on.")
 @click.option("--check", is_flag=True, help="Ask the model about a section, print what it can do, and exit.")
-@click.option("--trace", type=FILE, help="Write the events of the answer to this file, as JSON.")
 @scope_options
 @TRUST_RULES
 @AS_JSON
@@ -58,7 +51,6 @@ def ask(
     question: str | None,
     page: str | None,
     check: bool,
-    trace: Path | None,
     scope: Scope,
     trust_rules: bool,
     as_json: bool,
@@ -80,8 +72,6 @@ def ask(
         return
     if question is None:
         raise click.UsageError("Missing argument 'QUESTION'.")
-    if trace is not None:
-        check_writable(trace)
 
     def ask_site(candidate: Candidate, budget: AnswerLimits) -> Answer:
         site = candidate.site
@@ -90,8 +80,6 @@ def ask(
         navigator = Navigator(candidate.library, search=search(candidate.library))
         key = site.key if site else ""
         events = run_answer(candidate.question, navigator, model, budget, page=candidate.page, quiet=as_json, site=key)
-        if trace is not None:
-            _write_trace(trace, candidate, events)
         return summarize(events)
 
     check_order(lib, question)
@@ -110,16 +98,6 @@ def ask(
         sys.exit(1)
     if not result.memory or result.state in ("not_found", "refused"):
         sys.exit(NOTHING_FOUND)
-
-
-def _write_trace(path: Path, candidate: Candidate, events: list[Event]) -> None:
-    trace = {
-        "generator": f"mkdocs-roaming {__version__}",
-        "question": candidate.question,
-        "page": candidate.page,
-        "events": msgspec.to_builtins(events),
-    }
-    write_text_file(path, json.dumps(trace, ensure_ascii=False, indent=1) + "\n")
 
 
 def _ask_until_answered(

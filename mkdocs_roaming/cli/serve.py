@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,12 +16,10 @@ from click.core import ParameterSource
 
 from mkdocs_roaming.cli.common import FOLDER, LIBRARY, TRUST_RULES, setting_options
 from mkdocs_roaming.cli.session import ResolvedOptions, model_options
-from mkdocs_roaming.config import Settings
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import open_library, open_target
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve.app import (
-    KEY_VARIABLE,
     AppConfig,
     ServeTable,
     build_config,
@@ -39,7 +36,6 @@ from mkdocs_roaming.text.markdown import to_single_line
 _log = logging.getLogger("mkdocs_roaming.serve")
 _OPEN_SITES = 16
 """Number of sites of a store whose search index stays in memory."""
-_ANSWER_SETTINGS = ("kept_answers", "trust_rules", "question_log", "feedback_log")
 _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole_site_tokens", "support", "trust_rules")
 
 
@@ -74,8 +70,7 @@ _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole
 @model_options
 @TRUST_RULES
 @click.option("--check", is_flag=True, help="Check site, model, key and counters, and exit. Asks the model.")
-@click.option("--check-config", is_flag=True, help="Print the configuration without secrets and exit.")
-def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **given: Any) -> None:
+def serve(lib: str, host: str, port: int, check: bool, **given: Any) -> None:
     """Answer questions over HTTP.
 
     LIB can be the URL of a published site. A new deployment is noticed within a minute. API keys are read from the
@@ -83,7 +78,7 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
     opened, also by agents; questions are answered for single sites only.
     """
     options = ResolvedOptions.from_options(given)
-    model, budget = options.create_model(checks_only=check or check_config)
+    model, budget = options.create_model(checks_only=check)
     _check_path(lib)
     answers = AnswerConfig(model, budget, budget.whole_site_tokens, options.search_factory(_warn))
     config = build_config(lib, answers, options.settings, os.environ, given, host=host)
@@ -91,15 +86,12 @@ def serve(lib: str, host: str, port: int, check: bool, check_config: bool, **giv
     if target.store is not None:
         _refuse_site_options(lib)
     create = create_app if target.store is None else target.store.create_app
-    if check or check_config:
-        create(config)
-    if check_config:
-        _print_values(config, options.settings, f"{host}:{port}", answers=target.store is None)
     if check:
+        create(config)
         click.echo(f"ok      configuration: {options.settings.where or 'without a file'}")
     if target.store is None:
         anyio.run(_check if check else require_money_limit, config)
-    if check or check_config:
+    if check:
         return
     if target.store is None:
         _check_manifest(lib)
@@ -133,48 +125,6 @@ async def _check(config: AppConfig) -> None:
             failed.append(result.name)
     if failed:
         raise UsageError(f"the endpoint cannot work: {', '.join(failed)}")
-
-
-def _print_values(app: AppConfig, settings: Settings, address: str, *, answers: bool) -> None:
-    for name, value in _list_values(app, settings, address, answers=answers):
-        if isinstance(value, dict):
-            value = tuple(f"{key} {item}" for key, item in value.items())
-        text = ", ".join(value) if isinstance(value, tuple) else value
-        click.echo(f"{name} = {'none' if text in (None, '') else text}")
-
-
-def _list_values(app: AppConfig, settings: Settings, address: str, *, answers: bool) -> Iterator[tuple[str, object]]:
-    """Yield the names and values of the configuration, secrets only as set or not set.
-
-    Args:
-        app: The configuration.
-        settings: The settings it was built from.
-        address: The address that the server listens on.
-        answers: Whether questions are answered. A store of many sites answers none.
-    """
-    embeddings = settings.embeddings if settings.search != "lexical" else None
-    variables = [embeddings.key_env] if embeddings else []
-    policy = asdict(app.policy)
-    serving = {name: policy.pop(name) for name in ("hosts", "origins", "proxies")}
-    serving |= {name: getattr(app, name) for name in ("metrics", "look_every", "drain")}
-    tables = {"limits": policy, "serve": serving}
-    yield "settings", settings.where
-    yield "site" if answers else "store", strip_address_secrets(app.target)
-    yield "listens on", address
-    yield "search", f"hybrid, {embeddings.model}" if embeddings else "lexical"
-    if answers:
-        yield "static files", app.site
-        yield "model", app.answers.model.name
-        yield "counters", strip_address_secrets(app.counters_url) if app.counters_url else "in this process"
-        variables += ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", settings.model.key_env, KEY_VARIABLE]
-        tables["limits"] |= asdict(app.quota)
-        tables["serve"] |= {name: getattr(app, name) for name in _ANSWER_SETTINGS}
-        tables["budget"] = asdict(app.answers.budget)
-    for name in filter(None, variables):
-        yield name, "set" if os.environ.get(name) else "not set"
-    for table, values in tables.items():
-        for name, value in values.items():
-            yield f"[{table}] {name}", value
 
 
 def strip_address_secrets(address: str) -> str:

@@ -368,6 +368,7 @@ async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
         yield CheckResult("price of a question", estimate.summary + more, ok=is_enough)
     hint = f"; {_ask_for_limit(config)}" if lacks_money_limit(config) else ""
     yield CheckResult("limits", describe_limits(config) + hint, ok=not hint)
+    yield CheckResult("names", describe_names(config.policy))
     if deployment is not None and isinstance(deployment.search, HybridSearch):
         yield await _check_embeddings(deployment.search)
     if config.counters_url:

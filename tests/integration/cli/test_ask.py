@@ -173,15 +173,6 @@ def test_ask_support_model_checks_with_one_more_call(lamp: Path, power: str) -> 
     assert (answer["rounds"], answer["usage"]["input"]) == (2, 1000)
 
 
-def test_ask_trace_writes_events(lamp: Path) -> None:
-    first, second = lamp.parent / "1.json", lamp.parent / "2.json"
-    for file in (first, second):
-        roaming("ask", lamp, "Watts?", "--trace", file, "--page", "/")
-    trace = json.loads(first.read_text("utf-8"))
-    assert (trace["question"], trace["page"], trace["events"][-1]["type"]) == ("Watts?", "/", "Finished")
-    assert first.read_bytes() == second.read_bytes()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -189,7 +180,6 @@ def test_ask_trace_writes_events(lamp: Path) -> None:
         (["--model", "claude"], "needs a key"),
         (["--model", "scripted:no.json"], "no.json: cannot be read"),
         (["--config", "no.toml"], "no.toml: cannot be read"),
-        (["--trace", "nowhere/t.json"], "nowhere/t.json: cannot be written"),
     ],
 )
 def test_ask_usage_error_is_one_line(lamp: Path, arguments: list[str], message: str) -> None:

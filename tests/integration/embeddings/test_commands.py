@@ -268,17 +268,3 @@ def test_query_that_waits_for_its_vector_does_not_block_others(build: Any, confi
     assert found == ["Tyres"] * 4
     assert len(warnings) == 1
     assert "roaming_search_by_meaning 0.0\n" in metrics
-
-
-def test_check_config_shows_embedding_model_and_key(
-    build: Any, configured: Any, tmp_path: Path, api: EmbeddingsApi
-) -> None:
-    build(configured)
-    os.environ["TOY_KEY"] = "k"
-    try:
-        config = write_settings(tmp_path, api.url, key_env="TOY_KEY")
-        done = roaming("serve", build.site, "--config", config, "--check-config")
-    finally:
-        del os.environ["TOY_KEY"]
-    assert "search = hybrid, toy\n" in done.stdout
-    assert "TOY_KEY = set\n" in done.stdout

@@ -55,10 +55,6 @@ def test_serve_refuses_single_site_options_for_store(store: Path, option: list[s
     assert result.stderr.startswith(f"roaming: {option[0]}: applies to a single site; serve {store}/SITE")
 
 
-def test_check_config_of_store_omits_answers(store: Path) -> None:
-    result = CliRunner().invoke(main, ["serve", str(store), "--check-config"], env={"ROAMING_SECONDS": "9"})
-    assert result.exit_code == 0
-    assert f"store = {store}\n" in result.stdout
-    assert "[limits] requests_a_minute = " in result.stdout
-    for word in ("model", "[budget]", "answers", "question", "KEY", "turn"):
-        assert word not in result.stdout
+def test_check_of_store_omits_answers(store: Path) -> None:
+    result = CliRunner().invoke(main, ["serve", str(store), "--check"], env={"ROAMING_SECONDS": "9"})
+    assert (result.exit_code, result.stdout) == (0, "ok      configuration: without a file\n")
