@@ -211,7 +211,7 @@ def test_parameters_cannot_replace_what_the_product_sets(name: str) -> None:
 
 def test_parameters_are_part_of_each_request(api: MessagesApi, make: Make) -> None:
     api.brain = Script([Say("8642.")])
-    with pytest.raises(ModelError, match="unknown"):
+    with pytest.raises(ModelError, match="unexpected"):
         reply(make(options=ModelOptions(parameters={"reasoning_effort": "low"})))
     assert api.requests[0]["reasoning_effort"] == "low"
     api.faults.clear()  # the local provider knows no such parameter
