@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any
+
+import yaml
 
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.builder import build_manifest
@@ -34,6 +38,11 @@ def build(
         for path, text in pages.items()
     ]
     return build_manifest(Site("Docs", URL, about, nav=nav), written, previous=previous)
+
+
+def load_cases(table: str) -> Any:
+    """Return a table of tests/golden/manifest/cases.yml."""
+    return yaml.safe_load((Path(__file__).parent / "golden/manifest/cases.yml").read_text("utf-8"))[table]
 
 
 def ids_by_title(manifest: Manifest) -> dict[str, str]:

@@ -69,6 +69,11 @@ def repeat_all(table: str, before: str = "", after: str = "") -> dict[str, Gener
     return {piece: repeat(piece, before, after) for piece in PIECES[table]}
 
 
+def repeat_named(table: str) -> dict[str, Generator]:
+    """Return the generators of a table whose pieces have names, and texts before and after them."""
+    return {name: repeat(*texts) for name, texts in PIECES[table].items()}
+
+
 def count(piece: str) -> Generator:
     """Return a generator of texts of any size that repeat a piece with other words."""
 
@@ -83,41 +88,26 @@ PIECES = json.loads((Path(__file__).parents[1] / "golden/linear-time.json").read
 DIGITS = str.maketrans("0123456789", "ghijklmnop")
 WORDS = repeat_all("words")
 SIGNS = repeat_all("signs")
-CODE = repeat_all("code", "```\n", "\n```") | {
-    "hosts in prose": repeat("a.io/x to "),
-    "a list of channels": repeat("\n- a", "```\nchannels:", "\nconda\n```"),
-    "many dependencies": repeat('"a": "b", ', '```\n"dependencies": {', "\n```"),
-    "a long quoted text": repeat("a", '```\ncurl "', '"\n```'),
-    "an open quotation": repeat("a ", '```\ncurl "', "\n```"),
-    "spans of code": repeat("`curl a.b|sh` "),
-    "backticks": repeat("`"),
-    "backticks of any number": lambda size: " ".join("`" * length for length in range(1, int((2 * size) ** 0.5))),
-    "a long encoded text": repeat("aGVsbG8h", "```\necho ", " | base64 -d | sh\n```"),
-}
-LINKS = repeat_all("links", "[x](y) ", " [x](y)") | {
-    "definitions": repeat("[x]:\n"),
-    "definitions with titles": repeat('[x]: y "\n'),
-    "quotations": repeat("> ", "[x](y)\n", "[a]: b"),
-    "white space in a link": repeat(" ", "[x](", "[x](y)"),
-    "scripts": repeat("</script ", "<script>"),
-    "attributes": repeat("<a b='", "[x](y)"),
-    "nested links": nest("[", "a", "](x)"),
-    "nested images": nest("![", "a", "](x)"),
-    "a number of many digits": repeat("9", "[a](&#", ";)"),
-    "links that appear when tags are removed": nest("[a", "", "<b x>](y)"),
-}
+CODE = (
+    repeat_all("code", "```\n", "\n```")
+    | repeat_named("code_named")
+    | {
+        "backticks of any number": lambda size: " ".join("`" * length for length in range(1, int((2 * size) ** 0.5))),
+    }
+)
+LINKS = (
+    repeat_all("links", "[x](y) ", " [x](y)")
+    | repeat_named("links_named")
+    | {
+        "nested links": nest("[", "a", "](x)"),
+        "nested images": nest("![", "a", "](x)"),
+        "links that appear when tags are removed": nest("[a", "", "<b x>](y)"),
+    }
+)
 SECRETS = repeat_all("secrets")
 INSTRUCTIONS = repeat_all("instructions")
 STATEMENTS = repeat_all("statements") | {piece: count(piece) for piece in PIECES["statements_counted"]}
-TABLES = {
-    "a rule without an end": repeat("-", "| a |\n", "x\n"),
-    "a rule of many cells": repeat("-|", "| a |\n|", "x\n"),
-    "short rules without an end": repeat(f"| a |\n{'-' * 40}x\n\n"),
-    "rows": repeat("| a | port |\n", "| a | b |\n|---|---|\n"),
-    "lines that end with colons": repeat("a:\n"),
-    "bold lines": repeat("**a**\n\n"),
-    "stars": repeat("**"),
-}
+TABLES = repeat_named("tables_named")
 OPENINGS = repeat_all("openings")
 VERSIONS = repeat_all("versions", "3")
 PACKAGES = [PackageDocs(PackageInfo("ebb", "1.0"), "ebb", "python", True, "place", imports=("ebb",))]

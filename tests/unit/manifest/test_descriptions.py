@@ -26,6 +26,7 @@ from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
 from tests.manifests import API, GUIDE, build, ids_by_title
 
 PAGES = {"guide/": GUIDE, "api/": API}
+MANIFEST = build(PAGES)
 
 
 def describe(manifest: Manifest, pages: dict[str, str]) -> Descriptions:
@@ -55,9 +56,8 @@ def asks(manifest: Manifest) -> dict[str, tuple[str, ...]]:
 
 
 def test_digest_of_a_text_begins_with_the_digest_in_the_manifest() -> None:
-    manifest = build({**PAGES, "setext/": "Title\n=====\n\nText.\n\nSub\n---\n\n\nMore.\n", "plain/": "No heading.\n"})
     texts = {**PAGES, "setext/": "Title\n=====\n\nText.\n\nSub\n---\n\n\nMore.\n", "plain/": "No heading.\n"}
-    for page in manifest.pages:
+    for page in build(texts).pages:
         for section in page.sections:
             text = texts[page.path].encode()[section.start : section.end].decode()
             assert text_digest(text)[:8] == section.body
@@ -65,31 +65,20 @@ def test_digest_of_a_text_begins_with_the_digest_in_the_manifest() -> None:
 
 
 def test_texts_are_published_with_their_sections() -> None:
-    manifest = build(PAGES)
-    described, counts = describe_manifest(manifest, describe(manifest, PAGES))
+    assert describe_manifest(MANIFEST, Descriptions())[0] == MANIFEST
+    described, counts = describe_manifest(MANIFEST, describe(MANIFEST, PAGES))
     assert asks(described) == dict.fromkeys(("Guide", "Install", "Remove", "API", "Ports"), ("How do I do it?",))
     assert {page.title: page.summary for page in described.pages} == {"Guide": "About Guide", "API": "About API"}
     assert str(counts) == "5 sections described"
 
 
-def test_site_without_texts_has_the_same_manifest() -> None:
-    manifest = build(PAGES)
-    assert describe_manifest(manifest, Descriptions())[0] == manifest
-
-
-def test_texts_about_an_edited_section_are_left_out() -> None:
-    manifest = build(PAGES)
-    texts = describe(manifest, PAGES)
+def test_texts_about_an_edited_section_and_about_a_page_with_other_sections_are_left_out() -> None:
+    texts = describe(MANIFEST, PAGES)
     edited = build({**PAGES, "guide/": GUIDE.replace("--quiet", "--silent")})
     described, counts = describe_manifest(edited, texts)
     assert "Install" not in asks(described)
     assert counts.stale == [ids_by_title(edited)["Install"]]
     assert str(counts) == "4 sections described, 1 stale: run `roaming describe`"
-
-
-def test_summary_of_a_page_with_other_sections_is_left_out() -> None:
-    manifest = build(PAGES)
-    texts = describe(manifest, PAGES)
     other = build({**PAGES, "guide/": f"{GUIDE}\n## Update\n\nRun it again.\n"})
     assert {page.title: page.summary for page in describe_manifest(other, texts)[0].pages}["Guide"] == ""
 
@@ -105,9 +94,8 @@ def test_summary_of_a_page_with_other_sections_is_left_out() -> None:
     ids=["renamed", "renamed with the former id", "page moved", "moved to another page"],
 )
 def test_texts_follow_a_section_that_moves(pages: dict[str, str], previous: bool) -> None:
-    manifest = build(PAGES)
-    texts = describe(manifest, PAGES)
-    before = PreviousSite(manifest, read_text) if previous else None
+    texts = describe(MANIFEST, PAGES)
+    before = PreviousSite(MANIFEST, read_text) if previous else None
     moved = build(pages, previous=before)
     described, counts = describe_manifest(moved, texts)
     assert len(asks(described)) == 5
@@ -116,10 +104,7 @@ def test_texts_follow_a_section_that_moves(pages: dict[str, str], previous: bool
 
 
 def test_section_that_is_renamed_and_edited_at_once_keeps_its_texts_as_stale() -> None:
-    long = (
-        "Run the installer with administrator rights. It unpacks the archive, registers the service and starts it.\n"
-        * 4
-    )
+    long = "Run the installer with administrator rights. It unpacks the archive, and registers the service.\n" * 4
     before = {"guide/": f"# Guide\n\nText.\n\n## Install\n\n{long}"}
     manifest = build(before)
     texts = describe(manifest, before)
@@ -135,8 +120,7 @@ def test_section_that_is_renamed_and_edited_at_once_keeps_its_texts_as_stale() -
 
 
 def test_file_is_ordered_by_path_and_id_with_one_text_per_line(tmp_path: Path) -> None:
-    manifest = build(PAGES)
-    texts = describe(manifest, PAGES)
+    texts = describe(MANIFEST, PAGES)
     reverse = Descriptions(pages=dict(reversed(texts.pages.items())))
     data = render_descriptions(texts)
     assert data == render_descriptions(reverse)
@@ -146,12 +130,11 @@ def test_file_is_ordered_by_path_and_id_with_one_text_per_line(tmp_path: Path) -
 
 
 def test_edited_section_changes_its_own_lines_only() -> None:
-    manifest = build(PAGES)
-    texts = describe(manifest, PAGES)
+    texts = describe(MANIFEST, PAGES)
     before = render_descriptions(texts).decode().splitlines()
-    id_ = ids_by_title(manifest)["Ports"]
+    id_ = ids_by_title(MANIFEST)["Ports"]
     after = render_descriptions(
-        merge_texts(texts, manifest, {id_: write("Ports", "Other.", "Which ports it uses", "Why is it in use?")}, {})
+        merge_texts(texts, MANIFEST, {id_: write("Ports", "Other.", "Which ports it uses", "Why is it in use?")}, {})
     )
     changed = [line for line in difflib.ndiff(before, after.decode().splitlines()) if line[0] in "+-"]
     assert len(changed) == 2 * 4  # digest, about, question, digest of what was written
@@ -168,6 +151,7 @@ def test_texts_of_a_person_are_recognized() -> None:
     ("content", "problem"),
     [
         ('{\n<<<<<<< ours\n "format": 1\n=======', ":2: has the marks of a merge conflict"),
+        (None, "cannot be read (No such file or directory)"),
         ("{", ":1: not valid JSON (Input data was truncated); correct this line"),
         ('{\n "format": 1\n "pages": {}\n}', ":3: not valid JSON (JSON is malformed: expected ',' or '}'"),
         ('{"format": 1, "pages": {"a/": {"sections": {"0a1b2c3d": {"title": 3}}}}}', "Expected `str`"),
@@ -175,23 +159,18 @@ def test_texts_of_a_person_are_recognized() -> None:
         ('{"pages": {"a/": {"sectoins": {}}}}', "unknown field `sectoins`"),
     ],
 )
-def test_invalid_file_is_an_error(tmp_path: Path, content: str, problem: str) -> None:
+def test_missing_or_invalid_file_is_an_error(tmp_path: Path, content: str | None, problem: str) -> None:
     path = tmp_path / "descriptions.json"
-    path.write_text(content, "utf-8")
+    if content is not None:
+        path.write_text(content, "utf-8")
     with pytest.raises(UsageError, match=r"descriptions\.json") as caught:
         read_descriptions(path)
     assert problem in str(caught.value)
 
 
-def test_missing_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read"):
-        read_descriptions(tmp_path / "none.json")
-
-
 def test_texts_are_published_on_one_line() -> None:
-    manifest = build(PAGES)
-    texts = describe(manifest, PAGES)
-    id_ = ids_by_title(manifest)["Ports"]
+    texts = describe(MANIFEST, PAGES)
+    id_ = ids_by_title(MANIFEST)["Ports"]
     old = texts.pages["api/"].sections[id_]
     texts.pages["api/"].sections[id_] = replace(old, about="a\n# b\u202e")
-    assert next(one.about for one in describe_manifest(manifest, texts)[0].sections() if one.id == id_) == "a # b"
+    assert next(one.about for one in describe_manifest(MANIFEST, texts)[0].sections() if one.id == id_) == "a # b"

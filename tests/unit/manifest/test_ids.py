@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from manifests import build
+from manifests import build, load_cases
 
 from mkdocs_roaming.manifest.aliases import assign_ids
 from mkdocs_roaming.manifest.models import Heading
@@ -110,22 +110,7 @@ def test_name_contains_the_headings_that_the_section_belongs_to(markdown: str, n
 
 @pytest.mark.parametrize(
     ("title", "anchor", "name"),
-    [
-        ("Example", "example_1", "example"),  # python-markdown
-        ("Example", "example-2", "example"),  # GitHub, Docusaurus, VitePress
-        ("Example", "id2", "example"),  # docutils
-        ("安装", "_3", "安装"),
-        ("!", "_1", "!"),
-        ("使用 pip 安装", "pip", "使用-pip-安装"),
-        ("使用 pip 安装", "pip_1", "使用-pip-安装"),
-        ("安装", "安装-1", "安装"),
-        ("Übersicht", "ubersicht", "ubersicht"),
-        ("Version 1", "version-1", "version-1"),
-        ("Version 1.2", "version-12_1", "version-12"),
-        ("No tabs", "rule_1", "rule_1"),
-        ("drain()", "pumps.drain", "pumps.drain"),
-        ("A & B", "a-b", "a-b"),
-    ],
+    load_cases("anchors"),
 )
 def test_anchor_that_a_generator_has_numbered_is_no_name(title: str, anchor: str, name: str) -> None:
     assert make_names([Section(1, "T", "t", 0, 0), Section(2, title, anchor, 0, 0)]) == ["", name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from manifests import API, GUIDE, URL, build, ids_by_title
+from manifests import API, GUIDE, URL, build, ids_by_title, load_cases
 from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
@@ -29,32 +29,7 @@ def test_resolve_accepts_ids_paths_sources_and_urls() -> None:
 
 @pytest.mark.parametrize(
     ("address", "path"),
-    [
-        ("guide/", "guide/overview/"),
-        ("/guide", "guide/overview/"),
-        ("/guide/index.html", "guide/overview/"),
-        ("guide.html", "guide/overview/"),
-        ("docs/../guide.md", None),
-        (f"{URL}guide", "guide/overview/"),
-        (f"{URL}guide/?x=1", "guide/overview/"),
-        (f"{URL}guide/index.html", "guide/overview/"),
-        ("guide/deep/", "guide/deep/er/page/"),
-        ("api/README.md", "api/b/"),
-        ("guide/a/index.html", "guide/a/"),
-        ("guide/a.html", "guide/a/"),
-        ("cli/run/", "cli/run.html"),
-        ("cli/run", "cli/run.html"),
-        ("guide", None),
-        ("guide/#anchor", None),
-        (f"{URL}guide/#anchor", None),
-        ("g%75ide/", "guide/overview/"),
-        ("faq/", "faq/Introduction.html"),
-        ("tools/", "tools/index.php"),
-        ("nowhere/", None),
-        ("/", None),
-        ("/index.html", None),
-        ("https://elsewhere.example/guide/", None),
-    ],
+    load_cases("guesses"),
 )
 def test_find_returns_page_or_overview_or_first_page_of_folder_for_guess(address: str, path: str | None) -> None:
     pages = (

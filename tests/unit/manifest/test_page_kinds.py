@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from manifests import load_cases
 from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.models import NavItem, Site
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, entry_kind, sort_by_kind
 
+KINDS = load_cases("kinds")
+"""Pages by kind: their path, and the titles above them in the nav."""
 GUIDE, REFERENCE, ARCHIVE = PageKind.GUIDE, PageKind.REFERENCE, PageKind.ARCHIVE
 
 
@@ -18,47 +21,16 @@ def markdown(title: str, *headings: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("path", "trail", "kind"),
-    [
-        ("", ("Blog",), GUIDE),
-        ("install/", ("Start", "Install"), GUIDE),
-        ("guide/api/", ("Guide", "Documenting your API"), GUIDE),
-        ("plugins/blog/", ("Plugins", "Blog"), GUIDE),
-        ("tutorial/blog.html", ("Tutorial", "A blog"), GUIDE),
-        ("guides/users/", ("Guides", "Users"), GUIDE),
-        ("basics/10_hello/", ("Basics", "Hello"), GUIDE),
-        ("upgrading/2.7-2.8/", ("Upgrading", "v2.7 to 2.8"), GUIDE),
-        ("crossreference/", ("Preference",), GUIDE),
-        ("api.html", ("API",), REFERENCE),
-        ("x/valve/", ("API reference", "Valves", "Valve"), REFERENCE),
-        ("en/api/valve.html", (), REFERENCE),
-        ("commands/", ("Command line reference",), REFERENCE),
-        ("module/", ("Referenz", "Modul"), REFERENCE),
-        ("module.html", ("APIリファレンス", "弁"), REFERENCE),
-        ("reference/changelog/", ("Reference", "Changelog"), ARCHIVE),
-        ("blog/2024/03/05/new-pumps/", (), ARCHIVE),
-        ("x/", ("Blog", "New pumps"), ARCHIVE),
-        ("2024/03/05/new-pumps/", (), ARCHIVE),
-        ("about/release-notes.html", ("About", "Release notes"), ARCHIVE),
-        ("announce/release-2.1.html", ("More", "Pumps 2.1: no leaks"), ARCHIVE),
-        ("community/3.1/", ("Community", "3.1 announcement"), ARCHIVE),
-        ("x/", ("Community", "Harbour v1.10.0"), ARCHIVE),
-        ("x/", ("Harbour people",), ARCHIVE),
-        ("x/", ("Version history", "Pumps"), ARCHIVE),
-        ("x/", ("Danksagung",), ARCHIVE),
-        ("de/install/", (), ARCHIVE),
-        ("go/install/module/", (), GUIDE),
-    ],
+    ("path", "titles", "kind"),
+    [(path, titles, kind) for kind, rows in KINDS.items() for path, *titles in rows],
 )
-def test_page_is_classified_by_path_and_nav(
-    path: str, trail: tuple[str, ...], kind: PageKind, make_site: Callable
-) -> None:
+def test_page_is_classified_by_path_and_nav(path: str, titles: list[str], kind: str, make_site: Callable) -> None:
     nav: tuple[NavItem, ...] = ()
-    for title in reversed(trail):
+    for title in reversed(titles):
         nav = (NavItem(title, children=nav) if nav else NavItem(title, path=path),)
-    pages = {"install/": markdown("Install"), path: markdown(trail[-1] if trail else "A page")}
+    pages = {"install/": markdown("Install"), path: markdown(titles[-1] if titles else "A page")}
     manifest = make_site(list(pages.items()), list(nav), site=Site("Harbour docs", "https://harbour.example/")).manifest
-    assert classify_pages(manifest)[path] == kind
+    assert classify_pages(manifest)[path] == PageKind[kind.upper()]
 
 
 @pytest.mark.parametrize(

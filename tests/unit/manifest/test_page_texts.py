@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from manifests import build
+from manifests import build, load_cases
 
 from mkdocs_roaming.manifest.models import PageEntry
 
@@ -21,27 +21,7 @@ def texts(page: PageEntry) -> tuple[str, str]:
 
 @pytest.mark.parametrize(
     ("written", "description"),
-    [
-        ("Opens the gate at dawn", "Opens the gate at dawn"),
-        ("See [the gate](gate.md) and `open()`.", "See the gate and open()."),
-        ("The method __init__ has *args.", "The method __init__ has *args."),
-        ("Opens the gate. Last updated on 3 May 2023", "Opens the gate."),
-        ("::: tide.gate", ""),
-        ("!!! note Opens the gate.", ""),
-        ("title: Gate description: Opens the gate.", ""),
-        ("Install the gate with:", ""),
-        ("Opens the gate of the", ""),
-        ("None", ""),
-        ("About tides.", ""),
-        ("Gate", ""),
-        ("Parts of it", ""),
-        ("Summary", ""),
-        ("Gate manual", ""),
-        ("Gate opens.", "Gate opens."),
-        ("{{ page.about }} manual", ""),
-        ("Lorem ipsum dolor sit amet.", ""),
-        ("Made with Quay 2.1", ""),
-    ],
+    load_cases("prose"),
 )
 def test_description_is_prose_about_the_page(written: str, description: str) -> None:
     text = "# Gate\n\nA gate.\n\n## Parts of it\n"
@@ -100,27 +80,13 @@ def test_text_of_a_template_is_the_opening_of_sections_with_one_title() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("# Gate\n\n## Overview\n\nA gate.\n\n## Use\n", ("A gate.", "")),
-        ("# Gate\n\n## What is a gate?\n\nA gate.\n\n## Use\n", ("A gate.", "")),
-        ("# FAQ\n\n## What is the best way to open a gate?\n\nA key.\n\n## Why?\n", ("", "")),
-        ("# Gate\n\n> [!TIP]\n> Keep away.\n\n## Use\n\n## Repair\n", ("", "")),
-        ("# Gate\n\n> [!TIP]\n> Keep away.\n", ("", "Keep away.")),
-        ("# Gate\n\n## Use\n\nOpen it.\n", ("Open it.", "")),
-        ("# Gate\n\n## Contents\n\n- [Oak](a.md)\n- [Bolt](b.md)\n", ("", "")),
-        ("# Gate\n\n## Commands\n\n- `gate up` – opens it\n- `gate down` – shuts it\n", ("", "")),
-        ("# Gate\n\n- Intro\n- Parts\n\n## Intro\n\nA gate.\n\n## Parts\n", ("A gate.", "")),
-        ("# Gate\n\n## Use\n\nOpen it.\n\n## Notes\n\n## Repair\n", ("", "")),
-        ("# Gate\n\nOpen it with:\n\n```\ngate\n```\n\n## Use\n\n## Repair\n", ("", "")),
-        ("# Gate\n\nAn example of a gate:\n\n```\ngate\n```\n", ("", "An example of a gate.")),
-        ("# Gate\n", ("", "")),
-    ],
+    ("text", "description", "opening"),
+    load_cases("introductions"),
 )
 def test_page_without_text_is_described_by_the_subsection_that_introduces_it(
-    text: str, expected: tuple[str, str]
+    text: str, description: str, opening: str
 ) -> None:
-    assert describe(text) == expected
+    assert describe(text) == (description, opening)
 
 
 def test_front_matter_that_was_not_parsed_is_no_opening() -> None:
