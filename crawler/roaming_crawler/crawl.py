@@ -195,8 +195,11 @@ class _Crawl:
         Raises:
             UsageError: The start page leads to none.
         """
-        base, scope = self.config.scope.make_scope(self.given), None
-        language, version = (getattr(self.config.scope, option) for option in VARIANT_OPTIONS)
+        config: ScopeConfig = self.config.scope
+        base = config.make_scope(self.given)
+        scope = None
+        language = config.language
+        version = config.version
         if language not in ("", ALL):
             response = await session.get(await follow_redirects(session, self.start), ACCEPT_HTML)
             page = parse_page(response.body, response.charset, response.url, base.url)

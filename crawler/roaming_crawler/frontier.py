@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -48,7 +49,9 @@ async def visit_pages(
         if discovered.scope.url not in discovered.entries:
             discovered.add(PageRef(discovered.scope.url, title=""))
         published = read_published_pages(session.state.folder) if session.state.old else ()
-        limit = _PageLimit(config.limits.pages, discovered.scope, {loose_key(page.path) for page in published})
+        limit = _PageLimit(
+            config.limits.pages or sys.maxsize, discovered.scope, {loose_key(page.path) for page in published}
+        )
         language = (await fetcher.read_html(PageRef(start))).language
         variants = VariantFilter(discovered.scope, start, config.scope, language)
         frontier = _Frontier(fetcher, discovered, config, on_event, _PageTable(bodies), limit, variants)
@@ -67,13 +70,13 @@ class _PageLimit:
     A page beyond the limit stays as it was; without the reservation, new pages would keep it outdated forever.
     """
 
-    limit: int | None
+    limit: int
     scope: Scope
     reserved: set[str]
 
     def room(self, count: int) -> int:
         """Return how many pages may follow after `count` pages."""
-        return max(0, self.limit - count) if self.limit is not None else 0
+        return max(0, self.limit - count)
 
     def choose(
         self, refs: Sequence[PageRef], last_url: Callable[[PageRef], str], count: int, *, known_only: bool
@@ -86,8 +89,6 @@ class _PageLimit:
             count: Number of pages so far.
             known_only: Choose no new pages, because others are deferred already.
         """
-        if self.limit is None:
-            return {ref.url for ref in refs}
         room = self.room(count)
         last_urls = {ref.url: last_url(ref) for ref in refs}
         known = [url for url, last in last_urls.items() if last]

@@ -16,7 +16,6 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from mkdocs_roaming.errors import RoamingError
-from mkdocs_roaming.html.converter import convert
 from mkdocs_roaming.html.document import (
     copy_metadata,
     extract_canonical_url,
@@ -29,7 +28,7 @@ from mkdocs_roaming.html.document import (
     remove_own_elements,
 )
 from mkdocs_roaming.html.formulas import mark_formulas
-from mkdocs_roaming.manifest.models import Heading, NavItem, url_to_path
+from mkdocs_roaming.manifest.models import NavItem, url_to_path
 from mkdocs_roaming.sources import decode_text, site_nav
 from mkdocs_roaming.text.injection import InjectedText, scan_hidden_texts
 from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
@@ -109,6 +108,7 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
     words = split_words("".join(article_texts))
     resolve = cache(partial(canonical_url, base=base))  # links of the article occur in the navigation, too
     links = _extract_links(article, resolve)
+    alternates = [link for link in metadata.iter("link") if "alternate" in (link.get("rel") or "").lower().split()]
     if target := _resolve(find_redirect(text), base):
         links[target] = None
     return ParsedPage(
@@ -119,13 +119,17 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
         language=str(metadata.get("lang") or ""),
         site_name=extract_site_name(metadata),
         canonical=_resolve(extract_canonical_url(metadata), base),
-        markdown=_extract_markdown_url(metadata, base),
+        markdown=_resolve(next((link.get("href") for link in alternates if _is_markdown(link)), None), base),
         links=tuple(links),
         nav_links=tuple(link for link in _extract_links(tree, resolve) if link not in links),
         nav=_extract_nav(tree, resolve, site_url),
         words=words,
         outside=tuple(_find_texts_outside(tree, article_texts)),
-        alternates=tuple(_extract_alternates(metadata, base)),
+        alternates=tuple(
+            (link.get("hreflang", "").strip(), address)
+            for link in alternates
+            if "hreflang" in link.attrib and (address := _resolve(link.get("href"), base))
+        ),
         hidden=tuple(scan_hidden_texts(find_hidden_texts(article))[:_MAX_HIDDEN]),
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
     )
@@ -139,15 +143,6 @@ def _resolve(href: str | None, base: str) -> str:
 def split_words(text: str) -> frozenset[str]:
     """Return the distinct words of a text, case-folded."""
     return frozenset(re.findall(r"\w+", text.casefold()))
-
-
-def convert_article(article: str, title: str) -> tuple[str, tuple[Heading, ...]]:
-    """Return the Markdown of an article, and its headings with their anchors."""
-    try:
-        converted = convert(article, title=title)
-    except Exception:  # the conversion for publication reports the problem
-        return "", ()
-    return converted.markdown, converted.headings
 
 
 def _base_url(tree: etree._Element, url: str) -> str:
@@ -205,19 +200,9 @@ def _extract_links(tree: etree._Element, resolve: Callable[[str], str | None]) -
     return {url: None for url in urls if url}
 
 
-def _extract_markdown_url(tree: etree._Element, base: str) -> str:
-    for link in tree.iterfind(".//link[@type]"):
-        kind = (link.get("type") or "").partition(";")[0].strip().lower()
-        if kind in ("text/markdown", "text/x-markdown") and "alternate" in (link.get("rel") or "").lower().split():
-            return _resolve(link.get("href"), base)
-    return ""
-
-
-def _extract_alternates(tree: etree._Element, base: str) -> Iterator[tuple[str, str]]:
-    for link in tree.iterfind(".//link[@hreflang]"):
-        url = _resolve(link.get("href"), base)
-        if url and "alternate" in (link.get("rel") or "").lower().split():
-            yield (link.get("hreflang") or "").strip(), url
+def _is_markdown(link: etree._Element) -> bool:
+    kind = (link.get("type") or "").partition(";")[0].strip().lower()
+    return kind in ("text/markdown", "text/x-markdown")
 
 
 def _extract_nav(tree: etree._Element, resolve: Callable[[str], str | None], site_url: str) -> tuple[NavItem, ...]:

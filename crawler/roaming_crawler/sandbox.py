@@ -18,9 +18,10 @@ import anyio.to_thread
 import msgspec
 
 from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.html.converter import convert
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from roaming_crawler.fetch import Response
-from roaming_crawler.parser import ParsedPage, convert_article, parse_page
+from roaming_crawler.parser import ParsedPage, parse_page
 
 
 class WorkerError(Exception):
@@ -162,8 +163,12 @@ def decode_page(data: bytes) -> ParsedPage:
 
 
 def convert_encoded_article(article: str, title: str) -> bytes:
-    """Return the encoded Markdown and headings of an article."""
-    return msgspec.msgpack.encode(convert_article(article, title))
+    """Return the encoded Markdown of an article, and its headings with their anchors."""
+    try:
+        converted = convert(article, title=title)
+    except Exception:  # the conversion for publication reports the problem
+        return msgspec.msgpack.encode(("", ()))
+    return msgspec.msgpack.encode((converted.markdown, converted.headings))
 
 
 @lru_cache(maxsize=64)

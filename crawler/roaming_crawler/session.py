@@ -143,7 +143,10 @@ class Session:
             if probe and (missing := self._reuse_missing(key, _WEEK)):
                 return missing
             request = Request(
-                url, accept, cap=cap or self.limits.page_bytes, allow_redirect=self._allow_redirect(allow_redirect)
+                url,
+                accept,
+                cap=cap or self.limits.page_bytes,
+                allow_redirect=lambda target: allow_redirect(target) and self._may_fetch(target),
             )
             response = await self._request(key, request)
             self.fetched += response.ok and key not in self._stale
@@ -230,12 +233,9 @@ class Session:
         self.state.new[key] = self.state.old[key]
         return last
 
-    def _allow_redirect(self, inner: Callable[[str], bool]) -> Callable[[str], bool]:
-        def allow(url: str) -> bool:
-            robots = self._robots.get(url_origin(url))
-            return inner(url) and (robots is None or robots.allows(url))
-
-        return allow
+    def _may_fetch(self, url: str) -> bool:
+        robots = self._robots.get(url_origin(url))
+        return robots is None or robots.allows(url)
 
     def _check_limits(self) -> bool:
         limits = self.limits

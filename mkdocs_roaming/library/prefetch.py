@@ -59,22 +59,19 @@ class Prefetch:
     open_part: Callable[[SectionRef, int, int], int]
     max_tokens: int
     max_reference: int | None
-    _share: float = field(init=False)  # more room is for more and for longer texts
     _opened: list[SectionRef] = field(default_factory=list)
     _texts: set[str] = field(default_factory=set)
     _references: int = 0
 
-    def __post_init__(self) -> None:
-        self._share = max(1.0, self.max_tokens / PREFETCH_TOKENS)
-
     def open(self, ranked: Sequence[SectionRef]) -> None:
         """Open the first useful ones of ranked sections."""
+        share = max(1.0, self.max_tokens / PREFETCH_TOKENS)  # more room is for more and for longer texts
         queue = list(ranked)
-        while queue and len(self._opened) < int(_MAX_PREFETCHED * self._share):
+        while queue and len(self._opened) < int(_MAX_PREFETCHED * share):
             section = queue.pop(0)
             size = _PART_TOKENS[min(len(self._opened), len(_PART_TOKENS) - 1)]
             if self._is_useful(section) and (
-                used := self.open_part(section, min(int(size * self._share), self.max_tokens), self.max_tokens)
+                used := self.open_part(section, min(int(size * share), self.max_tokens), self.max_tokens)
             ):
                 self.max_tokens -= used
                 self._add(section)

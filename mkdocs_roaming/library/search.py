@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, partial
-from itertools import chain, islice
+from itertools import islice
 from typing import Protocol, Self
 
 from msgspec import Struct
@@ -165,13 +165,13 @@ class Search:
             limit: Maximum number of hits.
         """
         words = parse_query(query, self._language)
-        ranked = self._rank_query(query, words)
-        target = self._resolve_address(query)
-        if target is not None:
-            ranked = _put_first(target, ranked)
+        ranked = list(self._rank_query(query, words))
+        if (target := self._resolve_address(query)) is not None:
+            score = ranked[0][1] + 1 if ranked else 1.0
+            ranked = [(target, score, None), *(one for one in ranked if one[0].id != target.id)]
         return [
             Hit(section, score, partial(self._make_snippet, section, window, words))
-            for section, score, window in islice(ranked, max(limit, 0))
+            for section, score, window in ranked[: max(limit, 0)]
         ]
 
     def find_specific(self, query: str, *, limit: int = 10) -> list[Hit]:
@@ -423,9 +423,3 @@ def _find_names(query: str, language: str) -> Iterator[str]:
             del words[-1]
         if len(words) > 1 and not match[0].isupper():  # a list of abbreviations is no name
             yield " ".join(words)
-
-
-def _put_first(target: SectionRef, ranked: Iterator[RankedSection]) -> Iterator[RankedSection]:
-    best = next(ranked, None)
-    yield target, best[1] + 1 if best else 1.0, None
-    yield from (each for each in chain([best] if best else [], ranked) if each[0].id != target.id)
