@@ -5,25 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.conversation import Exchange
-from mkdocs_roaming.answer.events import Event, SectionOpened, SectionsDropped, ToolCalled, summarize
-from mkdocs_roaming.answer.models.base import Text, ToolCall, ToolTurn
+from mkdocs_roaming.answer.events import Event, SectionOpened, ToolCalled, summarize
+from mkdocs_roaming.answer.models.base import Text, ToolCall
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.readers import MemoryReader
-from mkdocs_roaming.library.tools import ExpandResult
 
 Ask = Callable[..., list[Event]]
 
 
 def opened(events: list[Event]) -> list[str]:
     return [event.section.title for event in events if isinstance(event, SectionOpened)]
-
-
-def dropped(events: list[Event]) -> list[str]:
-    return [section.title for event in events if isinstance(event, SectionsDropped) for section in event.sections]
 
 
 def test_follow_ups_keep_sections_open(ask: Ask, ids: dict[str, str]) -> None:
@@ -45,49 +39,11 @@ def test_follow_ups_keep_sections_open(ask: Ask, ids: dict[str, str]) -> None:
     assert len(model.requests[0].turns) == 7
 
 
-def test_follow_up_reopens_cited_sections_latest_first(ask: Ask, ids: dict[str, str]) -> None:
-    server, logs, boiling = ids["Server"], ids["Logs"], ids["Boiling"]
-    history = [Exchange("Port?", f"8642 [^{server}]."), Exchange("Logs?", f"Nine [^{logs}].")]
-    given = {"opened": [server, logs, boiling], "history": history}
-    assert opened(ask(ScriptedModel([[Text("The docs do not say this.")]]), **given)) == ["Logs", "Server"]
-    assert dropped(
-        ask(ScriptedModel([[Text("The docs do not say this.")]]), budget=Budget(open_chars=300), **given)
-    ) == ["Server"]
-
-
 def test_follow_up_without_citations_reopens_latest_eight_sections(ask: Ask, library: Library) -> None:
     all_ids = [section.id for section in library.sections]
     events = ask(ScriptedModel([[Text("The docs do not say this.")]]), opened=all_ids, history=[Exchange("A?", "B.")])
     (call,) = [event for event in events if isinstance(event, ToolCalled)]
     assert call.ids == tuple(reversed(all_ids[3:]))
-
-
-def test_follow_up_opens_cited_section_without_its_page(ask: Ask, ids: dict[str, str]) -> None:
-    history = [Exchange("How hot?", f"96.5 [^{ids['Boiling']}].")]
-    events = ask(
-        ScriptedModel([[Text("The docs do not say this.")]]), opened=[ids["Settings"], ids["Install"]], history=history
-    )
-    assert opened(events) == ["Boiling"]
-
-
-def test_follow_up_opens_own_text_of_cited_page(ask: Ask, ids: dict[str, str]) -> None:
-    history = [Exchange("How hot?", f"See below [^{ids['Settings']}].")]
-    events = ask(
-        ScriptedModel([[Text("The docs do not say this.")]]), opened=[ids["Boiling"], ids["Settings"]], history=history
-    )
-    (page,) = [event for event in events if isinstance(event, SectionOpened)]
-    assert (page.section.title, page.inside) == ("Settings", ())
-
-
-def test_follow_up_lists_dropped_section_for_model(ask: Ask, ids: dict[str, str]) -> None:
-    server, boiling = ids["Server"], ids["Boiling"]
-    model = ScriptedModel([[Text("The docs do not say this.")]])
-    ask(model, opened=[server, boiling], budget=Budget(open_chars=500))
-    results = model.requests[0].turns[-1]
-    assert isinstance(results, ToolTurn)
-    (result,) = results.results
-    assert isinstance(result.result, ExpandResult)
-    assert sorted(bool(expansion.text) for expansion in result.result.sections) == [False, True]
 
 
 class Slow(MemoryReader):

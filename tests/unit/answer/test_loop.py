@@ -13,25 +13,19 @@ import pytest
 from tables import read_tables
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import Budget, Prices
+from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import (
-    CitationDropped,
     Event,
     Finished,
     OutlineRead,
     RoundStarted,
-    SectionAlreadyOpen,
     SectionCited,
-    SectionMissing,
     SectionOpened,
     SectionsDropped,
-    SectionsFound,
     SupportChecked,
     TextReleased,
-    TextWithheld,
     ToolCalled,
-    ToolCallRejected,
     collect_answer,
     summarize,
 )
@@ -52,7 +46,6 @@ from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
-from mkdocs_roaming.library.tools import ExpandResult, ToolError
 from mkdocs_roaming.manifest.lookup import SectionRef
 
 from .conftest import expand_call, select
@@ -60,8 +53,6 @@ from .conftest import expand_call, select
 TABLES = read_tables(__file__)
 
 Ask = Callable[..., list[Event]]
-
-GAP = Text("The docs do not say this [^none].")
 
 
 def get_finished(events: list[Event]) -> Finished:
@@ -144,18 +135,6 @@ def test_reply_that_is_not_repaired_is_replaced_by_results(
     assert (result.memory, result.error.partition(": ")[0]) == ("", "scripted")
 
 
-def test_unusable_reply_is_not_repaired_without_money(ask: Ask, ids: dict[str, str]) -> None:
-    budget = Budget(cost=0.001, prices=Prices(input=1, output=1))
-    model = ScriptedModel([[Text("The port is 8642."), Usage(input=2_000)]])
-    assert summarize(ask(model, whole_site_tokens=100_000, budget=budget)).state == "unusable"
-
-
-@pytest.mark.parametrize("text", ["The docs do not say this.", "This is not documented. No section mentions it."])
-def test_reply_that_only_says_that_docs_do_not_answer_needs_no_citation(ask: Ask, text: str) -> None:
-    result = summarize(ask(ScriptedModel([[Text(text)]])))
-    assert (result.state, result.rounds, result.text) == ("not_found", 1, prompts.NO_ANSWER)
-
-
 @pytest.mark.parametrize("text", TABLES["tool call in text is made"])
 def test_tool_call_in_text_is_made(ask: Ask, ids: dict[str, str], text: str) -> None:
     server = ids["Server"]
@@ -174,37 +153,6 @@ def test_not_found_has_nearest_sections_without_rare_words_and_opened_sections(a
     assert finished.not_found is not None
     assert finished.not_found.looked_at == ()
     assert len(finished.not_found.nearest) == 3
-
-
-def test_none_citation_makes_answer_partial(ask: Ask, ids: dict[str, str]) -> None:
-    server = ids["Server"]
-    text = f"The port is 8642 [^{server}]. Who chose it is not said [^none]."
-    model = ScriptedModel([[expand_call(server)], [Text(text)]])
-    finished = get_finished(ask(model, "Which port is the default, and who chose it?"))
-    assert (finished.state, finished.dropped_citations) == ("partial", 0)
-
-
-def test_withheld_text_makes_answer_partial(ask: Ask, ids: dict[str, str]) -> None:
-    server = ids["Server"]
-    text = f"The port is 8642 [^{server}].\n\nIt was chosen by a cat.\n\nSo they say."
-    result = summarize(ask(ScriptedModel([[expand_call(server)], [Text(text)]])))
-    assert (result.state, result.withheld) == ("partial", 2)
-    assert "cat" not in result.text
-
-
-def test_text_before_tool_calls_is_discarded(ask: Ask, ids: dict[str, str]) -> None:
-    server = ids["Server"]
-    aloud = Text("Let me look.\n\nIt may be in the settings.\n\nI open them.\n\nNow.")
-    events = ask(ScriptedModel([[aloud, expand_call(server)], [Text(f"The port is 8642 [^{server}].")]]))
-    assert (get_finished(events).state, get_finished(events).withheld) == ("answered", 0)
-    assert not select(TextWithheld, events)
-
-
-def test_refusal_ends_as_refused(ask: Ask) -> None:
-    result = summarize(ask(ScriptedModel([[Text("I can't\n\ndo that."), Stop("refusal")]])))
-    assert (result.state, result.text) == ("refused", "I can't")
-    assert result.not_found is not None
-    assert summarize(ask(ScriptedModel([[Stop("refusal")]]))).text == "The model refused to answer."
 
 
 @pytest.mark.parametrize(
@@ -343,35 +291,6 @@ def test_support_check_that_fails_gives_reason(ask: Ask, library: Library, ids: 
 # Budgets
 
 
-def test_last_round_offers_no_tools(ask: Ask, ids: dict[str, str]) -> None:
-    titles = ["Server", "Boiling", "Logs", "Steps"]
-    model = ScriptedModel([[expand_call(ids[title], call=title), Stop("tools")] for title in titles])
-    events = ask(model)
-    finished = get_finished(events)
-    assert (finished.state, finished.spent, finished.rounds) == ("budget", "rounds", 4)
-    assert [bool(request.tools) for request in model.requests] == [True, True, True, False]
-    assert [request.note for request in model.requests] == ["", "", prompts.LAST_ROUND_WITH_TOOLS, prompts.LAST_ROUND]
-    assert finished.not_found is not None
-    assert summarize(events).text.startswith(f"{finished.message} {prompts.NEAREST_SECTIONS}")
-    assert len(summarize(events).trail) >= 3
-
-
-def test_text_with_calls_in_last_round_is_released(ask: Ask, ids: dict[str, str]) -> None:
-    server = ids["Server"]
-    reply = [Text(f"The port is 8642 [^{server}]."), expand_call(ids["Logs"], call="b")]
-    result = summarize(ask(ScriptedModel([[expand_call(server)], reply]), budget=Budget(rounds=2)))
-    assert (result.state, result.spent, result.text) == ("budget", "rounds", f"The port is 8642 [^{server}].")
-
-
-def test_output_limit_ends_as_budget(ask: Ask, ids: dict[str, str]) -> None:
-    server = ids["Server"]
-    model = ScriptedModel([[expand_call(server)], [Text(f"The port is 8642 [^{server}] and its"), Stop("length")]])
-    result = summarize(ask(model, budget=Budget(output_tokens=50)))
-    assert (result.state, result.spent) == ("budget", "output")
-    assert result.text == f"The port is 8642 [^{server}] and its"
-    assert {request.output_tokens for request in model.requests} == {50}
-
-
 def test_slow_model_meets_deadline(ask: Ask, ids: dict[str, str]) -> None:
     clock = Clock()
     server = ids["Server"]
@@ -433,95 +352,7 @@ except DeadlineExceededError:
     assert (ended.stdout, ended.stderr) == ("out of time\n", "")
 
 
-def test_least_recently_used_section_is_closed(ask: Ask, ids: dict[str, str]) -> None:
-    model = ScriptedModel([[expand_call(ids["Server"])], [expand_call(ids["Boiling"], call="b")], [Text("Nothing.")]])
-    events = ask(model, budget=Budget(open_chars=450))
-    (dropped,) = select(SectionsDropped, events)
-    assert [section.title for section in dropped.sections] == ["Server"]
-    first, second = [turn for turn in model.requests[2].turns if isinstance(turn, ToolTurn)]
-    assert isinstance(first.results[0].result, ExpandResult)
-    (closed,) = first.results[0].result.sections
-    assert closed.text == ""
-    assert [listed.title for listed in closed.listed] == ["Server"]
-    assert isinstance(second.results[0].result, ExpandResult)
-    assert "96.5" in second.results[0].result.sections[0].text
-    assert model.requests[2].note == f"{prompts.LAST_ROUND_WITH_TOOLS} {prompts.LITTLE_ROOM.format(percent=83)}"
-
-
-def test_closed_section_can_be_opened_again(ask: Ask, ids: dict[str, str]) -> None:
-    server, boiling = ids["Server"], ids["Boiling"]
-    replies = [
-        [expand_call(server)],
-        [expand_call(boiling, call="b")],
-        [expand_call(server, call="c")],
-        [Text(f"Port 8642 [^{server}], 96.5 degrees [^{boiling}].")],
-    ]
-    events = ask(ScriptedModel(replies), budget=Budget(open_chars=500))
-    assert [event.section.title for event in select(SectionOpened, events)] == ["Server", "Boiling", "Server"]
-    assert [event.sections[0].title for event in select(SectionsDropped, events)] == ["Server", "Boiling"]
-    assert summarize(events).state == "answered"
-
-
-def test_cited_section_is_closed_last(ask: Ask, ids: dict[str, str]) -> None:
-    server, logs, boiling = ids["Server"], ids["Logs"], ids["Boiling"]
-    replies = [
-        [expand_call(server)],
-        [expand_call(logs, call="b")],
-        [Text(f"The port is 8642 [^{server}].\n\nLet me see"), expand_call(boiling, call="c")],
-        [Text(f"And 96.5 degrees [^{boiling}].")],
-    ]
-    events = ask(ScriptedModel(replies), budget=Budget(open_chars=650))
-    assert [event.sections[0].title for event in select(SectionsDropped, events)] == ["Logs"]
-    assert summarize(events).text == f"The port is 8642 [^{server}].\n\nAnd 96.5 degrees [^{boiling}]."
-
-
 # Tools
-
-
-def test_several_calls_open_several_sections(ask: Ask, ids: dict[str, str]) -> None:
-    calls = [expand_call(ids["Server"], ids["Logs"]), ToolCall("s", "search_sections", {"query": "whistle"})]
-    model = ScriptedModel([calls, [GAP]])
-    events = ask(model)
-    assert [(event.call, event.ids, event.query) for event in select(ToolCalled, events)] == [
-        ("a", (ids["Server"], ids["Logs"]), ""),
-        ("s", (), "whistle"),
-    ]
-    opened = [event.section.title for event in select(SectionOpened, events)]
-    assert opened == ["Server", "Logs", "It does not whistle"]
-    (found,) = select(SectionsFound, events)
-    assert found.sections[0].title == "It does not whistle"
-    turn, results = model.requests[1].turns[-2:]
-    assert isinstance(turn, AssistantTurn)
-    assert isinstance(results, ToolTurn)
-    assert list(turn.calls) == calls == [result.call for result in results.results]
-
-
-def test_page_opens_with_subsections(ask: Ask, ids: dict[str, str]) -> None:
-    boiling = ids["Boiling"]
-    events = ask(ScriptedModel([[expand_call(ids["Settings"])], [Text(f"96.5 degrees [^{boiling}].")]]))
-    (opened,) = select(SectionOpened, events)
-    assert [section.title for section in opened.inside] == ["Server", "Boiling", "Logs"]
-    assert [section.title for section in summarize(events).citations] == ["Boiling"]
-
-
-def test_short_section_that_search_finds_may_be_cited(ask: Ask, ids: dict[str, str]) -> None:
-    text = f"Clean the vent [^{ids['It does not whistle']}]. Or not [^{ids['Steps']}]."
-    events = ask(ScriptedModel([[ToolCall("s", "search_sections", {"query": "whistle"})], [Text(text)]]))
-    assert [event.section.id for event in select(SectionCited, events)] == [ids["It does not whistle"]]
-    assert [event.id for event in select(CitationDropped, events)] == [ids["Steps"]]
-
-
-def test_unknown_and_repeated_ids_are_reported(ask: Ask, ids: dict[str, str]) -> None:
-    server = ids["Server"]
-    near = server[:-1] + ("0" if server[-1] != "0" else "1")
-    events = ask(
-        ScriptedModel([[expand_call(server)], [expand_call(near, server, server, "deadbeef", call="b")], [GAP]])
-    )
-    missing = select(SectionMissing, events)
-    assert [event.id for event in missing] == [near, "deadbeef"]
-    assert "Server" in [section.title for section in missing[0].nearest]
-    assert [event.section.title for event in select(SectionAlreadyOpen, events)] == ["Server"]
-    assert len(select(SectionOpened, events)) == 1
 
 
 def test_call_ids_are_made_unique_and_plain(ask: Ask, ids: dict[str, str]) -> None:
@@ -540,23 +371,6 @@ def test_call_ids_are_made_unique_and_plain(ask: Ask, ids: dict[str, str]) -> No
     assert named == ["call", "call_2", "call_3", "7", long, f"{long}_2", "call_4"]
     opened = [event.call for event in select(SectionOpened, events) if not event.call.startswith(("7", "func"))]
     assert opened == ["call", "call_2", "call_3", "call_4"]
-
-
-def test_calls_beyond_maximum_are_rejected(ask: Ask, ids: dict[str, str]) -> None:
-    model = ScriptedModel([[ToolCall(f"s{at}", "search_sections", {"query": "port"}) for at in range(11)], []])
-    events = ask(model)
-    assert len(select(SectionsFound, events)) == 8
-    assert {event.message for event in select(ToolCallRejected, events)} == {prompts.TOO_MANY_CALLS.format(limit=8)}
-
-
-def test_calls_beyond_room_are_rejected(ask: Ask, ids: dict[str, str]) -> None:
-    calls = [expand_call(ids[title], call=title) for title in ("Server", "Boiling", "Logs")]
-    model = ScriptedModel([calls, []])
-    events = ask(model, budget=Budget(open_chars=500))
-    assert [event.message for event in select(ToolCallRejected, events)] == [prompts.NO_ROOM]
-    (results,) = [turn for turn in model.requests[1].turns if isinstance(turn, ToolTurn)]
-    assert isinstance(results.results[2].result, ToolError)
-    assert [event.sections[0].title for event in select(SectionsDropped, events)] == ["Boiling"]
 
 
 # Requests
@@ -698,21 +512,3 @@ def test_prefetch_leaves_half_of_the_room(ask: Ask) -> None:
     model = ScriptedModel([[]])
     events = ask(model, budget=Budget(open_chars=400), prefetch_tokens=1_800)
     assert not select(SectionsDropped, events)
-
-
-@pytest.mark.parametrize("rounds", [2, 4])
-@pytest.mark.parametrize("key", ["query", "q"])
-def test_search_of_model_opens_what_it_finds(ask: Ask, ids: dict[str, str], rounds: int, key: str) -> None:
-    call = ToolCall("s", "search_sections", {key: "how hot does water boil"})
-    model = ScriptedModel([[call], [Text(f"96.5 degrees [^{ids['Boiling']}].")]])
-    events = ask(model, budget=Budget(rounds=rounds))
-    assert ids["Boiling"] in [event.section.id for event in select(SectionOpened, events)]
-    assert model.requests[0].note == (prompts.LAST_ROUND_WITH_TOOLS if rounds == 2 else "")
-    assert get_finished(events).state == "answered"
-
-
-def test_link_to_section_is_released_with_its_url(ask: Ask, ids: dict[str, str]) -> None:
-    server = ids["Server"]
-    text = f"See [the logs]({ids['Logs']}) and `[x]({ids['Logs']})` [^{server}]."
-    result = summarize(ask(ScriptedModel([[expand_call(server)], [Text(text)]])))
-    assert f"[the logs](https://kettle.example/) and `[x]({ids['Logs']})`" in result.text

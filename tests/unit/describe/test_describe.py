@@ -228,28 +228,6 @@ def test_texts_that_the_section_supports_pass(library: Library) -> None:
     assert checked.refused == []
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        "How do I move from Poetry to this setup?",
-        "Does it need admin rights?",
-        "Why is my port taken now?",
-    ],
-)
-def test_questions_in_other_words_than_the_section_pass(library: Library, ask: str) -> None:
-    assert next(iter(check(library, "Install", "", ask).sections.values())).asks == (ask,)
-
-
-@pytest.mark.parametrize("text", ["How long do the readings stay in the archive?", "Where is petrol sold at night?"])
-def test_text_about_another_section_or_about_nothing_on_the_site_is_refused(library: Library, text: str) -> None:
-    checked = check(library, "Install", text, text)
-    assert checked.sections == {}
-    assert {refusal.reason for refusal in checked.refused} <= {
-        "search with it finds other sections",
-        "contains a claim that the section does not contain",
-    }
-
-
 def test_question_that_shares_a_word_with_its_section_and_most_with_another_is_refused(make_site: MakeSite) -> None:
     fog = "# Fog\n\nFog is a cloud near the water. It lifts when wind comes up, after two hours or more.\n"
     fuel = (
@@ -272,19 +250,12 @@ def test_text_of_an_earlier_run_does_not_let_a_foreign_question_pass(library: Li
     assert check(described, "Install", "", ask).sections == {}
 
 
-@pytest.mark.parametrize("ask", TABLES["questions with foreign names markup or instructions are refused"])
-def test_questions_with_foreign_names_markup_or_instructions_are_refused(library: Library, ask: str) -> None:
+def test_refused_question_is_reported_and_leaves_the_description(library: Library) -> None:
+    ask = "Why does it take 90 minutes?"
     checked = check(library, "Install", "Install with administrator rights", ask)
     (texts,) = checked.sections.values()
     assert (texts.about, texts.asks) == ("Install with administrator rights", ())
     assert [one.text for one in checked.refused] == [ask]
-
-
-@pytest.mark.parametrize("about", ["Installs 12 databases", "Configure `color_scheme`", "[Install](https://a.example)"])
-def test_descriptions_that_the_section_does_not_support_are_refused(library: Library, about: str) -> None:
-    checked = check(library, "Install", about)
-    assert checked.sections == {}
-    assert [refusal.text for refusal in checked.refused] == [about]
 
 
 def make_pump(make_site: MakeSite, language: str) -> Library:

@@ -37,30 +37,7 @@ PAGE = "<html><head></head><body><main>Hi</main></body></html>"
 def test_widget_modules_stay_below_size_limits() -> None:
     """Each is below its limit with gzip; only the first two are loaded with a page, one before it is painted."""
     sizes = {path: len(gzip.compress(data, 9)) for path, data in iter_widget_files("en")}
-    limits = {
-        "early": 1.1,
-        "ask": 10,
-        "selection": 4,
-        "panel": 9,
-        "turn": 4,
-        "trail": 4,
-        "markdown": 6,
-        "highlight": 4,
-        "result": 6,
-        "marks": 2,
-    }
-    limits |= {
-        "card": 2,
-        "excerpt": 2,
-        "passage": 3,
-        "tools": 2,
-        "find": 5,
-        "finder": 7,
-        "library": 2,
-        "search": 2,
-        "webmcp": 2,
-        "math": 2,
-    }
+    limits = TABLES["size limits in KiB"]
     assert set(sizes) == {f"roaming/roaming-{name}.js" for name in limits}
     for name, limit in limits.items():
         assert sizes[f"roaming/roaming-{name}.js"] <= limit * 1024
