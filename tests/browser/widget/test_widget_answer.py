@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import STRICT, Reply, Stage, Widget, answer, box_of, picture, recorded
+from .conftest import STRICT, TESTS, Reply, Stage, Widget, answer, box_of, picture, recorded
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -81,21 +81,7 @@ def test_code_has_colours_language_and_buttons(page: Page, stage: Stage, widget:
     turn.get_by_role("button", name="Copy code").wait_for()  # reverts
 
 
-LANGUAGES = {
-    "js": ("const a = `b`; // c", ["k:const", "s:`b`", "c:// c"]),
-    "json": ('{"a": [1, true]}', ['k:"a"', "n:1", "k:true"]),
-    "yaml": ("a: # b\n  - c: 'd'", ["k:a", "c:# b", "k:c", "s:'d'"]),
-    "toml": ("[a]\nb = 1", ["f:[a]", "k:b", "n:1"]),
-    "sh": ("$ pip install $A # b", ["c:$ ", "f:pip", "n:$A", "c:# b"]),
-    "html": ('<a href="b">c</a>', ["k:<a", "f:href", 's:"b"', "k:>", "k:</a", "k:>"]),
-    "css": ("a { color: #fff }", ["f:color", "n:#fff"]),
-    "sql": ("select 1 -- a", ["k:select", "n:1", "c:-- a"]),
-    "rust": ('fn a() { b!("c") }', ["k:fn", "f:a", "f:b!", 's:"c"']),
-    "go": ("func a() string { return `b` }", ["k:func", "f:a", "k:string", "k:return", "s:`b`"]),
-    "diff": ("@@ a\n-b\n+c", ["f:@@ a", "d:-b", "i:+c"]),
-    "nothing": ("if a: b", []),
-    "constructor": ("if a: b", []),
-}
+LANGUAGES = json.loads((TESTS / "golden/widget/highlight.json").read_text("utf-8"))
 
 
 def test_languages_are_coloured_without_changing_the_text(page: Page, stage: Stage) -> None:
@@ -114,18 +100,7 @@ def test_languages_are_coloured_without_changing_the_text(page: Page, stage: Sta
         assert (found, text) == (tokens, code), language
 
 
-PUNCTUATION = {
-    "It waits [^2ebf9271], then stops [^5f4feca3].": "It waits[1], then stops.[2]",
-    "It waits. [^2ebf9271] Then it stops.": "It waits.[1] Then it stops.",
-    "It waits. [^2ebf9271]. Then": "It waits.[1] Then",
-    "Both [^2ebf9271], [^5f4feca3]. Then": "Both.[1][2] Then",
-    "One [^2ebf9271] ; two [^5f4feca3] , three": "One[1]\u00a0; two[2], three",
-    "It waits (for long [^2ebf9271]).": "It waits (for long[1]).",
-    "**It waits [^2ebf9271].** Then": "It waits.[1] Then",
-    "Use `a` [^2ebf9271], [b](https://b.example/) [^5f4feca3].": "Use a[1], b.[2]",
-    "先煮水 [^2ebf9271]。再等 [^5f4feca3] ，然后": "先煮水[1]。再等[2]，然后",
-    "Version 1 [^2ebf9271].5 is [^5f4feca3]: new": "Version 1[1].5 is[2]: new",
-}
+PUNCTUATION = json.loads((TESTS / "golden/widget/punctuation.json").read_text("utf-8"))
 
 
 def test_punctuation_stays_beside_the_numbers_of_citations(page: Page, stage: Stage, widget: Widget) -> None:

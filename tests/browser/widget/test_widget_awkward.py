@@ -60,23 +60,3 @@ def test_awkward_answer_stays_inside_panel(page: Page, stage: Stage, widget: Wid
         assert turn.locator(".answer > h4").first.evaluate(above) == 0
     log = widget.panel.locator("[part=log]")
     assert log.evaluate("log => log.scrollWidth <= log.clientWidth")
-
-
-def test_lists_keep_their_levels(page: Page, stage: Stage, widget: Widget) -> None:
-    texts = ["- a\n  - b\n    - c\n  - d", "- a\n    - b\n        - c\n    - d", "1. a\n   - b\n     - c\n   - d"]
-    stage.plays(*(answer(f"{text} [^{IDS[0]}]", **{IDS[0]: stage.url}) for text in texts))
-    widget.visit(stage.page())
-    for text in texts:
-        turn = widget.ask("Which levels?")
-        assert turn.locator(".answer > :is(ul, ol) > li").count() == 1, text
-        assert turn.locator(".answer > * > li > ul > li").count() == 2, text
-        assert turn.locator(".answer > * > li > ul > li > ul > li").all_inner_texts() == ["c"], text
-
-
-def test_quotes_and_tables_have_the_direction_of_their_text(page: Page, stage: Stage, widget: Widget) -> None:
-    text = PARTS["rtl"] + "\n\n| a | b |\n| - | - |\n| c | d |\n\n> Quoted."
-    stage.plays(answer(text, **dict.fromkeys(IDS[:2], stage.url)))
-    answered = widget.visit(stage.page()).ask("Which direction?").locator(".answer")
-    for kind in ("blockquote", "table"):
-        directions = [one.evaluate("one => getComputedStyle(one).direction") for one in answered.locator(kind).all()]
-        assert directions == ["rtl", "ltr"]

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
-import uvicorn
+from serving import serve_app
 
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.base import Stop, Text, ToolCall
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.app import AppConfig, create_app
-from mkdocs_roaming.serve.server import bind_socket
 from mkdocs_roaming.serve.service import AnswerConfig
 
 from .conftest import Stage, Widget
@@ -26,22 +22,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.slow
-
-
-@contextmanager
-def running(serving: AppConfig) -> Iterator[str]:
-    """Run an endpoint on a port of its own, and give its address."""
-    listening = bind_socket("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(create_app(serving), log_config=None, lifespan="on"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
-    end = time.monotonic() + 10
-    while time.monotonic() < end and not (server.started and httpx2.get(f"{url}healthz").is_success):
-        time.sleep(0.01)
-    yield url
-    server.should_exit = True
-    thread.join(10)
 
 
 def test_widget_works_with_real_endpoint(page: Page, stage: Stage, widget: Widget) -> None:
@@ -54,7 +34,12 @@ def test_widget_works_with_real_endpoint(page: Page, stage: Stage, widget: Widge
     serving = AppConfig(
         str(stage.folder), AnswerConfig(ScriptedModel([opens, says, says]), Budget(), 0), site=stage.folder
     )
-    with running(serving) as url:
+    with serve_app(create_app(serving), lifespan="on") as port:
+        url = f"http://127.0.0.1:{port}/"
+        for _ in range(1_000):  # until the site is open
+            if httpx2.get(f"{url}healthz").is_success:
+                break
+            time.sleep(0.01)
         turn = widget.visit(url).ask("Which port is the default?")
         assert "It listens on port 8642.[1]" in turn.inner_text()
         assert str(turn.locator(".cite").get_attribute("href")).startswith(f"{url}settings/#:~:text=")

@@ -143,21 +143,6 @@ def test_page_starts_with_its_sections_until_words_are_typed(page: Page, stage: 
     start.wait_for()
 
 
-def test_phone_returns_to_the_results_after_one_of_them(page: Page, stage: Stage, widget: Widget) -> None:
-    page.set_viewport_size({"width": 390, "height": 800})
-    (stage.folder / "trouble" / "index.html").write_text((stage.folder / "page2.html").read_text("utf-8"), "utf-8")
-    widget.visit(stage.page(""))
-    widget.input.fill("port is taken")
-    widget.hits.first.locator("a").click()
-    page.wait_for_url("**/trouble/**")
-    page.goto(stage.url + "index.html")
-    back = page.get_by_role("button", name="Back to the results")
-    back.wait_for()
-    assert back.locator("path").get_attribute("d") == MAGNIFIER
-    back.click()
-    widget.hits.first.wait_for()
-
-
 def test_button_and_header_show_whether_a_model_answers(page: Page, stage: Stage) -> None:
     header = '<div class="md-header"><button data-roaming-open aria-expanded="false">Ask</button></div>'
     for attributes, name in (("", "Find in the docs"), ('endpoint="/"', "Ask the docs")):

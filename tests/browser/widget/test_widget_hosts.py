@@ -7,11 +7,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING
 
 import pytest
 
-from .conftest import Reply, Stage, Widget, answer, picture, recorded, served
+from .conftest import TESTS, Reply, Stage, Widget, answer, picture, recorded, served
 from .themes import built
 
 if TYPE_CHECKING:
@@ -22,33 +23,6 @@ pytestmark = pytest.mark.slow
 SOURCES = {
     "index.md": "# Welcome\n\nWater.\n\n## Does it float?\n\nIt does. See [gauges](gauges.md).\n",
     "gauges.md": "# Gauges\n\nEach has a name.\n\n## Read a gauge\n\nLook at it.\n",
-}
-# Page templates by generator, with their key listeners.
-SHAPES = {
-    "sphinx": """<!DOCTYPE html><html lang="en" data-content_root="./"><head><meta charset="utf-8">
-<title>{title} — Ebb documentation</title></head><body><div class="document"><div class="documentwrapper">
-<div class="bodywrapper"><div class="body" role="main"><section id="{id}"><h1>{title}</h1><p>Water. <a
-class="reference internal" href="{to}">On</a></p><section id="more"><h2>{more}</h2><p>Look at it.</p></section>
-</section></div></div></div><div class="sphinxsidebar" role="navigation"><input name="q" id="search"></div></div>
-<script>addEventListener("keydown", (event) => {{
-  const busy = ["TEXTAREA", "INPUT", "SELECT", "BUTTON"].includes(document.activeElement.tagName);
-  if (event.altKey || event.ctrlKey || event.metaKey || busy) return;
-  if (event.key === "/") {{ event.preventDefault(); document.querySelector("#search").focus(); }}
-  if (event.key === "ArrowRight") location.href = "{to}";
-}});</script></body></html>""",
-    "zensical": """<!doctype html><html lang="en" class="no-js"><head><meta charset="utf-8"><title>{title}</title>
-</head><body><div class="md-container" data-md-component="container"><main class="md-main"><article
-class="md-content__inner md-typeset"><h1 id="{id}">{title}</h1><p>Water. <a href="{to}">On</a></p><h2
-id="more">{more}</h2><p>Look at it.</p></article></main></div>
-<script>addEventListener("click", async (event) => {{
-  const link = event.target.closest("a");
-  if (!link) return;
-  event.preventDefault();
-  const page = new DOMParser().parseFromString(await (await fetch(link.href)).text(), "text/html");
-  const at = "[data-md-component=container]";
-  document.querySelector(at).replaceWith(page.querySelector(at));
-  history.pushState({{}}, "", link.href);
-}});</script></body></html>""",
 }
 
 
@@ -62,12 +36,13 @@ def empty(tmp_path: Path) -> Iterator[Stage]:
 
 def indexed(stage: Stage, shape: str) -> Stage:
     """Write a site of a generator's shape, and put the widget on it as anybody would."""
+    template = Template((TESTS / f"golden/widget/shapes/{shape}.html").read_text("utf-8"))
     pages = {
         "index.html": {"title": "Ebb", "id": "ebb", "more": "Does it float?", "to": "gauges.html"},
         "gauges.html": {"title": "Gauges", "id": "gauges", "more": "Read a gauge", "to": "index.html"},
     }
     for name, values in pages.items():
-        (stage.folder / name).write_text(SHAPES[shape].format(**values), "utf-8")
+        (stage.folder / name).write_text(template.substitute(values), "utf-8")
     command = [sys.executable, "-m", "mkdocs_roaming", "index", str(stage.folder), "--url", stage.url]
     subprocess.run([*command, "--endpoint", stage.url], check=True, capture_output=True)
     return stage

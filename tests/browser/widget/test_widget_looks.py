@@ -29,14 +29,10 @@ SITES = {
     "readthedocs": "readthedocs",
     "bare dark": "",
 }
-QUICK = {("bare", 1280), ("material dark", 390)}
-LOOKS = [
-    pytest.param(*look, marks=() if look in QUICK else pytest.mark.slow)
-    for look in ((site, width) for site in SITES for width in (1280, 390))
-]
 
 
-@pytest.mark.parametrize(("site", "width"), LOOKS)
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("site", SITES)
 def test_all_states_are_visible_and_accessible(
     page: Page, stage: Stage, widget: Widget, axe: str, tmp_path: Path, site: str, width: int
 ) -> None:

@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import expect
 
 from .conftest import Reply, Stage, Widget, answer, recorded
-from .states import PAUSE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -29,28 +28,6 @@ def test_scope_is_sent_with_question(page: Page, stage: Stage, widget: Widget) -
     for attribute, scope in (("", None), (""" scope='{"paths": ["guide/**"]}'""", {"paths": ["guide/**"]})):
         widget.visit(stage.page(f'endpoint="/"{attribute}')).ask(QUESTION)
         assert stage.asked[-1]["scope"] == scope
-
-
-def test_progress_is_shown_while_sections_are_opened(page: Page, stage: Stage, widget: Widget) -> None:
-    page.clock.install()
-    body = recorded("not_found")
-    for before in (b'data: {"type":"tool-input', b'data: {"type":"tool-output'):
-        body = body.replace(before, PAUSE + before, 1)
-    reply = stage.plays(Reply(body, hold=PAUSE, every=True))
-    widget.visit(stage.page())
-    widget.send(QUESTION)
-    expect(widget.status).to_have_text("Reading 5 sections")
-    assert widget.turns.get_attribute("aria-busy") == "true"
-    rows = widget.panel.locator(".trail [part=trail-item]")
-    assert rows.count() == 5
-    assert all(row.endswith("read") for row in rows.all_inner_texts())
-    page.clock.fast_forward(5_100)
-    assert widget.status.inner_text() == "Still reading…"
-    reply.released.set()
-    expect(widget.status).to_have_text("Opening Requirements")
-    assert "read" in rows.filter(has_text="Requirements").inner_text()
-    reply.released.set()
-    assert "do not say" in widget.ended().inner_text()
 
 
 def test_section_opened_with_its_parent_is_shown_as_read(page: Page, stage: Stage, widget: Widget) -> None:

@@ -161,18 +161,6 @@ def test_marks_of_answer_from_store_fit_its_longer_citations() -> None:
     assert data["support"]["marks"][0]["section"] == "boats:07f3277d"
 
 
-def test_ask_support_model_checks_with_one_more_call(lamp: Path, power: str) -> None:
-    usage = {"input": 1000, "cache_read": 0, "cache_write": 0, "output": 40}
-    replies = [
-        [{"text": f"The lamp takes 3.7 watts at night [^{power}]."}],
-        [{"text": "1: at night"}, {"usage": usage}],
-    ]
-    result = roaming("ask", lamp, "Watts?", "--model", script(lamp.parent, *replies), "--support", "model", "--json")
-    answer = json.loads(result.stdout)
-    assert [mark["kind"] for mark in answer["support"]["marks"]] == ["claim"]
-    assert (answer["rounds"], answer["usage"]["input"]) == (2, 1000)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

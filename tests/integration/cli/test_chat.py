@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-import select
 import signal
-import socket
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -200,54 +196,3 @@ def test_chat_reports_invalid_options_before_starting(tmp_path: Path, arguments:
     file.write_bytes(KETTLE.read_bytes())
     result = CliRunner().invoke(main, ["chat", str(file), *arguments])
     assert (result.exit_code, result.stderr.count("\n"), message in result.stderr) == (1, 1, True)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no pty")
-def test_chat_in_terminal_prompts_and_cancels_answer(tmp_path: Path) -> None:
-    import pty
-
-    file = tmp_path / "kettle.md"
-    file.write_bytes(KETTLE.read_bytes())
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
-        command = [sys.executable, "-m", "mkdocs_roaming", "chat", str(file), "--model", "openai:m"]
-        command += ["--base-url", f"http://127.0.0.1:{port}/v1"]
-        ours, theirs = pty.openpty()
-        environ = {**os.environ, "TERM": "dumb", "NO_PROXY": "*"}
-        process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ, cwd=tmp_path)
-        os.close(theirs)
-        try:
-            seen = TerminalOutput(ours)
-            seen.until("? ")
-            os.write(ours, b"Which port is the default?\n")
-            silent.settimeout(20)
-            connection, _ = silent.accept()
-            process.send_signal(signal.SIGINT)
-            seen.until("Cancelled.")
-            connection.close()
-            seen.until("? ")
-            os.write(ours, b"/quit\n")
-            assert process.wait(timeout=20) == 0
-        finally:
-            process.kill()
-            process.wait()
-            os.close(ours)
-
-
-class TerminalOutput:
-    """Output of a pseudo-terminal."""
-
-    def __init__(self, terminal: int) -> None:
-        self._terminal, self._text = terminal, ""
-
-    def until(self, wanted: str) -> None:
-        while wanted not in self._text:
-            ready, _, _ = select.select([self._terminal], [], [], 60)
-            assert ready, f"{wanted!r} did not appear within a minute; output: {self._text!r}"
-            try:
-                piece = os.read(self._terminal, 4096).decode("utf-8", "replace")
-            except OSError:
-                piece = ""
-            assert piece, f"{wanted!r} never appeared; output: {self._text!r}"
-            self._text += piece
-        self._text = self._text.partition(wanted)[2]

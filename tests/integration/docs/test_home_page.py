@@ -10,7 +10,6 @@ import anyio
 import html2text
 import pytest
 import recordings
-from mkdocs.config import load_config
 from recordings import Recording
 
 from mkdocs_roaming.library.targets import open_library
@@ -50,33 +49,6 @@ def test_recorded_answer_is_that_of_the_loop_and_was_read_with_its_sections_as_t
     assert cited == set(recording.cited)
     assert status["data"].state == ("answered" if cited else "not_found")
     assert all(not part["data"].marks for part in parts["data-support"])
-
-
-LOCAL = {"ROAMING_MODEL": "openai:qwen3", "ROAMING_BASE_URL": "http://127.0.0.1:1/v1"}
-
-
-@pytest.mark.parametrize(
-    ("environment", "endpoint", "line"),
-    [
-        ({}, "/recorded/", "without a model. For answers set ANTHROPIC_API_KEY"),
-        (LOCAL, "/", "Questions: qwen3 answers.\n"),
-    ],
-)
-def test_demo_asks_the_model_that_there_is(
-    environment: dict[str, str],
-    endpoint: str,
-    line: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for name, value in (environment | {recordings.DEMO: "1"}).items():
-        monkeypatch.setenv(name, value)
-    config = load_config(str(ROOT / "mkdocs.yml"))
-    recordings.on_config(config)
-    widget = config.plugins["roaming"].config["widget"]
-    assert widget["endpoint"] == endpoint
-    assert ("strings" in widget) == (endpoint == "/recorded/")
-    assert line in capsys.readouterr().out
 
 
 def test_sizes_and_numbers_are_those_of_the_site(documentation: Path) -> None:

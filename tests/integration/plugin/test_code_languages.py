@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,54 +17,8 @@ if TYPE_CHECKING:
     from .conftest import Built, Project
 
 OPTIONS = ' title="drain.py" linenums="1" hl_lines="2"'
-PAGE = f"""# Valves
-
-```python{OPTIONS}
-import valve
-valve.open()
-```
-
-```pumpql
-rate(drained_total[5m])
-```
-
-!!! note "Pumps"
-
-    === "Bash"
-
-        ```bash
-        drain --all
-        ```
-
-    === "Console"
-
-        ```console
-        drain --all
-        ```
-
-> ```{{ .toml .annotate }}
-> depth = 3  # (1)!
-> ```
-
-- An item
-
-    ``` text
-    no language
-    ```
-
---8<-- "more.md"
-
-Inline `#!python depth = 3`.
-
-```
-neither
-```
-"""
-INCLUDED = """
-``` yaml
---8<-- "harbour.yml"
-```
-"""
+GOLDEN = Path(__file__).parents[2] / "golden" / "code-languages"
+PAGE = (GOLDEN / "index.md").read_text("utf-8")
 EXTENSIONS: list[Any] = ["admonition", "attr_list", "pymdownx.snippets", "pymdownx.inlinehilite"]
 TABS = {"pymdownx.tabbed": {"alternate_style": True}}
 LANGUAGES = ["python", "pumpql", "bash", "console", "toml", "", "yaml", ""]
@@ -84,7 +39,7 @@ HIGHLIGHTERS: dict[str, list[Any]] = {
 def included(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files for snippets, which are found relative to the current folder."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "more.md").write_text(INCLUDED)
+    shutil.copy(GOLDEN / "more.md", tmp_path)
     (tmp_path / "harbour.yml").write_text("harbour:\n  depth: 3\n")
 
 

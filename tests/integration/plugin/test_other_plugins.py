@@ -129,15 +129,6 @@ GAUGES = (
 )
 
 
-def test_home_page_includes_content_of_its_template(mkdocs: Project) -> None:
-    template = f"{{% block content %}}{{{{ page.content }}}}<div><h2>Why ebb</h2>{GAUGES}</div>{{% endblock %}}"
-    sources = {"index.md": "---\ntemplate: own.html\n---\n# Ebb\n", "guide.md": "# Guide\n\n[Why](index.md)\n"}
-    built = build_with_template(mkdocs, template, sources)
-    assert "# Ebb\n\n## Why ebb\n\nSince every harbour has a gauge" in built.text("index.md")
-    assert [section.title for section in built.manifest.pages[0].sections] == ["Ebb", "Why ebb"]
-    assert built.faults == ()
-
-
 def test_home_page_template_without_article_publishes_visible_text_only(mkdocs: Project) -> None:
     template = (
         "{% block tabs %}{{ super() }}<section><h1>Harbours, read by night</h1>"

@@ -125,18 +125,6 @@ def find_word(project: Path, word: str) -> list[str]:
     return sorted(file.relative_to(site).as_posix() for file in files)
 
 
-@pytest.mark.slow
-def test_dirty_rebuild_keeps_published_files(mkdocs: Project, tmp_path: Path, serving: Serving) -> None:
-    mkdocs.write(SOURCES)
-    with serving(tmp_path, "--dirty") as server:
-        before = server.get("roaming/manifest.json")
-        (tmp_path / "docs/guide/install.md").write_text(INSTALL.replace("--hush", "--silent"))
-        server.wait(REBUILT)
-        assert "--silent" in server.get("guide/install/")[0]
-        assert server.get("roaming/manifest.json") == before
-        assert "nothing is published, because a dirty build reads only edited pages" in server.messages()[-1]
-
-
 # Questions
 
 
