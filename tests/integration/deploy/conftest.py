@@ -7,7 +7,11 @@ import shutil
 import socket
 import subprocess
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 NGINX, CADDY = (shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin") for name in ("nginx", "caddy"))
 
@@ -44,3 +48,32 @@ def nginx_command(folder: Path, recipe: Path) -> list[str]:
     tried = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
     assert tried.returncode == 0, tried.stderr
     return command
+
+
+@contextmanager
+def run_web_server(
+    kind: str, recipe: str, places: Mapping[str, str], folder: Path, port: int, **environment: str
+) -> Iterator[None]:
+    """Run nginx or Caddy with a recipe in which some places are replaced; the test is skipped without the program."""
+    if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
+        pytest.skip(f"needs {kind}")
+    for there, here in places.items():
+        assert there in recipe
+        recipe = recipe.replace(there, here)
+    if kind == "caddy" and "admin off" not in recipe:
+        recipe = "{\n\tadmin off\n}\n" + recipe
+    file = folder / f"{kind}.recipe"
+    file.write_text(recipe)
+    caddy = [str(CADDY), "run", "--config", str(file), "--adapter", "caddyfile"]
+    command = nginx_command(folder, file) if kind == "nginx" else caddy
+    homes = dict.fromkeys(("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"), str(folder))
+    given = {**os.environ, **homes, **environment}
+    with (
+        (folder / "log").open("wb") as log,
+        subprocess.Popen(command, env=given, stdout=log, stderr=log) as process,
+    ):
+        try:
+            wait_for(port, process)
+            yield
+        finally:
+            process.terminate()

@@ -6,11 +6,9 @@ Each runs on local ports and is skipped if it is not installed.
 from __future__ import annotations
 
 import http.client
-import os
 import socket
 import ssl
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,12 +19,14 @@ from typing import Any
 
 import anyio
 import pytest
-from serving import serve_app
+from messages_api import MessagesApi, serving
+from messages_api.parts import Say, Wait
+from serving import process, serve_app
 
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
 
-from .conftest import CADDY, NGINX, free_port, nginx_command, wait_for
+from .conftest import free_port, run_web_server
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 pytestmark = pytest.mark.slow
@@ -91,68 +91,38 @@ class Front:
 
 
 @contextmanager
-def nginx(upstream: int, folder: Path) -> Iterator[Front]:
+def run_front(kind: str, upstream: int, folder: Path) -> Iterator[Front]:
+    """Run the recipe of a proxy in front of a port."""
     port = free_port()
+    if kind == "caddy":
+        origin = f"http://ask.example:{port}"
+        names = {"NAME": origin, "UPSTREAM_NAME": "127.0.0.1", "UPSTREAM_PORT": str(upstream)}
+        environment = {f"ROAMING_{name}": text for name, text in names.items()}
+        with run_web_server(kind, (DEPLOY / "Caddyfile").read_text("utf-8"), {}, folder, port, **environment):
+            yield Front(origin, port, None)
+        return
     certificate = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     certificate += ["-days", "2", "-subj", "/CN=ask.example", "-addext", "subjectAltName=DNS:ask.example"]
     certificate += ["-keyout", str(folder / "privkey.pem"), "-out", str(folder / "fullchain.pem")]
     subprocess.run(certificate, check=True, capture_output=True)
-    recipe = (DEPLOY / "nginx.conf").read_text("utf-8")
-    for there, here in (
-        ("127.0.0.1:8000", f"127.0.0.1:{upstream}"),
-        ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
-        ("/etc/ssl/ask.example/", f"{folder}/"),
-    ):
-        assert there in recipe
-        recipe = recipe.replace(there, here)
-    (folder / "roaming.conf").write_text(recipe)
-    command = nginx_command(folder, folder / "roaming.conf")
-    with subprocess.Popen(command) as process:
-        try:
-            wait_for(port, process)
-            context = ssl.create_default_context(cafile=str(folder / "fullchain.pem"))
-            yield Front(f"https://ask.example:{port}", port, context)
-        finally:
-            process.terminate()
-
-
-@contextmanager
-def caddy(upstream: int, folder: Path) -> Iterator[Front]:
-    port = free_port()
-    origin = f"http://ask.example:{port}"
-    environment = {
-        **os.environ,
-        "ROAMING_NAME": origin,
-        "ROAMING_UPSTREAM_NAME": "127.0.0.1",
-        "ROAMING_UPSTREAM_PORT": str(upstream),
-        "HOME": str(folder),
-        "XDG_DATA_HOME": str(folder),
-        "XDG_CONFIG_HOME": str(folder),
+    places = {
+        "127.0.0.1:8000": f"127.0.0.1:{upstream}",
+        "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
+        "/etc/ssl/ask.example/": f"{folder}/",
     }
-    command = [str(CADDY), "run", "--config", str(DEPLOY / "Caddyfile"), "--adapter", "caddyfile"]
-    with (
-        (folder / "log").open("wb") as log,
-        subprocess.Popen(command, env=environment, stdout=log, stderr=log) as process,
-    ):
-        try:
-            wait_for(port, process)
-            yield Front(origin, port, None)
-        finally:
-            process.terminate()
+    with run_web_server(kind, (DEPLOY / "nginx.conf").read_text("utf-8"), places, folder, port):
+        yield Front(f"https://ask.example:{port}", port, ssl.create_default_context(cafile=folder / "fullchain.pem"))
 
 
 @pytest.fixture(params=["nginx", "caddy"])
 def front(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Front]:
     """Return the recipe's proxy in front of an application that accepts four requests of each client."""
-    if {"nginx": NGINX, "caddy": CADDY}[request.param] is None:
-        pytest.skip(f"needs {request.param}")
     app = Streaming()
     policy = RequestPolicy(
         hosts=("ask.example",), origins=("https://docs.example",), proxies=1, requests_a_minute_each=4
     )
     guard = RequestGuard(app, policy, Metrics(()))
-    start = {"nginx": nginx, "caddy": caddy}[request.param]
-    with serve_app(guard) as port, start(port, tmp_path) as running:
+    with serve_app(guard) as port, run_front(request.param, port, tmp_path) as running:
         running.app = app
         yield running
         running.leave()
@@ -182,13 +152,8 @@ def test_proxy_forwards_scheme_and_host(front: Front) -> None:
 @pytest.mark.parametrize("kind", ["nginx", "caddy"])
 @pytest.mark.parametrize("there", [True, False])
 def test_proxy_logs_contain_no_questions(kind: str, there: bool, tmp_path: Path) -> None:
-    if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
-        pytest.skip(f"needs {kind}")
     guard = RequestGuard(Streaming(), RequestPolicy(hosts=("ask.example",), proxies=1), Metrics(()))
-    with (
-        serve_app(guard) as port,
-        {"nginx": nginx, "caddy": caddy}[kind](port if there else free_port(), tmp_path) as front,
-    ):
+    with serve_app(guard) as port, run_front(kind, port if there else free_port(), tmp_path) as front:
         assert front.ask("/ask?q=whispered").status == (200 if there else 502)
         front.leave()
     logs = [file for file in tmp_path.iterdir() if file.is_file()]
@@ -203,41 +168,24 @@ class Pausing:
     """A provider that waits before its answer."""
 
     def reply(self, view: Any) -> list[Any]:
-        from messages_api.parts import Say, Wait
-
         return [Wait(3 * PAUSE), Say("Nothing is said of that.")]
 
 
 @contextmanager
 def roaming(folder: Path) -> Iterator[int]:
     """Run `roaming serve` with a slow model; yield its port."""
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-    from messages_api import MessagesApi, serving
-
     (folder / "site.md").write_text("# Kettle\n\n## Server\n\nIt listens on port 8642.\n", "utf-8")
-    port = free_port()
-    command = [sys.executable, "-m", "mkdocs_roaming", "serve", str(folder / "site.md"), "--port", str(port)]
-    command += ["--proxies", "1", "--allow-host", "ask.example", "--model", "openai:qwen3"]
+    options = ("--proxies", "1", "--allow-host", "ask.example", "--model", "openai:qwen3")
     with serving(MessagesApi(Pausing(), key="x")) as api:
-        environment = {**os.environ, "OPENAI_BASE_URL": api.url, "OPENAI_API_KEY": "x"}
-        with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL) as process:
-            try:
-                wait_for(port, process)
-                yield port
-            finally:
-                process.terminate()
+        environment = {"OPENAI_BASE_URL": api.url, "OPENAI_API_KEY": "x"}
+        with process(folder / "site.md", *options, env=environment) as (_, url):
+            yield int(url.rpartition(":")[2])
 
 
 @pytest.mark.parametrize("kind", ["nginx", "caddy"])
 def test_answer_streams_through_proxy(kind: str, tmp_path: Path) -> None:
-    if {"nginx": NGINX, "caddy": CADDY}[kind] is None:
-        pytest.skip(f"needs {kind}")
-    with roaming(tmp_path) as port, {"nginx": nginx, "caddy": caddy}[kind](port, tmp_path) as front:
-        for _ in range(100):  # wait_until the site is open
-            answer = front.ask(body=b'{"question": "Which port?"}', Content_Type="application/json")
-            if answer.status != 503:
-                break
-            time.sleep(0.1)
+    with roaming(tmp_path) as port, run_front(kind, port, tmp_path) as front:
+        answer = front.ask(body=b'{"question": "Which port?"}', Content_Type="application/json")
         assert answer.getheader("X-Vercel-AI-UI-Message-Stream") == "v1"
         arrived: dict[bytes, float] = {}
         while line := answer.readline():

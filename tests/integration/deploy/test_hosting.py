@@ -5,13 +5,11 @@ from __future__ import annotations
 import gzip
 import http.client
 import json
-import os
 import re
 import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,7 @@ from edge import EDGE_HOSTS, NODE, run_edge
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 
-from .conftest import CADDY, NGINX, free_port, nginx_command, wait_for
+from .conftest import free_port, run_web_server
 
 pytestmark = pytest.mark.slow
 
@@ -105,55 +103,15 @@ def test_compression_step_of_gitlab_can_be_repeated(tmp_path: Path) -> None:
 # Servers
 
 
-@contextmanager
-def run_nginx(site: Path, folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    recipe = RECIPES["/etc/nginx/conf.d/docs.conf"]
-    for there, here in (("listen 80;", f"listen 127.0.0.1:{port};"), ("/srv/docs", str(site))):
-        assert there in recipe
-        recipe = recipe.replace(there, here)
-    (folder / "docs.conf").write_text(recipe)
-    with subprocess.Popen(nginx_command(folder, folder / "docs.conf")) as process:
-        yield process
-
-
-@contextmanager
-def run_caddy(site: Path, folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    recipe = RECIPES["/etc/caddy/Caddyfile"]
-    assert recipe.startswith("docs.example {\n\troot * /srv/docs\n")
-    recipe = recipe.replace("docs.example", f"http://127.0.0.1:{port}").replace("/srv/docs", str(site))
-    (folder / "Caddyfile").write_text("{\n\tadmin off\n}\n" + recipe)
-    environment = {**os.environ, "HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
-    command = [str(CADDY), "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
-    with (
-        (folder / "log").open("wb") as log,
-        subprocess.Popen(command, env=environment, stdout=log, stderr=log) as process,
-    ):
-        yield process
-
-
-@contextmanager
-def start(running: AbstractContextManager[subprocess.Popen[bytes]], port: int) -> Iterator[str]:
-    """Wait for a server, and return its URL."""
-    with running as process:
-        try:
-            wait_for(port, process)
-            yield f"http://127.0.0.1:{port}/"
-        finally:
-            process.terminate()
-
-
 Request = Any
 
 
 @pytest.fixture(scope="module", params=["nginx", "caddy", *EDGE_HOSTS])
 def host(request: pytest.FixtureRequest, sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Request]:
     """Return a function that sends a request to a server with the sample site: status, headers and body."""
-    needed = {"nginx": NGINX, "caddy": CADDY}.get(request.param, NODE)
-    if needed is None:
-        pytest.skip(f"needs {request.param if request.param in ('nginx', 'caddy') else 'node'}")
+    if NODE is None and request.param in EDGE_HOSTS:
+        pytest.skip("needs node")
     folder, port = tmp_path_factory.mktemp(request.param), free_port()
-    running = {"nginx": run_nginx, "caddy": run_caddy}.get(request.param)
-    context = start(running(sample, folder, port), port) if running else run_edge(request.param, sample, folder)
 
     def send(path: str, method: str = "GET", **headers: str) -> tuple[int, http.client.HTTPMessage, bytes]:
         connection = http.client.HTTPConnection(send.url.split("/")[2], timeout=20)
@@ -164,8 +122,17 @@ def host(request: pytest.FixtureRequest, sample: Path, tmp_path_factory: pytest.
         finally:
             connection.close()
 
-    with context as url:
-        send.name, send.url = request.param, url
+    send.name = request.param
+    if request.param in EDGE_HOSTS:
+        with run_edge(request.param, sample, folder) as send.url:
+            yield send
+        return
+    title, address, here = {
+        "nginx": ("/etc/nginx/conf.d/docs.conf", "listen 80;", f"listen 127.0.0.1:{port};"),
+        "caddy": ("/etc/caddy/Caddyfile", "docs.example", f"http://127.0.0.1:{port}"),
+    }[request.param]
+    with run_web_server(request.param, RECIPES[title], {address: here, "/srv/docs": str(sample)}, folder, port):
+        send.url = f"http://127.0.0.1:{port}/"
         yield send
 
 
