@@ -1,9 +1,8 @@
 """moto's S3 server with faults: `python -m fleet_servers.s3_server BUCKET`.
 
-Faults are set by a PUT to `/_faults` as JSON: every `every`-th request is answered 503, all wait `delay` seconds, `after` a
-number of requests the credentials expire, those with the session token `stale` if one is named; writes to a path that
-ends in `lost_response` time out; writes to a path that contains `held` wait until the faults change, except for the first
-`before_held`. `/_written` returns the number of writes by object. `/_empty` removes all objects and faults.
+Faults are set by a PUT to `/_faults` as JSON: all requests wait `delay` seconds, `after` a number of requests the
+credentials expire; writes to a path that ends in `lost_response` time out; writes to a path that contains `held` wait until
+the faults change, except for the first `before_held`. `/_empty` removes all objects and faults.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import logging
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -24,7 +22,6 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 
 EXPIRED = b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"
 LATE = b"<Error><Code>RequestTimeout</Code><Message>Your socket connection was idle for too long.</Message></Error>"
-SLOW_DOWN = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
 
 
 class Faulty:
@@ -34,37 +31,28 @@ class Faulty:
         self._application, self._bucket = application, bucket
         self._lock, self._writing = threading.Lock(), threading.Lock()
         self._faults: dict[str, Any] = {}
-        self._written: Counter[str] = Counter()
         self._count = 0
-        self._failed = 0
 
     def __call__(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         if environ["PATH_INFO"] == "/_faults":
             return self._set_faults(environ, start)
-        if environ["PATH_INFO"] == "/_written":
-            return _json(self._written, start)
         if environ["PATH_INFO"] == "/_empty":
             return self._empty(start)
         with self._lock:
             self._count += 1
-            every, after = self._faults.get("every"), self._faults.get("after")
-            busy = every and self._count % every == 0
-            stale = self._faults.get("stale") in (None, environ.get("HTTP_X_AMZ_SECURITY_TOKEN"))
-            expired = after is not None and self._count > after and stale
+            after = self._faults.get("after")
+            expired = after is not None and self._count > after
             put, lost_response = environ["REQUEST_METHOD"] == "PUT", self._faults.get("lost_response")
             late = lost_response and put and environ["PATH_INFO"].endswith(lost_response)
-            self._failed += bool(busy or expired or late)
         time.sleep(self._faults.get("delay", 0))
-        if expired or busy or late:
+        if expired or late:
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-            error = EXPIRED if expired else LATE if late else b""
-            status, body = ("400 Bad Request", error) if error else ("503 Slow Down", SLOW_DOWN)
-            start(status, [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
+            body = EXPIRED if expired else LATE
+            start("400 Bad Request", [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
             return [body]
         if put:
             self._hold(environ["PATH_INFO"])
             with self._writing:
-                self._written[environ["PATH_INFO"]] += 1
                 return list(self._application(environ, start))
         response: Iterable[bytes] = self._application(environ, start)
         return response
@@ -82,23 +70,20 @@ class Faulty:
 
     def _empty(self, start: Callable[..., Any]) -> Iterable[bytes]:
         with self._lock:
-            self._faults, self._count, self._failed = {}, 0, 0
-            self._written.clear()
+            self._faults, self._count = {}, 0
         s3_backends.reset()
         s3_backends[DEFAULT_ACCOUNT_ID]["aws"].create_bucket(self._bucket, "us-east-1")
-        return _json({}, start)
+        return _done(start)
 
     def _set_faults(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
-        counts = {"requests": self._count, "failed": self._failed}
         self._faults = json.loads(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
-        self._count = self._failed = 0
-        return _json(counts, start)
+        self._count = 0
+        return _done(start)
 
 
-def _json(counts: dict[str, int], start: Callable[..., Any]) -> Iterable[bytes]:
-    body = json.dumps(counts).encode()
-    start("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
-    return [body]
+def _done(start: Callable[..., Any]) -> Iterable[bytes]:
+    start("200 OK", [("Content-Length", "0")])
+    return [b""]
 
 
 class _Handler(WSGIRequestHandler):

@@ -344,21 +344,3 @@ def test_crawl_reports_folder_in_place_of_file(site: Any, tmp_path: Path) -> Non
         result = CliRunner().invoke(main, [*command, option])
         assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
         assert result.stderr.startswith(f"roaming: {message}")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no limit for the size of a file")
-def test_full_disk_is_reported_and_crawl_resumes(site: Any, tmp_path: Path, html: Any) -> None:
-    site.page("/", "Home", links=tuple(f"p{at}/" for at in range(9)))
-    for at in range(9):
-        site.put(f"/p{at}/", html(f"Page {at}", "Tide. " * (10_000 if at == 7 else 10)))
-    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", site.url, "-o", str(tmp_path / "out")]
-    command += ["--allow-private", "--delay", "0", "--workers", "0"]
-    limited = ["bash", "-c", 'ulimit -f 40; exec "$@"', "bash", *command]
-    result = subprocess.run(limited, capture_output=True, text=True, timeout=60, check=False)
-    assert (result.returncode, result.stderr) == (
-        1,
-        "roaming: the output: cannot be used (File too large); fix that and repeat the command\n",
-    )
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert result.stdout.startswith(f"{tmp_path / 'out'}: 10 pages, ")

@@ -88,18 +88,8 @@ def test_skip_flagged_high_keeps_pages_that_are_only_addressed_to_models(hostile
 def test_skip_flagged_takes_no_value_from_the_next_argument(
     hostile: Any, tmp_path: Path, arguments: list[str], pages: int
 ) -> None:
-    command = [
-        *arguments,
-        hostile.url,
-        "-o",
-        str(tmp_path / "out"),
-        "--allow-private",
-        "--delay",
-        "0",
-        "--workers",
-        "0",
-    ]
-    result = CliRunner().invoke(crawl, command)
+    fast = ["--allow-private", "--delay", "0", "--workers", "0"]
+    result = CliRunner().invoke(crawl, [*arguments, hostile.url, "-o", str(tmp_path / "out"), *fast])
     assert result.exit_code == 0, result.output
     assert f": {pages} pages" in result.output
     assert "high instruction: " in result.output

@@ -176,16 +176,6 @@ def test_is_same_site(url: str, other: str, same: bool) -> None:
     assert is_same_site(url, other) is same
 
 
-def test_installed_package_that_names_an_address(make_project: Any, web: Any) -> None:
-    web.put_version("1.1", "kite", version="3.1")
-    project = make_project().use(kite="3.1", swirl="1.0")
-    project.install("kite", "3.1", Documentation=web.url("1.1")).install(
-        "swirl", "1.0", Source="https://github.com/o/swirl"
-    )
-    (project.root / "pyproject.toml").write_text('[tool.roaming.deps]\nexclude = ["swirl"]\n')
-    assert project.sync()["kite"]["place"]
-
-
 def test_site_that_robots_txt_forbids_is_reported(project: Any, web: Any) -> None:
     web.put("1.1", "/robots.txt", "User-agent: *\nDisallow: /\n")
     docs = project.sync()

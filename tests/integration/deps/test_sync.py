@@ -158,14 +158,6 @@ def test_packages_of_one_site_and_version_share_a_key(project: Any, kite: Any) -
     }
 
 
-def test_site_with_placeholder_for_the_version(project: Any, kite: Any) -> None:
-    kite.put_version("1.2", "swirl", "/swirl/v1.4/html/")
-    project.use(swirl="1.4.2").place(swirl=kite.url("1.2", "/swirl/{version}/html/"))
-    docs = project.sync()["swirl"]
-    assert (docs["url"], docs["pages"]) == (kite.url("1.2", "/swirl/v1.4/html/"), 3)
-    assert docs["info"] == {"name": "swirl", "used": "1.4.2", "documented": "1.4", "origin": "version"}
-
-
 @pytest.fixture
 def install_bundle(project: Any, make_site: Any, tmp_path: Path) -> Callable[..., Path]:
     """Return the function that installs kite with documentation in the package, and returns its folder."""
@@ -260,13 +252,6 @@ def test_home_page_of_a_package_leads_to_its_documentation(make_project: Any, we
     web.put_version("1.5", "lark", "/docs/")
     docs = make_project().use(lark="2.0").install("lark", "2.0", Homepage=web.url("1.5")).sync()["lark"]
     assert (docs["url"], docs["pages"], docs["info"]["origin"]) == (web.url("1.5", "/docs/"), 3, "latest")
-
-
-def test_home_page_with_an_inventory_is_the_documentation(make_project: Any, web: Any) -> None:
-    web.put_version("1.5", "lark", "/docs/")
-    web.put_version("1.5", "lark", version="2.0")
-    docs = make_project().use(lark="2.0").install("lark", "2.0", Homepage=web.url("1.5")).sync()["lark"]
-    assert (docs["url"], docs["info"]["origin"]) == (web.url("1.5"), "version")
 
 
 def test_sync_without_changes_sends_no_request(project: Any, kite: Any, web: Any) -> None:

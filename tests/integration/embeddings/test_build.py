@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from embeddings_api import EmbeddingsApi, ToyEmbedder
@@ -14,6 +15,7 @@ from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import load_manifest, validate_manifest
 
 Serve = Callable[..., EmbeddingsApi]
+PAGES = {"": "# Home\n\nHello.\n", "a/": "# A\n\nText.\n\n## B\n\nMore.\n"}
 LONG = "# Long\n\n" + "\n\n".join(f"Paragraph {at} describes " + "water and pumps " * 20 for at in range(9))
 
 
@@ -58,6 +60,16 @@ def test_rebuild_without_cache_reuses_published_vectors(
     before = len(api.texts)
     build(configured, cache=None)
     assert len(api.texts) == before
+
+
+def test_vectors_are_the_same_bytes_with_and_without_cache(
+    build: Any, configured: EmbeddingsOptions, tmp_path: Path
+) -> None:
+    build(configured, PAGES)
+    published = (build.site / "roaming/vectors.bin").read_bytes()
+    for name, options in {"cached": {}, "without": {"cache": None}}.items():
+        build(configured, PAGES, site=tmp_path / name, **options)
+        assert (tmp_path / name / "roaming/vectors.bin").read_bytes() == published
 
 
 def test_unreachable_server_causes_warning_and_site_without_vectors(

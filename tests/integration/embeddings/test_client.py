@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 import tomllib
 from collections.abc import Callable
 from contextlib import suppress
@@ -123,20 +122,8 @@ def test_unreachable_or_silent_server_raises_retryable_error(serve: Serve, unrea
 )
 def test_endless_response_is_aborted(head: bytes, chunk: bytes, timeout: float, message: str) -> None:
     """Slow headers and bodies after the time limit, large bodies after the size limit."""
-    started = time.monotonic()
     with dripping(head, chunk) as url, pytest.raises(EmbeddingError, match=message):
         EmbeddingsClient("toy", base_url=f"{url}v1", retries=0, timeout=timeout).embed(["a"])
-    assert time.monotonic() - started < 10
-
-
-def test_client_works_again_after_a_timeout(serve: Serve) -> None:
-    stalled = threading.Event()
-    api = serve(stall=stalled)
-    client = EmbeddingsClient("toy", base_url=api.url, retries=0, timeout=1.0)
-    with pytest.raises(EmbeddingError, match="did not answer within"):
-        client.embed(["a"])
-    stalled.set()
-    assert client.embed(["a"]) == ToyEmbedder().embed(["a"])
 
 
 # Keys

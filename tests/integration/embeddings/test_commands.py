@@ -76,20 +76,6 @@ def test_mkdocs_build_publishes_vectors(project: Any, api: EmbeddingsApi, tmp_pa
     assert json.loads(found.stdout)[0]["title"] == "Fleet"
 
 
-def test_rebuild_without_changes_sends_no_request_and_imports_no_client(project: Any, api: EmbeddingsApi) -> None:
-    project(**hybrid(api))
-    requests = len(api.requests)
-    code = (
-        "import sys; from mkdocs.__main__ import cli\n"
-        "try: cli(['build', '-q'])\n"
-        "except SystemExit as end: assert not end.code, end.code\n"
-        "assert not {'httpx2', 'anyio', 'mkdocs_roaming.library'} & set(sys.modules)\n"
-    )
-    done = project(code=code, **hybrid(api))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert len(api.requests) == requests
-
-
 def test_build_without_server_warns_and_fails_with_strict(project: Any, serve: Serve) -> None:
     api = serve(key="another")
     done = project(**hybrid(api))

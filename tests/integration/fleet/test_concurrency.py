@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +14,7 @@ from fleet_servers.stores import SITES, make_store
 from msgspec.structs import replace
 from starlette.testclient import TestClient
 
-from mkdocs_roaming.errors import LibraryError, UsageError
+from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.tools import render
@@ -82,47 +81,6 @@ def test_number_of_open_sites_is_limited(store: Path) -> None:
     assert collection.open("boats") is not first
 
 
-def test_readers_use_old_copy_while_new_one_opens(store: Path) -> None:
-    now = [0.0]
-    is_opening, may_finish = threading.Event(), threading.Event()
-
-    def slow(library: Library) -> Search:
-        if now[0]:
-            is_opening.set()
-            assert may_finish.wait(20)
-        return Search(library)
-
-    collection = Collection(store, search=slow, clock=lambda: now[0])
-    before = collection.open("boats")
-    make_outdated(store, "boats")
-    now[0] += 61
-    with ThreadPoolExecutor(1) as pool:
-        opening = pool.submit(collection.open, "boats")
-        assert is_opening.wait(20)
-        assert collection.open("boats") is before
-        may_finish.set()
-        assert opening.result() is not before
-
-
-def test_crawl_date_matches_text(store: Path) -> None:
-    now = [0.0]
-    collection = Collection(store, clock=lambda: now[0])
-    before = collection.open("boats").entry.crawled
-    bucket = FolderBucket(store)
-    record = read_record(bucket, "boats")
-    assert record
-    assert record.entry
-    write_record(bucket, replace(record, entry=replace(record.entry, crawled=before + 60)))
-    now[0] += 61
-    assert collection.open("boats").entry.crawled == before + 60
-    assert collection.find("boats: hull")[0].site.entry.crawled == before + 60
-    write_record(bucket, replace(record, entry=replace(record.entry, crawled=before + 120, digest="sha256:other")))
-    make_unreadable(store / "boats/roaming/manifest.json")
-    now[0] += 61
-    assert collection.find("boats: hull")[0].site.entry.crawled == before + 60
-    assert collection.open("boats").entry.crawled == before + 60
-
-
 def test_unreadable_catalog_keeps_previous_list(store: Path) -> None:
     now = [0.0]
     collection = Collection(store, clock=lambda: now[0])
@@ -142,17 +100,6 @@ def test_unreadable_catalog_keeps_previous_list(store: Path) -> None:
     make_unreadable(file)
     with pytest.raises(LibraryError, match="cannot be read"):
         Collection(store).records()
-
-
-def test_dropped_site_is_closed(store: Path) -> None:
-    now = [0.0]
-    collection = Collection(store, clock=lambda: now[0])
-    collection.open("boats")
-    FolderBucket(store).delete([f"{RECORDS_DIR}/boats.json"])
-    now[0] += 61
-    with pytest.raises(UsageError, match="no site boats"):
-        collection.open("boats")
-    assert not collection._open
 
 
 def test_unreadable_sites_raise_error_instead_of_no_results(store: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from roaming_fleet.buckets import BucketError, FolderBucket
+from roaming_fleet.buckets import FolderBucket
 
 pytestmark = pytest.mark.slow
 
@@ -40,18 +40,6 @@ def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_links")
-def test_store_works_without_hard_links(
-    sites: Any, tmp_path: Path, roaming: Any, fast_options: tuple[str, ...]
-) -> None:
-    command = ("crawl", "--many", sites.listing(tmp_path / "sites.txt", 2), "-o", tmp_path / "store", *fast_options)
-    for line in ("  new          2\n", "  fresh        2\n"):
-        result = roaming(*command)
-        assert (result.exit_code, line in result.stdout) == (0, True), result.output
-    assert (tmp_path / "store/.fleet/store.json").read_bytes() == b'{"version": 1}'
-    assert not list((tmp_path / "store").rglob(".roaming-*"))
-
-
-@pytest.mark.usefixtures("no_links")
 def test_create_is_exclusive_without_hard_links(tmp_path: Path) -> None:
     bucket = FolderBucket(tmp_path)
     with ThreadPoolExecutor(8) as pool:
@@ -60,12 +48,6 @@ def test_create_is_exclusive_without_hard_links(tmp_path: Path) -> None:
             assert made.count(True) == 1
             assert bucket.get(name) == b"%d" % made.index(True)
     assert len(list(tmp_path.iterdir())) == 20
-
-
-@pytest.mark.usefixtures("no_links")
-def test_unwritable_folder_is_reported_without_hard_links(tmp_path: Path) -> None:
-    with pytest.raises(BucketError, match=r"x: cannot be written \(File name too long\)"):
-        FolderBucket(tmp_path).create("x" * 300, b"")
 
 
 @pytest.mark.usefixtures("no_locks")

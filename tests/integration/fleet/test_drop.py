@@ -53,16 +53,6 @@ def test_drop_removes_site(roaming: Roaming, crawl: Any, published: Any, tmp_pat
     assert published(store) == before
 
 
-@pytest.mark.slow
-def test_drop_removes_site_from_bucket(roaming: Roaming, crawl: Any, s3: Any, tmp_path: Path) -> None:
-    crawl(s3.where)
-    assert _paths(s3.where, "site-001")
-    output = roaming("sites", s3.where, "--drop", "site-001", "--drop", "site-002", "--json")
-    assert json.loads(output.stdout) == {"dropped": ["site-001", "site-002"]}
-    assert not _paths(s3.where, "site-001")
-    assert len(_paths(s3.where, "site-000")) > 3
-
-
 @pytest.mark.parametrize("key", ["nobody", "..", "site-000/roaming", ""])
 def test_drop_with_unknown_site_removes_nothing(roaming: Roaming, crawl: Any, tmp_path: Path, key: str) -> None:
     store = crawl()

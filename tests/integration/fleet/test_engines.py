@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -15,11 +14,7 @@ from fleet_servers.workers import Cluster, cluster
 
 from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_fleet.engines import dask_engine
-from roaming_fleet.objects import open_bucket
-from roaming_fleet.records import read_record
 from roaming_fleet.run import crawl_many, read_sites_file
-
-COUNT = 100
 
 
 @pytest.fixture
@@ -32,14 +27,11 @@ def command(sites: Any, tmp_path: Path, fast_options: tuple[str, ...]) -> list[s
 
 
 def _run(
-    command: list[str],
-    dask: Cluster,
-    at: Mapping[int, Callable[[], object]],
-    environ: Mapping[str, str] = {},
+    command: list[str], dask: Cluster, at: Mapping[int, Callable[[], object]]
 ) -> tuple[dict[str, Any], list[str], str]:
     """Crawl, call functions after numbers of sites, and return the report, the finished sites and the errors."""
     done, event = [], {}
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": {**os.environ, **environ}}
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen([*command, "--engine", f"dask={dask.address}"], text=True, **streams) as process:
         for line in process.stdout:
             event = json.loads(line)
@@ -55,43 +47,6 @@ def _repeat(command: list[str], *more: str) -> dict[str, Any]:
     """Run the command without a cluster, and return its report."""
     done = subprocess.run([*command, *more], capture_output=True, check=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
-
-
-@pytest.mark.slow
-def test_run_with_all_faults_loses_nothing(
-    s3: Any, sites: Any, tmp_path: Path, command: list[str], published: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A worker is killed, the store is slow and busy, and then the credentials expire."""
-    sites.pages, sites.delay = 3, 0
-    sites.listing(tmp_path / "sites.txt", COUNT)
-    _repeat(command)
-    command = [*command, "-o", s3.where, "--scratch", str(tmp_path / "scratch")]
-    faults = {"every": 20, "delay": 0.01}
-    s3.set_faults(**faults)
-    with cluster(tmp_path, 2, s3.environ) as dask:
-        events = {
-            COUNT // 4: dask.workers[0].kill,
-            COUNT // 2: lambda: s3.set_faults(**faults, after=0, stale=s3.environ["AWS_SESSION_TOKEN"]),
-        }
-        first, done, errors = _run(command, dask, events, s3.environ)
-    message = f"{s3.where}: the credentials have expired; renew them and try again"
-    assert (first["stopped"], errors.strip()) == (message, f"roaming: {message}")
-    assert len(done) < COUNT
-
-    renewed = {**s3.environ, "AWS_SESSION_TOKEN": "renewed-token-of-the-shelf"}
-    (tmp_path / "again").mkdir()
-    with cluster(tmp_path / "again", 2, renewed) as dask:
-        second, _, _ = _run(command, dask, {}, renewed)
-    s3.set_faults()
-    assert (second["failed"], second["new"] + second["fresh"]) == (0, COUNT), second["failures"]
-    monkeypatch.setenv("AWS_SESSION_TOKEN", renewed["AWS_SESSION_TOKEN"])
-    bucket = open_bucket(s3.where)
-    uploaded = {blob.path: bucket.get(blob.path) for blob in bucket.list("") if not blob.path.startswith(".fleet/")}
-    assert uploaded == published(tmp_path / "store")
-    keys = {path.partition("/")[0] for path in uploaded}
-    assert len(keys) == COUNT
-    assert all((record := read_record(bucket, key)) and (record.state, record.tries) == ("done", 0) for key in keys)
-    assert [count for path, count in s3.written().items() if "/.fleet/sites/" in path] == [1] * COUNT
 
 
 @pytest.mark.slow

@@ -205,22 +205,6 @@ def test_site_is_due_with_other_options_or_version() -> None:
         assert site_status(record, plan, None) == found, digest
 
 
-@pytest.mark.slow
-def test_sites_with_same_home_are_crawled_in_turns(sites: Any, crawl: Any, tmp_path: Path) -> None:
-    sites.delay = 0.01
-    crawl()
-    assert sites.max_open_in_total > 1
-    bucket = FolderBucket(tmp_path / "store")
-    for at in range(6):
-        record = read_record(bucket, f"site-{at:03}")
-        assert record
-        assert record.home == sites.url(at)
-        write_record(bucket, replace(record, home=f"http://elsewhere.example/{at}/"))  # as if it had redirected there
-    sites.max_open_in_total = 0
-    assert crawl("--refresh")["same"] == 6
-    assert sites.max_open_in_total == 1
-
-
 def test_finished_site_is_not_crawled_again_in_same_run(sites: Any, tmp_path: Path) -> None:
     bucket = FolderBucket(tmp_path / "store")
     bucket.create(STORE_MARKER, b"{}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet_servers.stores import LONG_NAME, SITES, TODAY, add_site, crawl_sites, make_store, write_site
+from fleet_servers.stores import LONG_NAME, TODAY, add_site, crawl_sites, make_store, write_site
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
@@ -149,16 +149,6 @@ def test_expand_of_unknown_id_has_hint(navigator: StoreNavigator, address: str, 
     assert isinstance(opened, ExpandResult)
     assert not opened.sections
     assert message in _text(opened)
-
-
-def test_list_of_sites_is_continued(store: Path) -> None:
-    navigator = StoreNavigator(Collection(store), cap=500)
-    first = _text(navigator.read_outline())
-    more = re.search(r"^\[(.+)\+\] (\d+) more", first, re.M)
-    assert more
-    rest = _text(navigator.read_outline(f"{more[1]}+"))
-    shown = re.findall(r"^\[([a-z]+)\] ", first + rest, re.M)
-    assert shown == sorted(SITES)
 
 
 def test_parts_of_long_page_are_complete(store: Path) -> None:
