@@ -3,114 +3,56 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from mkdocs_roaming.library.snippets import Part, cut_best_part, describe_rest
 from mkdocs_roaming.search.ranking import parse_query
 
-TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-
-FILLER = "".join(f"Rope {at} of the boat is red.\n\n" for at in range(40))
+CASES = yaml.safe_load((Path(__file__).parents[2] / "golden" / "passages" / "parts.yml").read_text("utf-8"))
+ROPES = "\n\n".join(f"Rope {at} of the boat is red." for at in range(40))
+FILLERS = {
+    "{ropes}": ROPES,
+    "{commands}": "\n".join(["boat --red"] * 40),
+    "{notes}": "\n".join(f"> **Rope {at}**\n>\n> It is red.\n>" for at in range(30)),
+    "{rows}": "\n".join(f"| rope{at} | red |" for at in range(60)),
+    "{items}": "\n".join(f"  - `rope{at}`: it is red" for at in range(40)),
+    "{pairs}": "\n\n".join(f"- **rope {at}**: it is thick and no part of a `shroud` or `stay`" for at in range(40)),
+    "{words}": "Rope. " * 40,
+}
 
 
 def cut(markdown: str, query: str, max_chars: int = 400) -> Part:
     return cut_best_part(markdown, parse_query(query, "en"), "en", max_chars)
 
 
-def test_part_names_what_is_left_out_before_and_after_it() -> None:
-    text = cut(
-        f"## Ropes\n\nAll about ropes.\n\n{FILLER}The shroud has 12 mm.\n\n{FILLER}", "thickness of the shroud"
-    ).text
-    before, after = re.findall("^… .*", text, re.MULTILINE)
-    assert re.match(r"… \d+ tokens more: Rope 0", before)
-    assert before.endswith(
-        " tokens more: Rope 0 of the boat is red. · Rope 1 of the boat is red. · Rope 2 of the boat is red."
-    )
-    assert re.fullmatch(r"… \d+ tokens more: Rope \d+ of the boat is red\. · .*", after)
-    assert text.startswith("## Ropes\n\nAll about ropes.\n\n… ")
-    assert "The shroud has 12 mm." in text
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_part_of_section(case: dict[str, Any]) -> None:
+    markdown = case["text"]
+    for name, filler in FILLERS.items():
+        markdown = markdown.replace(name, filler)
+    text = cut(markdown, case["query"], case.get("max_chars", 400)).text
+    assert text.startswith(case.get("begins", ""))
+    for pattern in case["matches"]:
+        assert re.search(pattern, text, re.MULTILINE), text
+    for pattern in case.get("excludes", ()):
+        assert not re.search(pattern, text, re.MULTILINE)
 
 
-def test_part_below_code_begins_with_the_heading_and_a_mark() -> None:
-    text = cut(
-        f"## Ropes\n\n```sh\nboat --red\n```\n\n{FILLER}The shroud has 12 mm.\n", "thickness of the shroud", 200
-    ).text
-    assert re.match(r"## Ropes\n\n… \d+ tokens more: boat --red · Rope 0 of the boat is red. · .*\n\nRope", text)
-
-
-def test_introduction_of_code_that_is_left_out_opens_no_fence() -> None:
-    code = "```sh\n" + "boat --red\n" * 40 + "```"
-    text = cut(
-        f"## Ropes\n\nSet them as follows:\n\n{code}\n\n{FILLER}The shroud has 12 mm.\n", "thickness of the shroud", 200
-    ).text
-    assert re.match(r"## Ropes\n\nSet them as follows:\n\n… \d+ tokens more: boat --red boat .*\n\nRope", text)
-
-
-@pytest.mark.parametrize("max_chars", range(60, 600, 20))
+@pytest.mark.parametrize("max_chars", [60, 120, 240, 480])
 @pytest.mark.parametrize(
     "beginning", ["All about ropes.", "All about ropes. " * 14, "- one\n\n- two\n\n- three", "```sh\nboat\n```"]
 )
 def test_part_begins_with_the_heading(beginning: str, max_chars: int) -> None:
-    text = cut(
-        f"## Ropes\n\n{beginning}\n\n{FILLER}The shroud has 12 mm.\n\n{FILLER}", "all of the shroud", max_chars
-    ).text
+    text = cut(f"## Ropes\n\n{beginning}\n\n{ROPES}\n\nThe shroud has 12 mm.\n\n{ROPES}", "the shroud", max_chars).text
     assert text.startswith("## Ropes\n\n")
 
 
-def test_whole_text_has_no_mark() -> None:
-    assert cut("## Ropes\n\nThey are red.\n", "ropes").text == "## Ropes\n\nThey are red.\n"
-
-
-@pytest.mark.parametrize(("introduction", "block"), TABLES["introduction_is_not_separated_from_its_block"])
-def test_introduction_is_not_separated_from_its_block(introduction: str, block: str) -> None:
-    gap = "\n" if block.startswith(">") else "\n\n"
-    text = cut(f"## Ropes\n\n{FILLER}{introduction}{gap}{block}\n\n{FILLER}", "shroud", 120).text
-    assert f"{introduction}{gap}{block}" in text
-
-
-def test_title_of_long_note_is_not_separated_from_its_text() -> None:
-    notes = "".join(f"> **Rope {at}**\n>\n> It is red.\n>\n" for at in range(30))
-    text = cut(
-        f"## Ropes\n\nAll of them.\n\n{notes}> **The shroud**\n>\n> It has 12 mm.\n>\n{notes}", "shroud", 160
-    ).text
-    assert "> **The shroud**\n>\n> It has 12 mm." in text
-    assert not re.search(r"\*\*\n(?:>\n)?\n*…", text)
-
-
-def test_rows_of_table_keep_its_header() -> None:
-    rows = "".join(f"| rope{at} | red |\n" for at in range(60))
-    table = f"| Rope | Colour |\n|---|---|\n{rows}| shroud | grey |\n{rows}"
-    text = cut(f"## Ropes\n\nAll of them.\n\n{table}\nThe end.\n", "colour of the shroud").text
-    shown = text[text.index("| Rope") :]
-    assert shown.startswith("| Rope | Colour |\n|---|---|\n| … |\n| rope")
-    assert "| shroud | grey |\n" in shown
-
-
-def test_part_within_a_list_begins_with_the_items_around_it() -> None:
-    ropes = "".join(f"  - `rope{at}`: it is red\n" for at in range(40))
-    text = cut(
-        f"## Ropes\n\n- `boat`: its ropes\n{ropes}    - The shroud has 12 mm.\n{ropes}", "thickness of the shroud"
-    ).text
-    assert re.search(r"^- `boat`: its ropes …\n  - `rope39`: it is red …\n    - The shroud", text, re.MULTILINE)
-
-
-def test_part_is_the_one_whose_block_begins_with_the_words() -> None:
-    pairs = "".join(f"- **rope {at}**: it is red and thick and no part of a `shroud` or `stay`\n\n" for at in range(40))
-    text = cut(f"## Ropes\n\n{pairs}- **shroud**: It has 12 mm.\n\n{pairs}", "shroud or stay").text
-    assert "It has 12 mm." in text
-
-
-def test_beginning_of_a_section_is_no_part_of_a_table() -> None:
-    row = f"| 2020 | The water. {'Rope. ' * 40} |\n"
-    text = cut(f"## Ropes\n\n| Since | By |\n| --- | --- |\n{row}\n{FILLER}The shroud has 12 mm.\n", "the shroud").text
-    assert re.match(r"## Ropes\n\n… \d+ tokens more: ", text)
-
-
 def test_source_is_the_part_as_the_section_contains_it() -> None:
-    markdown = f"## Ropes\n\n{FILLER}The shroud has 12 mm.\n\n{FILLER}"
+    markdown = f"## Ropes\n\n{ROPES}\n\nThe shroud has 12 mm.\n\n{ROPES}"
     source = cut(markdown, "shroud").source
     assert source in markdown
     assert "The shroud has 12 mm." in source

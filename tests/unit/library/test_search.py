@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
-import threading
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.search.ranking import Weights
 from mkdocs_roaming.text.tokenizer import parse_query
 
+RANKING = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text("utf-8"))
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 SERVER = """\
@@ -158,16 +159,44 @@ def test_find_matches_short_words_that_only_questions_of_a_section_contain(
     assert [hit.section.section.title for hit in hits] == ["Stop"]
 
 
-def test_find_matches_words_of_links_to_section(make_site: Callable) -> None:
-    """The section itself does not contain the word."""
+PROSE = "Levels are written to the log once a minute and are kept for a year. "
+MEMBER = "Set of the users that may open the lid of the kettle. " * 2 + "See [the lid](https://docs.example/p/a/)."
+FILLERS = {
+    "{prose}": PROSE * 2,
+    "{loud}": "The command has a name, a colour, a lid and a whistle that is loud.\n",
+    "{entries}": "\n".join(f"## setting_{name}\n\nA timeout in seconds.\n" for name in "abcdefghij"),
+    "{validators}": "\n".join(f"## Part {at}\n\nHere a validator is set, too.\n" for at in range(20)),
+    **{
+        f"{{member_{name.lower()}}}": f"## {name}\n\n### lid_users\n\n```py\nlid_users {name}.lid_users = Set()\n```\n\n{MEMBER}\n"
+        for name in "AB"
+    },
+}
+PARTS = [
+    *((f"part{at}/", f"# Part {at}\n\n{PROSE * 2}\n\n## Usage\n\nUse it. {PROSE * 2}\n") for at in range(8)),
+    *((f"other{at}/", f"# Other {at}\n\n{PROSE}\n\n## Notes\n\n{PROSE * 3}\n") for at in range(60)),
+]
+
+
+@pytest.mark.parametrize("case", RANKING, ids=lambda case: case["name"])
+def test_find_ranks_sections(make_site: Callable, case: dict[str, Any]) -> None:
+    pages = [*PARTS] if "{parts}" in case["pages"] else []
+    for path, text in case["pages"].items():
+        for name, filler in FILLERS.items():
+            text = text.replace(name, filler)
+        pages += [(f"{path}/", text)] if text else []
+    pages += [(f"p{at}/", f"# Page {at}\n\nWords about the tap.\n") for at in range(case.get("others", 0))]
     library = make_site(
-        [
-            ("a/", "# Start\n\nFirst [moor a buoy](https://docs.example/p/b/index.md#fasten).\n"),
-            ("b/", "# Ropes\n\nAll of them.\n\n## Fasten\n\nTie a knot.\n"),
-            ("c/", "# Log\n\nA buoy was seen.\n"),
-        ]
+        pages, site=Site("Docs", "https://docs.example/p/", language=case.get("language", "en"))
     ).library()
-    assert set(titles(library, "moor")) == {"Fasten", "Start"}
+    for query, expected in case.get("first", {}).items():
+        assert titles(library, query, limit=len(expected)) == expected
+    for query, title in case.get("among", {}).items():
+        assert title in titles(library, query, limit=8)
+    for query, expected in case.get("found", {}).items():
+        assert sorted(titles(library, query)) == expected
+    weighted = Search(library, weights=Weights(**case.get("weights", {})))
+    for query, expected in case.get("otherwise", {}).items():
+        assert [hit.section.section.title for hit in weighted.find(query, limit=len(expected))] == expected
 
 
 @pytest.mark.parametrize("title", ["Release notes", "Changelog", "What's new", "Änderungen", "変更履歴"])
@@ -181,82 +210,6 @@ def test_find_ranks_changelog_lower_unless_query_is_about_changes(make_site: Cal
     assert search.find("middleware in 2.1")[0].section.page.path == "log/"
 
 
-def test_weights_change_ranking(make_site: Callable) -> None:
-    """Without title weights, the section with most occurrences is first."""
-    library = make_site([("a/", "# Tide\n\nNothing.\n"), ("b/", "# Other\n\nTide, tide, tide, tide.\n")]).library()
-    assert titles(library, "tide") == ["Tide", "Other"]
-    text = Weights(title=0.0, page=0.0, full_title_bonus=0.0)
-    assert [hit.section.section.title for hit in Search(library, weights=text).find("tide")] == ["Other", "Tide"]
-
-
-def test_find_ranks_section_with_words_side_by_side_first(make_site: Callable) -> None:
-    """Words that are neighbours in the query are neighbours in the first section; the weight 0 ignores that."""
-    pages = [
-        ("a/", "# Night\n\nThe chain of the pump is greased. With care it runs for years. A prompt reply follows.\n"),
-        ("b/", "# Day\n\nThe chain prompt is a text that comes before all others in the log of the pump.\n"),
-        *((f"p{at}/", f"# Page {at}\n\nWords about the tap.\n") for at in range(9)),
-    ]
-    library = make_site(pages).library()
-    assert titles(library, "what is a chain prompt?", limit=2) == ["Day", "Night"]
-    apart = Search(library, weights=Weights(pairs=0.0)).find("what is a chain prompt?", limit=2)
-    assert [hit.section.section.title for hit in apart] == ["Night", "Day"]
-
-
-def test_find_ranks_section_with_all_words_first(make_site: Callable) -> None:
-    """A matching title of one word does not outweigh the other words."""
-    pages = [
-        ("a/", "# Gauge\n\nIt measures.\n"),
-        ("b/", "# Care\n\nRinse it under the tap and dry it, so that the gauge stays clean.\n"),
-        *((f"p{at}/", f"# Page {at}\n\nWords about the tap.\n") for at in range(9)),
-    ]
-    library = make_site(pages).library()
-    query = "how often should I rinse and dry a gauge"
-    assert titles(library, query, limit=2) == ["Care", "Gauge"]
-    lenient = Search(library, weights=Weights(coverage_penalty=0.0, pairs=0.0)).find(query, limit=2)
-    assert [hit.section.section.title for hit in lenient] == ["Gauge", "Care"]
-
-
-@pytest.mark.parametrize(
-    "query", ["Usage of drain_window", "drain_window usage", "--drain-window usage", "use DrainWindow"]
-)
-def test_find_ranks_section_with_rare_name_before_generic_title(make_site: Callable, query: str) -> None:
-    """*Usage* is the complete title of other sections."""
-    prose = "Levels are written to the log once a minute and are kept for a year. "
-    valves = (
-        f"# Valves\n\n## Closing\n\n{prose * 2}Call `drain_window` (the flag is `--drain-window`) before. {prose * 2}\n"
-    )
-    pages = [(f"p{at}/", f"# Part {at}\n\n{prose * 2}\n\n## Usage\n\nUse it. {prose * 2}\n") for at in range(8)]
-    others = [(f"o{at}/", f"# Other {at}\n\n{prose}\n\n## Notes\n\n{prose * 3}\n") for at in range(60)]
-    library = make_site([*pages, *others, ("valves/", valves)]).library()
-    assert titles(library, query)[0] == "Closing"
-    assert titles(library, "usage")[0] == "Usage"
-
-
-def test_find_alternates_pages_with_equally_good_sections(make_site: Callable) -> None:
-    """A reference page with many short entries does not crowd out the guide."""
-    entries = "\n".join(f"## setting_{name}\n\nA timeout in seconds.\n" for name in "abcdefghij")
-    guide = "# Slow stations\n\nRaise the timeout of a station that answers late.\n"
-    filler = [(f"p{at}/", f"# Page {at}\n\nOther words.\n") for at in range(30)]
-    library = make_site([("reference/", f"# Settings\n\n{entries}"), ("guide/", guide), *filler]).library()
-    assert "Slow stations" in titles(library, "timeout", limit=8)
-    crowded = Search(library, weights=Weights(repeated_page=1.0)).find("timeout", limit=8)
-    assert "Slow stations" not in [hit.section.section.title for hit in crowded]
-
-
-def test_find_does_not_match_words_of_addresses(make_site: Callable) -> None:
-    """Targets of links and images are not text; addresses in code are."""
-    page = (
-        "# Page\n\nSee [this](https://kettle.example/teapot) and ![a drawing](https://docs.example/p/saucer.svg),\n"
-        '<https://spoon.example/>, or <img src="https://docs.example/p/plate.svg">.\n\n'
-        "```sh\ncurl http://tray.example/\n```\n\n`handlers[0](napkin)`\n"
-    )
-    library = make_site([("a/", page)]).library()
-    for word in ("kettle", "teapot", "saucer", "spoon", "plate"):
-        assert titles(library, word) == []
-    for word in ("drawing", "tray", "napkin"):
-        assert titles(library, word) == ["Page"]
-
-
 def test_find_with_unreadable_page_uses_title_and_opening(make_site: Callable) -> None:
     site = make_site(PAGES)
     files = {path: text.encode() for path, text in site.files.items() if not path.startswith("gauges")}
@@ -265,38 +218,6 @@ def test_find_with_unreadable_page_uses_title_and_opening(make_site: Callable) -
     assert hit.section.section.title == "Calibrate"
     assert "Calibration takes an hour" in hit.snippet
     assert titles(library, "8124") == ["Server"]
-
-
-def test_find_stems_words_in_site_language(make_site: Callable) -> None:
-    """Inflected German words match on a German site."""
-    pages = [("a/", "# Häfen\n\nDie Pegel werden jährlich geprüft.\n"), ("b/", "# Prüfer\n\nNichts.\n")]
-    library = make_site(pages, site=Site("Hafen", "https://docs.example/p/", language="de")).library()
-    assert titles(library, "jährliche")[0] == "Häfen"
-
-
-def test_search_is_thread_safe(library: Library) -> None:
-    """All threads get the results of a single one."""
-    search = Search(library)
-    texts = ["drain window", "gauge tide", "timeout", "潮位", "version 1.12"]
-    expected_ids = {text: [hit.section.id for hit in Search(library).find(text)] for text in texts}
-    failures: list[object] = []
-
-    def ask(seed: int) -> None:
-        draw = random.Random(seed)
-        for _ in range(30):
-            text = draw.choice(texts)
-            try:
-                if [hit.section.id for hit in search.find(text)] != expected_ids[text]:
-                    failures.append(text)
-            except BaseException as error:
-                failures.append(error)
-
-    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
 
 
 @pytest.mark.parametrize(("markdown", "query", "expected"), TABLES["snippet_removes_markup_and_heading"])
@@ -325,17 +246,6 @@ def _search() -> Search:
     return _searches[0]
 
 
-def test_find_ranks_word_before_its_synonym() -> None:
-    """The word is in most sections, so it scores little; a rare synonym would decide the ranking."""
-    texts = [
-        "# Valves\n\n## Check the weather\n\nTests of the weather: check it.\n",
-        "## Validators\n\nA validator guards a valve.\n",
-        *(f"## Part {at}\n\nHere a validator is set, too.\n" for at in range(20)),
-    ]
-    found = Search(library_from_markdown("\n".join(texts), name="Site", url="https://docs.example/")).find("validators")
-    assert found[0].section.section.title == "Validators"
-
-
 def test_find_specific_returns_sections_with_rare_words_only(make_site: Callable) -> None:
     pages = [(f"p{at}/", f"# Page {at}\n\nThe server listens to number {at}.\n") for at in range(40)]
     site = make_site([*pages, ("tide/", "# Tide\n\nThe server measures the tide.\n")])
@@ -346,34 +256,7 @@ def test_find_specific_returns_sections_with_rare_words_only(make_site: Callable
     assert [hit.section.section.title for hit in search.find_specific("Does the server measure tides?")] == ["Tide"]
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("Tabellenkalkulation", "Tabellenkalkulationsdatei öffnen"),
-        ("Kodierung der Zeichen", "Zeichenkodierung"),
-        ("Dateiformat", "Format einer Datei"),
-    ],
-)
-def test_find_matches_parts_of_compounds(make_site: Callable, query: str, expected: str) -> None:
-    text = "# Hilfe\n\n" + "".join(
-        f"## {title}\n\nSo geht das.\n\n"
-        for title in ("Tabellenkalkulationsdatei öffnen", "Zeichenkodierung", "Format einer Datei", "Drucken")
-    )
-    site = Site("Hilfe", "https://docs.example/p/", language="de")
-    library = make_site([("hilfe/", text)], site=site).library()
-
-    assert titles(library, query, limit=1) == [expected]
-
-
 POST = "We rewrote the kettle so that it whistles in B minor, and nobody has complained about the noise since then.\n"
-
-
-def test_find_shows_sections_with_the_same_beginning(make_site: Callable) -> None:
-    texts = ("Options inherited by the command: a name and a colour.", "Options inherited by the command: a lid.")
-    pages = [(f"{name}/", f"# {name}\n\n## Options\n\n{text}\n") for name, text in zip("ab", texts, strict=True)]
-    library = make_site(pages).library()
-
-    assert titles(library, "options inherited", limit=2) == ["Options", "Options"]
 
 
 def test_find_shows_best_of_equal_texts(make_site: Callable) -> None:
@@ -385,25 +268,6 @@ def test_find_shows_best_of_equal_texts(make_site: Callable) -> None:
     assert [hit.page.path for hit in hits] == ["toaster/"]
 
 
-def test_find_shows_long_text_once_below_different_titles(make_site: Callable) -> None:
-    text = "The command has a name, a colour, a lid and a whistle that is loud.\n"
-    once = make_site([(f"{name}/", f"# {name}\n\n## The {name}\n\n{text * 2}") for name in ("kettle", "toaster")])
-    twice = make_site([(f"{name}/", f"# {name}\n\n## The {name}\n\n{text}") for name in ("kettle", "toaster")])
-
-    assert [one for one in titles(once.library(), "loud whistle") if one.startswith("The")] == ["The kettle"]
-    assert len([one for one in titles(twice.library(), "loud whistle") if one.startswith("The")]) == 2
-
-
-def test_find_shows_inherited_member_once(make_site: Callable) -> None:
-    text = "Set of the users that may open the lid of the kettle. " * 2 + "See [the lid](https://docs.example/p/a/).\n"
-    members = [
-        f"## {name}\n\n### lid_users\n\n```python\nlid_users {name}.lid_users = Set()\n```\n\n{text}" for name in "AB"
-    ]
-    library = make_site([("a/", "# Kettle\n\n" + "\n".join(members))]).library()
-
-    assert titles(library, "users of the lid").count("lid_users") == 1
-
-
 def test_find_shows_equal_text_if_the_first_is_not_in_the_scope(make_site: Callable) -> None:
     site = make_site([("a/", f"# Kettle 2\n\n{POST}"), ("b/", f"# Kettle 2\n\n{POST}")])
     library = site.library()
@@ -413,14 +277,6 @@ def test_find_shows_equal_text_if_the_first_is_not_in_the_scope(make_site: Calla
 
     assert [hit.section.page.path for hit in search.find("kettle")] == ["a/"]
     assert [hit.section.page.path for hit in part.find("kettle")] == ["b/"]
-
-
-def test_find_ranks_pages_for_contributors_lower_unless_query_names_them(make_site: Callable) -> None:
-    text = "Run the tests with nox, and the linter with nox.\n"
-    library = make_site([("contributing/", f"# Contributing\n\n{text}"), ("use/", f"# Use\n\nYes. {text}")]).library()
-
-    assert titles(library, "run the tests", limit=1) == ["Use"]
-    assert titles(library, "run the tests when contributing", limit=1) == ["Contributing"]
 
 
 @pytest.mark.parametrize(("query", "missing"), TABLES["missing_words_are_names_and_words_of_meaning"])
