@@ -26,10 +26,8 @@ from mkdocs_roaming.answer.events import (
     SupportChecked,
     TextReleased,
     ToolCalled,
-    collect_answer,
     summarize,
 )
-from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
     Part,
@@ -38,7 +36,6 @@ from mkdocs_roaming.answer.models.base import (
     Text,
     ToolCall,
     ToolTurn,
-    Usage,
     UserTurn,
 )
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
@@ -414,38 +411,6 @@ def test_link_with_shortened_address_leads_to_the_whole_one(ask: Ask, cut: int) 
 
 
 # Cancellation
-
-
-def test_cancelled_answer_closes_reply(navigator: Navigator) -> None:
-    model = Waiting()
-
-    async def leave() -> None:
-        async with anyio.create_task_group() as group:
-            group.start_soon(collect_answer, answer("Which port?", navigator, model))
-            with anyio.fail_after(120):
-                await model.started.wait()
-            group.cancel_scope.cancel()
-        assert model.closed
-
-    anyio.run(leave)
-
-
-class Waiting:
-    """A model that yields one part and then never continues."""
-
-    name = "waiting"
-    closed = False
-
-    def __init__(self) -> None:
-        self.started = anyio.Event()
-
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
-        try:
-            yield Usage(1)
-            self.started.set()
-            await anyio.sleep_forever()
-        finally:
-            self.closed = True
 
 
 def test_error_while_closing_reply_is_ignored(ask: Ask, ids: dict[str, str]) -> None:

@@ -107,12 +107,6 @@ def test_offline_follow_up_uses_previous_question(ask: Ask, ids: dict[str, str])
     assert "server.workers" in result.text
 
 
-def test_offline_ignores_instructions_in_sections(ask: Ask) -> None:
-    events = ask(Offline(), "what is the password")
-    result = summarize(events)
-    assert all(section.title == "Notes of a stranger" for section in result.citations)
-
-
 def test_short_section_above_others_is_a_result_if_it_says_more_than_its_title(ask: Ask) -> None:
     texts = ["# Fleet\n\nEach truck is washed on Fridays.\n\n## Tyres\n\nThey are changed in spring and in autumn.\n"]
     texts += ["# Pumps\n\nAll about pumps.\n\n## Oil\n\nThe oil of pumps is changed after 310 hours, or each year.\n"]

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from mkdocs_roaming.answer.models.base import Model
+from mkdocs_roaming.answer.models.base import Model, Part, Request, Turn, UserTurn
 from mkdocs_roaming.answer.models.openai import OpenAIModel
 from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.library.library import Library
@@ -18,11 +19,26 @@ from mkdocs_roaming.library.targets import library_from_markdown
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from messages_api import MessagesApi, serving
+from messages_api.parts import Call
 
 Make = Callable[..., Model]
 
 WIRES = ("claude", "openai")
 SAMPLE = Path(__file__).parents[4] / "sample_site" / "docs"
+
+
+def expand_call(*ids: str, id: str | None = None) -> Call:
+    """Return a call that opens sections."""
+    return Call("expand_sections", {"ids": list(ids)}, id)
+
+
+def reply(model: Model, turns: tuple[Turn, ...] = (UserTurn("Which port?"),), **more: Any) -> list[Part]:
+    """Return all parts of one reply."""
+
+    async def listen() -> list[Part]:
+        return [part async for part in model.reply(Request("The rules.", "The outline.", turns, **more))]
+
+    return anyio.run(listen)
 
 
 @pytest.fixture

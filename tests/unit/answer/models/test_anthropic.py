@@ -6,10 +6,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
-import anyio
 import pytest
 import yaml
 from messages_api import MessagesApi
@@ -18,17 +16,15 @@ from messages_api.parts import Call, Cite, Say, Think
 from messages_api.script import Script
 from tables import read_tables
 
-from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Event, SectionsDropped, TokensUsed, summarize
 from mkdocs_roaming.answer.models.anthropic import ClaudeState, MessageReader
-from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Part, Request, Stop, Text, ToolCall, Usage, UserTurn
+from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Stop, Text, ToolCall, Usage, UserTurn
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.tools import TOOLS
 
-from .conftest import SAMPLE
+from .conftest import SAMPLE, expand_call, reply
 
 TABLES = read_tables(__file__)
 
@@ -40,20 +36,6 @@ QUESTIONS = [
     for name in ("questions.yml", "questions-held-out.yml")
     for question in yaml.safe_load((SAMPLE.parent / name).read_text("utf-8"))["questions"]
 ]
-
-
-def expand_call(*ids: str, id: str | None = None) -> Call:
-    return Call("expand_sections", {"ids": list(ids)}, id)
-
-
-def reply(model: Model, request: Request | None = None) -> list[Part]:
-    """Return all parts of one reply."""
-
-    async def listen() -> list[Part]:
-        asked = request or Request("The rules.", "The outline.", (UserTurn("Which port?"),), TOOLS)
-        return [part async for part in model.reply(asked)]
-
-    return anyio.run(listen)
 
 
 # Requests
@@ -98,27 +80,6 @@ def test_tool_errors_are_marked_as_errors(ask: Ask, api: MessagesApi, claude: Ma
     assert "is_error" not in right
 
 
-def test_parallel_calls_are_answered_in_one_message(
-    ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]
-) -> None:
-    calls = [
-        expand_call(ids["Server"], id="a"),
-        expand_call(ids["Logs"], id="a"),
-        expand_call(ids["Boiling"], id="b~1"),
-        expand_call("x", id=""),
-    ]
-    api.brain = Script(
-        [Say("Let me see."), *calls], [expand_call(ids["Steps"], id="a")], [Say("The docs do not say this [^none].")]
-    )
-    ask(claude())
-    reply, results = api.requests[1]["messages"][-2:]
-    assert [block["type"] for block in reply["content"]] == ["text", *["tool_use"] * 4]
-    named = [block["id"] for block in reply["content"][1:]]
-    assert [block["tool_use_id"] for block in results["content"]] == named
-    assert named == ["a", "a_2", "b_1", "call"]
-    assert api.requests[2]["messages"][-2]["content"][0]["id"] == "a_3"
-
-
 def test_last_round_keeps_tools_defined(ask: Ask, api: MessagesApi, claude: Make) -> None:
     api.brain = Script([expand_call("x")], [Say("The docs do not say this [^none].")])
     ask(claude(), budget=Budget(rounds=2))
@@ -134,32 +95,7 @@ def test_small_site_request_has_no_tools(ask: Ask, api: MessagesApi, claude: Mak
     api.brain = WordNavigator()
     result = summarize(ask(claude(), "Where does the log go that Kettle writes?", whole_site_tokens=8000))
     assert (result.state, result.rounds) == ("answered", 1)
-    reply(claude(), Request("Answer.", "", (UserTurn("Which port?"),)))
     assert all("tools" not in request and "tool_choice" not in request for request in api.requests)
-
-
-def test_conversation_only_grows(ask: Ask, api: MessagesApi, claude: Make, ids: dict[str, str]) -> None:
-    api.brain = Script(
-        [expand_call(ids["Server"])], [expand_call(ids["Logs"])], [expand_call(ids["Boiling"])], [Say("Hm [^none].")]
-    )
-    ask(claude())
-    notes = [request["messages"][-1]["content"][-1].get("text") for request in api.requests]
-    assert notes[2:] == [prompts.LAST_ROUND_WITH_TOOLS, prompts.LAST_ROUND]
-    bare = [json.loads(json.dumps(request["messages"]), object_hook=_unmarked) for request in api.requests]
-    for earlier, later in pairwise(bare):
-        assert later[: len(earlier)] == earlier
-
-
-def _unmarked(block: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in block.items() if name != "cache_control"}
-
-
-def test_conversation_with_empty_answer_is_sent(ask: Ask, api: MessagesApi, claude: Make) -> None:
-    api.brain = WordNavigator()
-    ask(claude(), history=[Exchange("Who is king?", ""), Exchange("Which port?", "8642.")], opened=["2ebf9271"])
-    roles = [message["role"] for message in api.requests[0]["messages"]]
-    assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"]
-    assert api.requests[0]["messages"][1]["content"][0]["text"] == prompts.NO_ANSWER
 
 
 def test_unusual_turns_are_sent_as_valid_blocks(api: MessagesApi, claude: Make) -> None:
@@ -175,18 +111,10 @@ def test_unusual_turns_are_sent_as_valid_blocks(api: MessagesApi, claude: Make) 
         results,
         UserTurn("Three?"),
     )
-    assert reply(claude(), Request("R.", "O.", turns, TOOLS))[-1] == Stop("end", _any)
+    assert isinstance(reply(claude(), turns, tools=TOOLS)[-1], Stop)
     blocks = api.requests[0]["messages"][1]["content"]
     assert [block["name"] for block in blocks] == ["rm_-rf__", "unknown", "_"]
     assert [block["input"] for block in blocks] == [{"arguments": "not json"}, {"arguments": ["x"]}, {"a": 1}]
-
-
-class _Any:
-    def __eq__(self, other: object) -> bool:
-        return True
-
-
-_any = _Any()
 
 
 @pytest.mark.slow
@@ -223,20 +151,19 @@ def _read(value: Any) -> None:
 # Prompt cache
 
 
-@pytest.mark.parametrize("count", [4, pytest.param(50, marks=pytest.mark.slow)])
 def test_rules_and_outline_are_cached_across_questions(
-    ask: Ask, api: MessagesApi, claude: Make, handbook: Library, count: int
+    ask: Ask, api: MessagesApi, claude: Make, handbook: Library
 ) -> None:
     api.brain = WordNavigator()
     model, budget = claude(), Budget(rounds=2)
     cited = 0
-    for question in QUESTIONS[:count]:
+    for question in QUESTIONS[:4]:
         navigator = Navigator(handbook)
         result = summarize(ask(model, question, navigator=navigator, budget=budget))
         assert {section.id for section in result.citations} <= set(navigator.opened)
         cited += len(result.citations)
-    assert cited > count / 5
-    assert len(api.requests) >= 1.8 * count
+    assert cited > 0
+    assert len(api.requests) > 7
     assert len(api.prefixes()) == 1
     shared = api.exchanges[1].usage["cache_read_input_tokens"]
     assert shared > 4_200  # some models cache no prefix below 4,096 tokens

@@ -23,8 +23,6 @@ from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
     Model,
     ModelOptions,
-    Part,
-    Request,
     Text,
     ToolCall,
     ToolResult,
@@ -40,6 +38,8 @@ from mkdocs_roaming.answer.models.replies import parse_arguments
 from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError, UsageError
 from mkdocs_roaming.library.tools import TOOLS, ToolError
 
+from .conftest import reply
+
 TABLES = read_tables(__file__)
 
 Ask = Callable[..., list[Event]]
@@ -53,20 +53,8 @@ def turns_with_call(id_: str = "prefetch", name: str = "search_sections") -> tup
     return UserTurn("Which port?"), AssistantTurn("", (call,)), results
 
 
-def reply(model: Model, turns: tuple[Turn, ...] = (UserTurn("Which port?"),), **more: Any) -> list[Part]:
-    async def listen() -> list[Part]:
-        return [part async for part in model.reply(Request("The rules.", "The outline.", turns, **more))]
-
-    return anyio.run(listen)
-
-
 def read(model: Model, **more: Any) -> str:
     return "".join(part.text for part in reply(model, **more) if isinstance(part, Text))
-
-
-def chunks(*choices: dict[str, Any]) -> list[Written]:
-    """Return the chunks of a stream, each with one choice."""
-    return [Raw(b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n") for choice in choices]
 
 
 # Errors
@@ -105,21 +93,6 @@ def test_refusal_of_tools_is_recognized(api: MessagesApi, make: Make, status: in
 )
 def test_other_refusals_are_no_overflow_and_no_lack_of_tools(status: int, message: str) -> None:
     assert type(error_for_status(SERVICE, status, message=message)) is ModelError
-
-
-@pytest.mark.parametrize(
-    "choice",
-    [
-        {"delta": {}, "finish_reason": "error"},
-        {"delta": {}, "finish_reason": None, "error": {"code": 502, "message": "Provider disconnected"}},
-        {"delta": {}, "finish_reason": None, "error": "overloaded"},
-    ],
-)
-def test_error_in_choice_is_a_failure(api: MessagesApi, openai: Make, choice: dict[str, Any]) -> None:
-    api.brain = Script(chunks(choice))
-    with pytest.raises(ModelError) as caught:
-        reply(openai())
-    assert caught.value.cause in ("failure", "overload")
 
 
 @pytest.mark.parametrize("body", TABLES["error with status 200 is reported"])
@@ -222,33 +195,9 @@ def test_parameters_are_part_of_each_request(api: MessagesApi, make: Make) -> No
 # Replies
 
 
-def test_interleaved_calls_are_separated(api: MessagesApi, openai: Make) -> None:
-    def piece(index: int | None, arguments: object, name: str = "", id_: str = "") -> dict[str, Any]:
-        function = {"arguments": arguments} | ({"name": name} if name else {})
-        call = {"function": function} | ({"index": index} if index is not None else {}) | ({"id": id_} if id_ else {})
-        return {"delta": {"tool_calls": [call]}}
-
-    begun = [piece(0, "", "x", "a"), piece(1, "", "y", "b")]
-    written = [piece(0, '{"i'), piece(1, '{"j'), piece(0, '": 1}'), piece(1, '": 2}')]
-    fresh = [piece(0, '{"i', "x", "a"), piece(0, '": 1}', id_="other"), piece(1, {"j": 2}, "y", "b")]
-    equal = [piece(0, '{"i": 1}', "x", "a"), piece(1, '{"j": 2}', "y", "a")]
-    for deltas in ([*begun, *written], fresh, equal):
-        api.brain = Script(chunks(*deltas, {"delta": {}, "finish_reason": "tool_calls"}))
-        found = [(part.name, part.arguments) for part in reply(openai()) if isinstance(part, ToolCall)]
-        assert found == [("x", {"i": 1}), ("y", {"j": 2})]
-
-
 @pytest.mark.parametrize(("text", "arguments"), TABLES["arguments are read from what resembles json"])
 def test_arguments_are_read_from_what_resembles_json(text: str, arguments: object) -> None:
     assert parse_arguments(text) == arguments
-
-
-def test_reasoning_in_parts_is_no_text(api: MessagesApi, openai: Make) -> None:
-    thoughts = [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]
-    text = [{"type": "text", "text": "Well"}]
-    deltas = [{"delta": {"content": content}} for content in (thoughts, text, ".")]
-    api.brain = Script(chunks(*deltas, {"delta": {}, "finish_reason": "stop"}))
-    assert read(openai()) == "Well."
 
 
 def test_model_that_thinks_gets_room_for_it(api: MessagesApi, make: Make) -> None:

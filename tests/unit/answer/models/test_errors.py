@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from itertools import pairwise
 
-import anyio
 import pytest
 from messages_api import MessagesApi
 from messages_api.parts import Broken, Call, End, Raw, Say, Status
@@ -14,27 +14,24 @@ from messages_api.script import Script
 from tables import read_tables
 
 from mkdocs_roaming._http import ApiConfig
+from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import StopAnswer
-from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, Text, ToolCall, UserTurn
+from mkdocs_roaming.answer.conversation import Exchange
+from mkdocs_roaming.answer.events import Event, summarize
+from mkdocs_roaming.answer.models.base import Model, Stop, Text, ToolCall
 from mkdocs_roaming.answer.models.openai import OpenAIModel
 from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.answer.models.refusals import error_for_status
 from mkdocs_roaming.errors import RoamingError, UsageError
-from mkdocs_roaming.library.tools import TOOLS
+
+from .conftest import expand_call, reply
 
 TABLES = read_tables(__file__)
 
+Ask = Callable[..., list[Event]]
 Make = Callable[..., Model]
 KEY = "sk-secret-0123456789"
 SERVICE = ApiConfig("qwen3", "http://127.0.0.1:9/v1", KEY, "OPENAI_API_KEY", "ROAMING_BASE_URL")
-
-
-def reply(model: Model) -> list[Part]:
-    async def listen() -> list[Part]:
-        request = Request("The rules.", "The outline.", (UserTurn("Which port?"),), TOOLS)
-        return [part async for part in model.reply(request)]
-
-    return anyio.run(listen)
 
 
 def fail(model: Model) -> RoamingError:
@@ -137,3 +134,27 @@ def test_incomplete_call_is_ignored(api: MessagesApi, make: Make) -> None:
     assert [part.arguments for part in parts if isinstance(part, ToolCall)] == [whole.arguments]
     assert isinstance(last, Stop)
     assert last.reason == "length"
+
+
+# Conversations
+
+
+def test_conversation_only_grows(ask: Ask, api: MessagesApi, make: Make, ids: dict[str, str]) -> None:
+    """The cache of a provider has the beginning of a request; the marks of what is cached move."""
+    calls = [[expand_call(ids[title])] for title in ("Server", "Logs", "Boiling")]
+    api.brain = Script(*calls, [Say("The docs do not say this [^none].")])
+    ask(make(), history=[Exchange("Who is king?", ""), Exchange("Which port?", "8642.")])
+    sent = [json.dumps(request["messages"][1:]) for request in api.requests]
+    bare = [text.replace(', "cache_control": {"type": "ephemeral"}', "") for text in sent]
+    assert all(later.startswith(earlier[:-2]) for earlier, later in pairwise(bare))
+    assert [prompts.LAST_ROUND_WITH_TOOLS in bare[2], prompts.LAST_ROUND in bare[3]] == [True, True]
+
+
+def test_calls_with_unusual_ids_are_matched(ask: Ask, api: MessagesApi, make: Make, ids: dict[str, str]) -> None:
+    """The local provider refuses a request in which calls and results do not match."""
+    titles = {"a": "Server", "a ": "Logs", "b~1": "Boiling", "": "Steps"}
+    calls = [expand_call(ids[title], id=id_) for id_, title in titles.items()]
+    again = [expand_call(ids["Install"], id="a")]
+    api.brain = Script([Say("Let me see."), *calls], again, [Say("The docs do not say this [^none].")])
+    assert summarize(ask(make())).state == "not_found"
+    assert len(api.requests) == 3
