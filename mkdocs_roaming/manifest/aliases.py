@@ -192,14 +192,12 @@ def _inherit_ids(previous: PreviousSite, new: _SectionTable, read_section: Calla
         if successor is not None:
             inherited.own_ids.setdefault(successor, []).append(row.id)
             add(row.id, successor)
-    heirs = [matcher.find_heir(at) for at in range(len(old.rows))]
-    for at, heir in enumerate(heirs):
-        if heir is not None:
-            add(old.rows[at].id, heir)
-    for (_, section), heir in zip(entries, heirs, strict=True):
-        if heir is not None:
-            for alias in section.aliases:
-                add(alias, heir)
+    heirs = [(at, heir) for at in range(len(old.rows)) if (heir := matcher.find_heir(at)) is not None]
+    for at, heir in heirs:
+        add(old.rows[at].id, heir)
+    for at, heir in heirs:
+        for alias in entries[at][1].aliases:
+            add(alias, heir)
     _return_ids(old, new, matcher, inherited)
     return inherited
 

@@ -219,11 +219,11 @@ def list_section(sections: SectionIndex, ref: SectionRef) -> ListedSection:
 
 def _shorten_breadcrumb(sections: SectionIndex, ref: SectionRef) -> tuple[str, ...]:
     """Return the breadcrumb; the middle of a long one is left out, so that there is room for text."""
-    trail = [_shorten(title) for title in sections.breadcrumb(ref)]
-    cut = len(trail) > 1 and sum(len(title) + 3 for title in trail) > _MAX_BREADCRUMB_CHARS
-    while len(trail) > 2 and sum(len(title) + 3 for title in trail) > _MAX_BREADCRUMB_CHARS:
-        del trail[1]
-    return (trail[0], "…", *trail[1:]) if cut else tuple(trail)
+    titles = [_shorten(title) for title in sections.breadcrumb(ref)]
+    count = len(titles)
+    while len(titles) > 2 and sum(len(title) + 3 for title in titles) > _MAX_BREADCRUMB_CHARS:
+        del titles[1]
+    return (titles[0], "…", *titles[1:]) if len(titles) < count else tuple(titles)
 
 
 def _format_url(sections: SectionIndex, ref: SectionRef) -> str:

@@ -186,7 +186,8 @@ class Site:
         target, fragment = url, ""
         for _ in range(_MAX_REDIRECTS):
             path = url_to_path(self.url, target) if self.redirects and "?" not in target else None
-            further = next((self.redirects[form] for form in _path_forms(path) if form in self.redirects), None)
+            forms = () if path is None else (path, path + "/", path.rstrip("/"))  # static hosts serve them alike
+            further = next((self.redirects[form] for form in forms if form in self.redirects), None)
             if further is None:
                 return target if "#" in target or not fragment else f"{target}#{fragment}"
             fragment = target.partition("#")[2] or fragment
@@ -422,11 +423,6 @@ def url_to_path(site_url: str, url: str) -> str | None:
     if (not site_url and HAS_HOST.match(url)) or (not url.startswith(site_url) and url + "/" != site_url):
         return None
     return canonicalize_path(unquote(re.split("[?#]", url[len(site_url) :], maxsplit=1)[0]))
-
-
-def _path_forms(path: str | None) -> tuple[str, ...]:
-    """Return the paths that static hosts serve alike."""
-    return () if path is None else (path, path + "/", path.rstrip("/"))
 
 
 def relative_url(path: str, target: str, root: str = "") -> str:

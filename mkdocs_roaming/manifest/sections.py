@@ -11,8 +11,8 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain, count, islice, pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, count, pairwise
 
 from msgspec.structs import replace
 
@@ -45,7 +45,8 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
     parents = find_parents([heading.level for heading in found])
     sections: list[Section] = []
     end = len(markdown[: len(markdown) - len(body) + starts[0]].encode("utf-8", "surrogatepass"))
-    for heading, rendered, parent, text in zip(found, named, parents, _slice(body, starts), strict=True):
+    texts = (body[first:last] for first, last in pairwise([*starts, len(body)]))
+    for heading, rendered, parent, text in zip(found, named, parents, texts, strict=True):
         data = text.encode("utf-8", "surrogatepass")
         start, end = end, end + len(data)
         below = _skip_lines(text, heading.below - heading.line).strip()
@@ -109,9 +110,7 @@ def _strip_front_matter(markdown: str) -> tuple[str, list[int]]:
     front = FRONT_MATTER.match(markdown)
     # Front matter has a key. Without one, it is text between two thematic breaks.
     body = markdown[front.end() :] if front and ":" in front.group() else markdown.removeprefix("\ufeff")
-    if "\r" in body:
-        return body, [0, *(end.end() for end in LINE_END.finditer(body))]
-    return body, [0, *accumulate(len(line) + 1 for line in body.split("\n"))]
+    return body, [0, *(end.end() for end in LINE_END.finditer(body))]
 
 
 def _is_pointer(body: str, end: int) -> bool:
@@ -147,15 +146,8 @@ def _match_headings(found: Sequence[MarkdownHeading], headings: Sequence[Heading
 
 
 def _skip_lines(text: str, count: int) -> str:
-    if not count:
-        return text
-    ends = [end.end() for end in islice(LINE_END.finditer(text), count)]
-    return text[ends[-1] :] if len(ends) == count else ""
-
-
-def _slice(text: str, starts: Sequence[int]) -> Iterator[str]:
-    """Yield the parts of a text, given by the offset where each starts."""
-    return (text[start:end] for start, end in pairwise([*starts, len(text)]))
+    parts = LINE_END.split(text, count) if count else [text]
+    return parts[count] if count < len(parts) else ""
 
 
 # Names

@@ -200,10 +200,12 @@ class Postings:
 
     def _find_phrase(self, phrase: Phrase, prefix: bool, norms: Sequence[float]) -> PostingMatches:
         if prefix:
-            return self._score(_add(map(self._frequencies, self.terms_with_prefix(phrase[0]))), norms)
-        if len(phrase) == 1:
-            return self._score(self._frequencies(phrase[0]), norms)
-        return self._score(self._phrase_frequencies(phrase), norms)
+            frequencies = _add(map(self._frequencies, self.terms_with_prefix(phrase[0])))
+        elif len(phrase) == 1:
+            frequencies = self._frequencies(phrase[0])
+        else:
+            frequencies = self._phrase_frequencies(phrase)
+        return self._score(frequencies, norms)
 
     def _frequencies(self, term: str) -> dict[int, tuple[float, float]]:
         """Return the frequencies of a term by row."""
@@ -239,8 +241,6 @@ class Postings:
 
 def merge_matches(matches: Sequence[tuple[PostingMatches, float]]) -> PostingMatches:
     """Return all matching rows and groups with the highest of their weighted scores."""
-    if not matches:
-        return PostingMatches()
     if len(matches) == 1 and matches[0][1] == 1.0:
         return matches[0][0]
     rows = _highest([(each.rows, each.scores, weight) for each, weight in matches])

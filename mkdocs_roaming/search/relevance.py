@@ -164,7 +164,7 @@ class Relevance:
     def find_names(self, query: str) -> str:
         """Return the words of a query in another language that the site contains, if one of them is a name in code."""
         stops = load_words(self.find_language(query) or "", "stop_words")
-        words = [word for word in parse_query(query, self._language) if any(word.runs) and not word.stop]
+        words = self._parse_words(query)
         names = " ".join(word.text for word in words if word.whole not in stops and self._find(word).rows)
         return names if self._contain_name(query, *self._match(names), coverage=1) else ""
 
@@ -188,11 +188,13 @@ class Relevance:
 
     def _match(self, query: str) -> tuple[list[_FoundWord], Sequence[int]]:
         """Return the words of a query, without fillers if others remain, and the best rows."""
-        words = [word for word in parse_query(query, self._language) if any(word.runs)]
-        words = [word for word in words if not word.stop]
+        words = self._parse_words(query)
         fillers = load_words("en", "search.filler_words")
         found = [self._find(word) for word in [word for word in words if word.text.lower() not in fillers] or words]
         return found, self._rank(words)[: _BEST_SECTIONS if len(found) > 1 else _SECTIONS_OF_WORD]
+
+    def _parse_words(self, query: str) -> list[Word]:
+        return [word for word in parse_query(query, self._language) if any(word.runs) and not word.stop]
 
     def _features(self, found: Sequence[_FoundWord], rows: Sequence[int]) -> Features | None:
         """Return the features *typical*, *untypical*, *coverage* and *proximity*; None if no section has a word."""
