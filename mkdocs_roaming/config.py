@@ -22,7 +22,6 @@ open_chars = 60000
 output_tokens = 700
 whole_site_tokens = 8000
 cost = 0.05
-support = "words"           # or "model": one more call, which checks each sentence of an answer
 
 [search]
 mode = "hybrid"             # or "lexical": ignore [embeddings]
@@ -157,11 +156,10 @@ class Settings:
             if not checks_only:
                 raise UsageError(f"{error}{hint}") from None
             model = UnavailableModel(split_model_name(selected)[1], f"{error}{hint}")
-        budget = self.budget if model.name != "offline" else replace(self.budget, support="words")
-        prices = None if is_other else budget.prices
+        prices = None if is_other else self.budget.prices
         if prices is None and getattr(model, "is_hosted", False):
             prices = find_known_prices(model.name)
-        return model, replace(budget, prices=prices, cost=None if is_other or prices is None else self.cost)
+        return model, replace(self.budget, prices=prices, cost=None if is_other or prices is None else self.cost)
 
     def search_factory(
         self, environ: Mapping[str, str], on_warning: Callable[[str], None], cache: IndexCache | None = None

@@ -40,9 +40,6 @@ T = TypeVar("T")
 SMALL_SITE_TOKENS = 8_000
 """A site with fewer estimated tokens is read whole: this is the size of an outline."""
 
-SupportMethod = Literal["words", "model"]
-"""How an answer is compared with the opened sections."""
-
 Price = Annotated[float, Meta(ge=0, le=MAX_NUMBER)]
 
 TOKENS_PER_PRICE = 1_000_000
@@ -114,7 +111,6 @@ class Budget:
         cost: Maximum cost, counted with `prices`. It is checked between replies, so that an answer may cost up to one
             reply more.
         prices: Prices of the model.
-        support: How the answer is checked: by its `words`, or also by one more call to the `model`.
     """
 
     rounds: Annotated[int, Meta(ge=1, description="Maximum number of model calls.")] = 4
@@ -123,9 +119,6 @@ class Budget:
     seconds: Annotated[float, Meta(gt=0, le=_MAX_SECONDS, description="Maximum time in seconds.")] = 45.0
     cost: Annotated[float, Meta(gt=0, le=MAX_NUMBER)] | None = None
     prices: Prices | None = None
-    support: Annotated[SupportMethod, Meta(description="model: one more call checks each sentence of an answer.")] = (
-        "words"
-    )
 
     def __post_init__(self) -> None:
         """Check the limits."""

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Iterable
 
 import anyio
 
-from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import StopAnswer, run_in_thread
-from mkdocs_roaming.answer.conversation import ModelReply, find_citations
-from mkdocs_roaming.answer.events import Event, Finished, NotFound, Reference, RoundStarted, SupportChecked, TokensUsed
-from mkdocs_roaming.answer.models.base import OpenSection, Request, Usage, UserTurn
+from mkdocs_roaming.answer.conversation import find_citations
+from mkdocs_roaming.answer.events import Event, Finished, NotFound, Reference, SupportChecked
+from mkdocs_roaming.answer.models.base import UserTurn
 from mkdocs_roaming.answer.prepare import Run
 from mkdocs_roaming.answer.support.check import (
     LOW_SUPPORT,
     Support,
     check_support,
-    find_statements,
     mark_addresses,
-    read_claims,
 )
 from mkdocs_roaming.answer.support.passages import MAX_CITED_CHARS, CitedSection, Passage, find_passages
 from mkdocs_roaming.library.search import Hit
@@ -40,41 +35,25 @@ async def check_answer(run: Run) -> AsyncGenerator[Event, None]:
         yield SupportChecked(None, passages=await _find_passages(run))
         return
 
-    def read() -> list[OpenSection]:
-        opened = filter(None, map(index.get, run.navigator.opened))
-        return [OpenSection(section.id, index.breadcrumb(section), library.text(section)) for section in opened]
-
-    def check(claims: Sequence[tuple[int, int]] | None) -> Support:
+    def check() -> Support:
         site = library.manifest.site
-        texts = {one.id: f"{' › '.join((site.name, *one.breadcrumb))}\n\n{one.text}" for one in sections}
-        asked = "\n".join(turn.question for turn in run.conversation.turns if isinstance(turn, UserTurn))
+        opened = filter(None, map(index.get, run.navigator.opened))
         return check_support(
             text,
-            texts,
-            question=asked,
+            {one.id: f"{' › '.join((site.name, *index.breadcrumb(one)))}\n\n{library.text(one)}" for one in opened},
+            question="\n".join(turn.question for turn in run.conversation.turns if isinstance(turn, UserTurn)),
             language=site.language,
-            claims=claims,
             gaps=run.text.gaps,
             foreign=run.text.foreign_addresses,
         )
 
     try:
-        sections = await run.read(read)
-        support = await run.read(lambda: check(None))
+        support = await run.read(check)
     except StopAnswer as stop:
         foreign = run.text.foreign_addresses  # marked in any case
         reason = stop.error or "no time was left"
         yield SupportChecked(mark_addresses(text, foreign) if foreign else None, reason, await _find_passages(run))
         return
-    is_worth_it = run.budget.spent_share(run.usage) < 1 and run.deadline.used_share < 1 and find_statements(text)
-    if run.budget.support == "model" and run.state in ("answered", "partial") and is_worth_it:
-        judgement = _Judgement(run, text, sections)
-        async with aclosing(judgement.events()) as events:
-            async for event in events:
-                yield event
-        if judgement.claims is not None:
-            with suppress(StopAnswer):
-                support = await run.read(lambda: check(judgement.claims))
     if run.state == "answered" and support.score < LOW_SUPPORT:
         run.state = "partial"
     yield SupportChecked(support, passages=await _find_passages(run))
@@ -103,43 +82,6 @@ async def _find_passages(run: Run) -> tuple[Passage, ...]:
         return await run.read(find)
     except StopAnswer:
         return ()
-
-
-@dataclass(slots=True)
-class _Judgement:
-    """One more call to the model, which names the statements that the opened sections do not support.
-
-    Attributes:
-        claims: Start and end of these statements; None if the call fails or its reply has another form.
-    """
-
-    run: Run
-    text: str
-    sections: Sequence[OpenSection]
-    claims: list[tuple[int, int]] | None = None
-
-    async def events(self) -> AsyncGenerator[Event, None]:
-        """Send the request; yield its events. A failed call is no failure of the answer."""
-        run = self.run
-        statements = find_statements(self.text)
-        run.round += 1
-        yield RoundStarted(run.round, max(run.round, run.max_rounds))
-        turn = prompts.build_support_turn(self.sections, (self.text[start:end] for start, end in statements))
-        tokens, language = run.budget.output_tokens, run.navigator.library.manifest.site.language
-        request = Request(prompts.SUPPORT_RULES, "", (turn,), output_tokens=tokens, language=language)
-        reply = ModelReply(run.model, request, run.deadline)
-        try:
-            async with aclosing(reply.stream()) as parts:
-                async for part in parts:
-                    if isinstance(part, Usage):
-                        run.usage += part
-                        yield TokensUsed(part)
-        except StopAnswer as stop:
-            if stop.state != "budget":
-                _log.warning("the support check by the model failed: %s", stop.error or stop.state)
-            return
-        if reply.stop.reason == "end":
-            self.claims = read_claims(reply.text, self.text, statements)
 
 
 async def finish(run: Run) -> Finished:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -76,7 +75,7 @@ async def probe_model(
             text,
             navigator.fork(navigator.cap),
             recorder,
-            budget=replace(budget, support="words"),
+            budget=budget,
             whole_site_tokens=0,
             prefetch_tokens=prefetch_tokens,
         )

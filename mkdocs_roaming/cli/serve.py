@@ -36,7 +36,7 @@ from mkdocs_roaming.text.markdown import to_single_line
 _log = logging.getLogger("mkdocs_roaming.serve")
 _OPEN_SITES = 16
 """Number of sites of a store whose search index stays in memory."""
-_SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole_site_tokens", "support", "trust_rules")
+_SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole_site_tokens", "trust_rules")
 
 
 @click.command()

@@ -28,7 +28,7 @@ model_options = combine_options(
         "PLUGIN:MODEL. [env var: ROAMING_MODEL]",
     ),
     click.option("--base-url", metavar="URL", help="URL of the model's server. [env var: ROAMING_BASE_URL]"),
-    setting_options(AnswerLimits, "rounds", "seconds", "whole_site_tokens", "support", environment=True),
+    setting_options(AnswerLimits, "rounds", "seconds", "whole_site_tokens", environment=True),
     CONFIG,
 )
 """The options for the model and the limits of its answers."""

@@ -2,7 +2,7 @@
 
 A mark is for a reader who wants to know what to verify first, so the check marks only what it can defend: names and
 numbers that neither the opened sections nor the questions contain, numbers that the sections state differently, and
-clauses about something else, or with an antonym in place of a word. It cannot see most of the reversed statements.
+clauses about something else. It cannot see reversed statements.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from itertools import pairwise
 from typing import Literal
 
@@ -56,14 +56,10 @@ _DOCUMENTATION = re.compile(r"\b(?:docs?|documentation|example|faq|guide|pages?|
 _READER = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _LINK_TARGET = re.compile(r"(?<=\])\([^()\s]{1,500}\)")  # not shown to readers; foreign ones are removed before
 _END_OF_NAME = re.compile(rf"[^\W\d{SPACELESS}][_-]?")
-_JUDGEMENT = re.compile(r"^[ \t]*([0-9]{1,4})[ \t]*[:.)](.*)$", re.MULTILINE)
-_NO_JUDGEMENT = re.compile(r"\bnone\b", re.IGNORECASE)
 _NAME = re.compile(r"\S*(?:[/_@]|\w\.\w)\S*")
 _PUNCTUATION = " .,;:!?()–—-"
 _MIN_LANGUAGE_SHARE = 0.12  # of English text, a fifth to a half are function words
 _SAME_STATEMENT_SHARE = 0.7
-_MAX_STATEMENTS = 20
-_PLACE_WORDS = 3
 _MIN_UNKNOWN_WORDS = 3
 
 
@@ -106,7 +102,6 @@ def check_support(
     *,
     question: str = "",
     language: str = "en",
-    claims: Sequence[tuple[int, int]] | None = None,
     gaps: Sequence[tuple[int, int]] = (),
     foreign: Sequence[tuple[int, int]] = (),
 ) -> Support:
@@ -117,27 +112,22 @@ def check_support(
         sections: Each section by id: its breadcrumb, a blank line, its text.
         question: The reader's questions: their words need no source.
         language: Language of the site.
-        claims: Start and end of the claims that a model found unsupported; None to compare words.
         gaps: Start and end of statements that the model marked with `[^none]`; others are found by their words.
         foreign: Start and end of addresses that are marked in any case.
     """
     text = blank_citations(answer)
     segments = split_segments(text)
     gaps = sorted((*_find_gaps(answer), *gaps))
-    if not claims and not foreign and all(_is_inside(segment.start, gaps) for segment in segments):
+    if not foreign and all(_is_inside(segment.start, gaps) for segment in segments):
         return Support(1.0)  # it only says that the documentation does not answer
     prose = (text[segment.start : segment.end] for segment in segments if segment.kind != "code")
     evidence = Evidence(sections, question, language, answer)
     reads_prose = base_language(language) == "en" and _is_english(" ".join(map(mask_code, prose)))
     checker = _Checker(evidence, NameReader(evidence), reads_prose=reads_prose)
-    found = list(_label("claim", claims or ()))
+    found: list[_Found] = []
     for segment in segments:
         marks = checker.check(segment, text[segment.start : segment.end])
-        found += (
-            (kind, segment.start + start, segment.start + end)
-            for kind, start, end in marks
-            if kind != "claim" or claims is None
-        )
+        found += ((kind, segment.start + start, segment.start + end) for kind, start, end in marks)
     found = [mark for mark in found if not _is_inside(mark[1], gaps)]
     found += _label("name", foreign)
     return _make_support(answer, list(_merge(found)), segments, evidence)
@@ -147,36 +137,6 @@ def mark_addresses(answer: str, addresses: Sequence[tuple[int, int]]) -> Support
     """Return the result for an answer that cannot be checked: marks on addresses that no opened section contains."""
     to_utf16 = make_utf16_converter(answer)
     return Support(0.0, tuple(Mark("name", to_utf16(start), to_utf16(end)) for start, end in addresses))
-
-
-def find_statements(answer: str) -> list[tuple[int, int]]:
-    """Return start and end of each sentence and table row of an answer, without gaps."""
-    text, gaps = blank_citations(answer), list(_find_gaps(answer))
-    return [
-        (segment.start, segment.end)
-        for segment in split_segments(text)
-        if segment.kind in ("sentence", "row") and not _is_inside(segment.start, gaps)
-    ]
-
-
-def read_claims(reply: str, answer: str, statements: Sequence[tuple[int, int]]) -> list[tuple[int, int]] | None:
-    """Return start and end of the claims that a model's reply names, in order; None if the reply has another form.
-
-    Each line of the reply is the number of a statement and words from it, such as `2: the port is 9000`. If the
-    statement does not contain the words, the claim is the whole statement.
-    """
-    lines = list(_JUDGEMENT.finditer(reply))
-    if not lines:
-        return [] if _NO_JUDGEMENT.search(reply) else None
-    claims: set[tuple[int, int]] = set()
-    for line in lines:
-        number, words = int(line[1]), line[2].strip(" \t\"'“”")
-        if not 0 < number <= len(statements):
-            return None
-        start, end = statements[number - 1]
-        place = answer.find(words, start, end)
-        claims.add((place, place + len(words)) if words and place >= 0 else (start, end))
-    return sorted(claims)
 
 
 def slice_utf16(text: str, start: int, end: int) -> str:
@@ -218,7 +178,7 @@ class _Checker:
         if not self.reads_prose or _LEAD_IN.search(body):
             return
         for start, end in _split_clauses(prose):
-            if self._is_foreign(prose[start:end]) or _is_reversed(body[start:end], self.evidence):
+            if self._is_foreign(prose[start:end]):
                 yield "claim", start, start + len(prose[start:end].rstrip(_PUNCTUATION))
             yield from _label("number", self._find_other_numbers(prose[start:end]), start)
 
@@ -280,72 +240,6 @@ def _merge(found: Iterable[_Found]) -> Iterator[_Found]:
         if start >= edge and end > start:
             yield kind, start, min(end, start + MAX_MARK_CHARS)
             edge = end
-
-
-# Reversed statements
-
-
-def _is_reversed(clause: str, evidence: Evidence) -> bool:
-    """Return whether the nearest statements have the opposite of a word in its place, and none of them has the word.
-
-    Verbs of instructions are not compared, as they are reversed legitimately (“to disable it, remove …”).
-    """
-    words = _read_words(clause)
-    return any(_has_opposite(words, word, evidence) for word in _load_opposites().keys() & set(words))
-
-
-def _has_opposite(words: Sequence[str], word: str, evidence: Evidence) -> bool:
-    opposites, context = _load_opposites()[word], {stem(other) for other in words if other != word}
-    known = context & evidence.words
-    if _is_hedged(words, word) or opposites.intersection(words) or len(known) < max(2, len(context) / 2):
-        return False
-    near = evidence.find_similar(known)[:_MAX_STATEMENTS]
-    parts = [(share, part) for share, statement in near for part in _read_clauses(statement.text)]
-    return not any(_is_aligned(words, word, part, word) for _, part in parts) and any(
-        share >= _SAME_STATEMENT_SHARE and _is_aligned(words, word, part, other) and not _is_hedged(part, other)
-        for share, part in parts
-        for other in opposites
-    )
-
-
-def _is_aligned(ours: Sequence[str], word: str, theirs: Sequence[str], other: str) -> bool:
-    """Return whether two words precede one same word or, at the end of a clause, follow two same words."""
-    return any(
-        bool(after & their_after) if after and their_after else len(before & their_before) > 1
-        for before, after in _find_places(ours, word)
-        for their_before, their_after in _find_places(theirs, other)
-    )
-
-
-def _find_places(words: Sequence[str], word: str) -> Iterator[tuple[set[str], set[str]]]:
-    """Yield the stems before and after each occurrence of a word."""
-    for place in (place for place, found in enumerate(words) if found == word):
-        near = words[max(0, place - _PLACE_WORDS) : place], words[place + 1 : place + 1 + _PLACE_WORDS]
-        yield {*map(stem, near[0])}, {*map(stem, near[1])}
-
-
-def _is_hedged(words: Sequence[str], word: str) -> bool:
-    """Return whether a clause is a condition, or negates something."""
-    negations = load_words("en", "support.negations") - {word}
-    is_negated = any(one in negations or one.endswith("n't") for one in words)
-    return is_negated or words[0] in load_words("en", "support.conditions")
-
-
-def _read_words(clause: str) -> list[str]:
-    """Return the words of a clause without function words and link targets."""
-    ignored = load_words("en", "support.unimportant_words")
-    return [word for word in find_words(normalize_text(_LINK_TARGET.sub("", clause))) if word not in ignored]
-
-
-@lru_cache(1 << 9)
-def _read_clauses(text: str) -> list[list[str]]:
-    return [words for start, end in _split_clauses(text) if (words := _read_words(text[start:end]))]
-
-
-@cache
-def _load_opposites() -> dict[str, set[str]]:
-    pairs = [[side.split() for side in pair.split("/")] for pair in load_phrases("en", "support.opposites")]
-    return {word: {*theirs} for pair in pairs for ours, theirs in (pair, pair[::-1]) for word in ours}
 
 
 # The whole answer

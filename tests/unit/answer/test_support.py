@@ -14,8 +14,6 @@ from mkdocs_roaming.answer.support.check import (
     MAX_MARK_CHARS,
     Support,
     check_support,
-    find_statements,
-    read_claims,
     slice_utf16,
 )
 from mkdocs_roaming.answer.support.evidence import MAX_PASSAGE_CHARS, split_segments
@@ -93,52 +91,6 @@ def test_split_segments_splits_very_long_sentences() -> None:
     found = split_segments(text)
     assert all(segment.end - segment.start <= 800 for segment in found)
     assert "".join(text[one.start : one.end] for one in found).replace(" ", "") == text.replace(" ", "")
-
-
-# Claims that a model found
-
-ANSWER = (
-    "# Ports\n\nUse these:\n\n- port 8000.[^07f3277d]\n- port 9000. The docs do not say why.[^none]\n\n```\n$ run\n```"
-)
-
-
-def test_find_statements_skips_headings_gaps_and_code() -> None:
-    assert [ANSWER[start:end] for start, end in find_statements(ANSWER)] == [
-        "Use these:",
-        "port 8000.",
-        "port 9000.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("reply", "claims"),
-    [
-        ("none", []),
-        ("None of them.", []),
-        ("3: 9000", ["9000"]),
-        (' 3. "port 9000"', ["port 9000"]),
-        ("3: port nine thousand", ["port 9000."]),
-        ("3:\n2: port", ["port", "port 9000."]),
-        ("4: 9000", None),
-        ("All is well.", None),
-        ("", None),
-    ],
-)
-def test_read_claims_returns_quoted_words_or_statement(reply: str, claims: list[str] | None) -> None:
-    found = read_claims(reply, ANSWER, find_statements(ANSWER))
-    assert (None if found is None else [ANSWER[start:end] for start, end in found]) == claims
-
-
-def test_claims_of_model_replace_those_of_words() -> None:
-    answer = "Whales migrate across enormous oceans. The server restarts before the drain. It uses 8001."
-    kinds = [mark.kind for mark in check_support(answer, DOCS).marks]
-    assert kinds == ["claim", "number"]
-    start = answer.index("before")
-    found = check_support(answer, DOCS, claims=[(start, start + 6)])
-    assert [(mark.kind, slice_utf16(answer, mark.start, mark.end)) for mark in found.marks] == [
-        ("claim", "before"),
-        ("number", "8001"),
-    ]
 
 
 # Hostile text
