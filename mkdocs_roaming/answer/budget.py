@@ -44,7 +44,6 @@ Price = Annotated[float, Meta(ge=0, le=MAX_NUMBER)]
 
 TOKENS_PER_PRICE = 1_000_000
 CHARS_PER_TOKEN = 4
-_SHORT_REPLY_TOKENS = 150
 _LARGEST_PROMPT_TOKENS = 2 * SMALL_SITE_TOKENS  # an outline of full size, rules and tools
 _MAX_SECONDS = 86_400
 _MAX_ERROR_CHARS = 1_000
@@ -131,9 +130,30 @@ class Budget:
 
     @property
     def highest_cost(self) -> float | None:
-        """What all replies about a large site cost; None without prices."""
-        highest = CostEstimate.from_sizes(_LARGEST_PROMPT_TOKENS, 0, self, whole_site=False).cost
-        return highest[1] if highest else None
+        """What all replies about a large site cost at most; None without prices.
+
+        The requests have replies and open sections of maximum size, and the first one finds nothing in the provider's
+        cache. Thinking of the model is not included.
+        """
+        if self.prices is None:
+            return None
+        prices = replace(  # 0 is the default, not a price
+            self.prices,
+            cache_read=self.prices.cache_read or self.prices.input,
+            cache_write=self.prices.cache_write or self.prices.input,
+        )
+        growth = self.output_tokens + self.open_chars // CHARS_PER_TOKEN // max(self.rounds - 1, 1)
+        usage, size = Usage(cache_write=_LARGEST_PROMPT_TOKENS, output=self.output_tokens), _LARGEST_PROMPT_TOKENS
+        for _ in range(self.rounds - 1):
+            usage += Usage(cache_read=size, cache_write=growth, output=self.output_tokens)
+            size += growth
+        return prices.cost(usage)
+
+    def describe_price(self) -> str:
+        """Return in words what a question costs at most."""
+        if self.prices is None:
+            return "an unknown amount"
+        return f"up to {format_money(self.highest_cost or 0.0)} {self.prices.currency}"
 
     def spent_share(self, usage: Usage) -> float:
         """Return the share of the maximum cost that a usage spends; 0 without a maximum, more than 1 beyond it."""
@@ -149,60 +169,6 @@ class AnswerLimits(Budget):
     whole_site_tokens: Annotated[int, Meta(ge=0, description="Read sites below this size whole; 0 disables it.")] = (
         SMALL_SITE_TOKENS
     )
-
-
-# Cost before spending
-
-
-@dataclass(frozen=True, slots=True)
-class CostEstimate:
-    """The estimated cost of an answer to a first question.
-
-    The lowest values are those of one request with a short reply, whose fixed part is read from the provider's cache.
-    The highest ones are those of all requests that the budget allows, with replies and open sections of maximum size,
-    of which the first request finds nothing in the cache. Thinking of the model is not included.
-
-    Attributes:
-        input: The lowest and the highest number of input tokens of all requests.
-        cost: The lowest and the highest cost; None without prices.
-        currency: Currency of the cost.
-    """
-
-    input: tuple[int, int]
-    cost: tuple[float, float] | None
-    currency: str
-
-    @classmethod
-    def from_sizes(cls, fixed: int, question: int, budget: Budget, *, whole_site: bool) -> CostEstimate:
-        """Return the estimate for a first request of a known size.
-
-        Args:
-            fixed: Tokens that are equal in all requests: instructions, tools and outline, or a whole small site.
-            question: Tokens of the question and of the sections that are opened before the first request.
-            budget: Limits and prices.
-            whole_site: Whether a small site is read whole, in one request.
-        """
-        requests = 1 if whole_site else budget.rounds
-        opened = max(budget.open_chars // CHARS_PER_TOKEN - question, 0)
-        lowest = Usage(cache_read=fixed, cache_write=question, output=min(_SHORT_REPLY_TOKENS, budget.output_tokens))
-        highest, read = NO_USAGE, 0
-        for number in range(requests):
-            size = fixed + question + number * (budget.output_tokens + opened // max(requests - 1, 1))
-            highest += Usage(cache_read=read, cache_write=size - read, output=budget.output_tokens)
-            read = size
-        tokens = (fixed + question, highest.cache_read + highest.cache_write)
-        if (prices := budget.prices) is None:
-            return cls(tokens, None, "")
-        cached, written = prices.cache_read or prices.input, prices.cache_write or prices.input
-        full = replace(prices, cache_read=cached, cache_write=written)  # 0 is the default, not a price
-        return cls(tokens, (full.cost(lowest) or 0.0, full.cost(highest) or 0.0), prices.currency)
-
-    @property
-    def summary(self) -> str:
-        """The range of the cost, or of the input tokens without prices."""
-        if self.cost is None:
-            return f"about {'–'.join(f'{count:,}' for count in dict.fromkeys(self.input))} input tokens"
-        return f"about {'–'.join(dict.fromkeys(map(format_money, self.cost)))} {self.currency}"
 
 
 def format_money(amount: float) -> str:

@@ -60,7 +60,7 @@ class _Recorder:
                     counted = part.input + part.cache_read + part.cache_write
                 yield part
         self.pieces = max(self.pieces, pieces)
-        self.largest = max(self.largest, counted or sum(estimate_request(request)))
+        self.largest = max(self.largest, counted or estimate_request(request))
 
 
 async def probe_model(

@@ -89,8 +89,10 @@ def serve(lib: str, host: str, port: int, check: bool, **given: Any) -> None:
     if check:
         create(config)
         click.echo(f"ok      configuration: {options.settings.where or 'without a file'}")
-    if target.store is None:
-        anyio.run(_check if check else require_money_limit, config)
+    if target.store is None and check:
+        anyio.run(_check, config)
+    elif target.store is None:
+        require_money_limit(config)
     if check:
         return
     if target.store is None:

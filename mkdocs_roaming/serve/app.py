@@ -24,7 +24,6 @@ money_a_day = 2.0
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -48,7 +47,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TokenSigner
-from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, Deployment, LocalizedSite, SiteWatcher
+from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.log import Journal, public_message, strip_passwords
 from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import (
@@ -68,7 +67,7 @@ from mkdocs_roaming.serve.quotas import (
 )
 from mkdocs_roaming.serve.routes import PING_SECONDS, Routes, create_asgi_app
 from mkdocs_roaming.serve.schemas import OPERATIONS
-from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService, estimate_question_cost
+from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService
 from mkdocs_roaming.serve.static import StaticSite
 from mkdocs_roaming.settings import check_keys, decode_table, table_keys
 
@@ -301,18 +300,16 @@ def _log_deployment(site: SiteWatcher, config: AppConfig) -> None:
     library = site.current.library
     parts = [
         f"serving {library.manifest.site.name} ({len(library.sections)} sections) at {config.address or 'this server'}",
-        f"model {config.answers.model.name}, {_describe_price(site.current, config)}",
+        f"model {config.answers.model.name}, {_describe_price(config)}",
         f"limits {describe_limits(config)}",
         describe_names(config.policy),
     ]
     _log.info("%s", "; ".join(parts))
 
 
-def _describe_price(deployment: Deployment, config: AppConfig) -> str:
-    if config.answers.model.name == "offline":
-        return "free"
-    estimate = asyncio.run(estimate_question_cost(deployment, config.answers))
-    return f"a question costs {estimate.summary}"
+def _describe_price(config: AppConfig) -> str:
+    answers = config.answers
+    return "free" if answers.model.name == "offline" else f"a question costs {answers.budget.describe_price()}"
 
 
 def describe_names(policy: RequestPolicy) -> str:
@@ -361,11 +358,10 @@ async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
         yield CheckResult("model", strip_passwords(probe.summary), ok=probe.works)
         date, known = load_known_prices()
         date = f", with the prices of {date}" if answers.budget.prices in known.values() else ""
-        estimate = await estimate_question_cost(deployment, answers)
-        money = config.quota.money_a_day
-        is_enough = estimate.cost is None or not isinstance(money, float) or money >= estimate.cost[1]
+        cost, money = answers.budget.highest_cost, config.quota.money_a_day
+        is_enough = cost is None or not isinstance(money, float) or money >= cost
         more = date if is_enough else f"{date}, which may be more than all the money of a day; raise it"
-        yield CheckResult("price of a question", estimate.summary + more, ok=is_enough)
+        yield CheckResult("price of a question", answers.budget.describe_price() + more, ok=is_enough)
     hint = f"; {_ask_for_limit(config)}" if lacks_money_limit(config) else ""
     yield CheckResult("limits", describe_limits(config) + hint, ok=not hint)
     yield CheckResult("names", describe_names(config.policy))
@@ -381,19 +377,13 @@ def lacks_money_limit(config: AppConfig) -> bool:
     return is_hosted and config.quota.money_a_day is None and (prices is None or not prices.is_free)
 
 
-async def require_money_limit(config: AppConfig) -> None:
+def require_money_limit(config: AppConfig) -> None:
     """Raise UsageError with the cost of a question if there is no limit of money for a hosted model."""
-    if not lacks_money_limit(config):
-        return
-    watcher = SiteWatcher(config.target, search_factory=config.answers.search_factory)
-    await watcher.check(log_problem=False)
-    cost = f"the cost of a question is unknown ({watcher.problem})"
-    if watcher.current is not None:
-        cost = f"a question costs {(await estimate_question_cost(watcher.current, config.answers)).summary}"
-    raise UsageError(
-        f"{config.answers.model.name} is a hosted model without a limit of money: on this site {cost}; "
-        f"{_ask_for_limit(config)}"
-    )
+    if lacks_money_limit(config):
+        raise UsageError(
+            f"{config.answers.model.name} is a hosted model without a limit of money: a question costs "
+            f"{config.answers.budget.describe_price()}; {_ask_for_limit(config)}"
+        )
 
 
 def _ask_for_limit(config: AppConfig) -> str:

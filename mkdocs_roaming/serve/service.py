@@ -22,15 +22,14 @@ from typing import Any
 
 import anyio
 
-from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, CostEstimate, Prices
-from mkdocs_roaming.answer.estimate import estimate_cost, estimate_request
+from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Prices
+from mkdocs_roaming.answer.estimate import estimate_request
 from mkdocs_roaming.answer.events import Event, Finished, TextReleased, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
 from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.answer.support.evidence import find_words, normalize_text
 from mkdocs_roaming.errors import ModelError
-from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.manifest.lookup import SectionIndex
@@ -147,14 +146,6 @@ class AnswerService:
             _log.warning("the time of [serve] drain is over; answers that got an error: %d", len(self.requests))
         for request in self.requests:
             request.interrupt()
-
-
-async def estimate_question_cost(deployment: Deployment, config: AnswerConfig) -> CostEstimate:
-    """Return the estimated cost of a question about a site, measured with a title in the middle of it."""
-    titles = [section.section.title for section in deployment.library.sections] or [""]
-    navigator = Navigator(deployment.library, search=deployment.search.by_words())  # sends no request for embeddings
-    question = titles[len(titles) // 2] or "?"
-    return await estimate_cost(question, navigator, config.budget, whole_site_tokens=config.small_site_tokens)
 
 
 class AnswerRequest:
@@ -448,7 +439,7 @@ class MeteredModel:
             if usage.input or usage.cache_read or usage.cache_write:
                 usage = Usage(usage.input, usage.cache_read, usage.cache_write, output)
             else:
-                tokens = round(sum(estimate_request(reply.request)) * _ESTIMATE_FACTOR)
+                tokens = round(estimate_request(reply.request) * _ESTIMATE_FACTOR)
                 prices = replace(prices, input=max(prices.input, prices.cache_write))
                 usage = Usage(tokens, output=output)
         return prices.cost(usage) or 0.0

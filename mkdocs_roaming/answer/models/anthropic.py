@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from mkdocs_roaming._http import parse_base_url
@@ -18,12 +18,17 @@ from mkdocs_roaming.answer.models.base import (
     Request,
     StopReason,
     ToolResult,
-    ToolTurn,
     Usage,
-    UserTurn,
 )
 from mkdocs_roaming.answer.models.provider import ApiModel
-from mkdocs_roaming.answer.models.replies import PartialCall, ReplyReader, arguments_as_object, encode_tool_name
+from mkdocs_roaming.answer.models.replies import (
+    PartialCall,
+    ReplyReader,
+    TurnState,
+    arguments_as_object,
+    encode_tool_name,
+    read_turns,
+)
 from mkdocs_roaming.library.tools import TOOLS, Tool, ToolError, render, split_origin
 
 Block = dict[str, Any]
@@ -85,12 +90,12 @@ class AnthropicModel(ApiModel):
         return parse_base_url(base_url).removesuffix("/v1")
 
     def _make_reader(self, request: Request) -> ReplyReader:
-        parameters = encode_request(request, self.has_tools, _SEARCH_RESULTS not in self._refused)
+        parameters = encode_request(request, _SEARCH_RESULTS not in self._refused)
         if "cache_control" in self._refused:
             parameters = _without_key(parameters, "cache_control")
         thinking = {name: value for name, value in self._thinking.items() if name not in self._refused}
         parameters |= {**thinking, "max_tokens": self._limit_output(request, parameters)}
-        return MessageReader(parameters, ClaudeState((), request.note))
+        return MessageReader(parameters, request.note)
 
     def _alternatives(self, request: Request) -> Sequence[str]:
         return [_SEARCH_RESULTS] if self._service.base_url != self.default_url and request.has_results else []
@@ -103,20 +108,7 @@ class AnthropicModel(ApiModel):
 # the turns behind them have no state.
 
 
-@dataclass(frozen=True, slots=True)
-class ClaudeState:
-    """Provider state of a turn.
-
-    Attributes:
-        blocks: The content blocks of the reply.
-        note: The note of the request.
-    """
-
-    blocks: tuple[Mapping[str, Any], ...]
-    note: str
-
-
-def encode_request(request: Request, has_tools: bool, has_search_results: bool) -> dict[str, Any]:
+def encode_request(request: Request, has_search_results: bool) -> dict[str, Any]:
     """Return a request as parameters of the Messages API.
 
     The tools stay defined in the last round, in which none may be called: they are at the start of the cached prefix,
@@ -124,14 +116,13 @@ def encode_request(request: Request, has_tools: bool, has_search_results: bool) 
 
     Args:
         request: The request.
-        has_tools: Whether the model can call tools; otherwise their results are text of the reader.
         has_search_results: Whether opened sections are search results, for native citations, or text.
     """
     roams = bool(request.outline) and not request.site
     defined = request.tools or (TOOLS if roams or request.has_results else ())
-    tools = [_encode_tool(tool) for tool in defined] if has_tools else []
+    tools = [_encode_tool(tool) for tool in defined]
     system = [_text_block(text) for text in (request.rules, request.outline) if text.strip()]
-    messages = _encode_turns(request, has_tools, has_search_results)
+    messages = _encode_turns(request, has_search_results)
     if system:
         system[-1]["cache_control"] = {"type": "ephemeral"}
     parameters: dict[str, Any] = {"system": system, "messages": messages}
@@ -146,7 +137,7 @@ def encode_request(request: Request, has_tools: bool, has_search_results: bool) 
     return parameters
 
 
-def _encode_turns(request: Request, has_tools: bool, has_search_results: bool) -> list[Block]:
+def _encode_turns(request: Request, has_search_results: bool) -> list[Block]:
     messages: list[Block] = []
 
     def add(role: str, content: Iterable[Block]) -> None:
@@ -155,29 +146,21 @@ def _encode_turns(request: Request, has_tools: bool, has_search_results: bool) -
         else:
             messages.append({"role": role, "content": list(content)})
 
-    for turn in request.turns:
-        match turn:
-            case UserTurn():
-                add("user", [_text_block(prompts.format_question(turn))])
-            case ToolTurn():
-                for result in turn.results:
-                    content = _encode_content(result, has_search_results)
-                    add("user", [_encode_tool_result(result, content)] if has_tools else content)
-            case AssistantTurn() if turn.calls and not has_tools:
-                pass
+    for item in read_turns(request):
+        match item:
+            case ToolResult():
+                add("user", [_encode_tool_result(item, has_search_results)])
             case AssistantTurn():
-                state = turn.provider_state if isinstance(turn.provider_state, ClaudeState) else None
-                if state and state.note:
-                    add("user", [_text_block(state.note)])
-                add("assistant", _encode_reply(turn, state))
-    if request.note:
-        add("user", [_text_block(request.note)])
+                add("assistant", _encode_reply(item))
+            case str() if item:
+                add("user", [_text_block(item)])
     return messages
 
 
-def _encode_reply(turn: AssistantTurn, state: ClaudeState | None) -> list[Block]:
+def _encode_reply(turn: AssistantTurn) -> list[Block]:
     """Return the blocks of an earlier reply."""
-    if state is None or len(_tool_use_blocks(state.blocks)) != len(turn.calls):
+    state = turn.provider_state
+    if not isinstance(state, TurnState) or len(_tool_use_blocks(state.blocks)) != len(turn.calls):
         blocks = [_text_block(turn.text)] if turn.text.strip() else []
         blocks += [
             {
@@ -207,7 +190,8 @@ def _encode_tool(tool: Tool) -> Block:
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
 
 
-def _encode_tool_result(result: ToolResult, content: list[Block]) -> Block:
+def _encode_tool_result(result: ToolResult, has_search_results: bool) -> Block:
+    content = _encode_content(result, has_search_results)
     block = {"type": "tool_result", "tool_use_id": result.call.id, "content": content}
     return {**block, "is_error": True} if isinstance(result.result, ToolError) else block
 
@@ -248,9 +232,9 @@ def _without_key(value: Any, key: str) -> Any:
 class MessageReader(ReplyReader):
     """Reads the events of a stream, or a whole message."""
 
-    def __init__(self, parameters: Mapping[str, Any], state: ClaudeState) -> None:
+    def __init__(self, parameters: Mapping[str, Any], note: str = "") -> None:
         """Start before the first event."""
-        super().__init__(parameters, state)
+        super().__init__(parameters, note)
         self._blocks: dict[object, Block] = {}  # by their numbers, in order
 
     def feed(self, data: Mapping[str, Any]) -> Iterator[Part]:

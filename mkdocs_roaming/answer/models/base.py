@@ -245,8 +245,8 @@ async def find_context(model: Model) -> int | None:
 def has_tools(model: Model) -> bool:
     """Return whether a model can call tools: False by setting, or after its server refused them.
 
-    A request to a model without tools has none; calls and results in its turns are then sent as text. A model of a
-    plugin may have the attribute `has_tools`, too.
+    A request to a model without tools has neither tools nor calls: opened sections are the context of the question. A
+    model of a plugin may have the attribute `has_tools`, too.
     """
     return bool(getattr(model, "has_tools", True))
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mkdocs_roaming._http import parse_base_url
@@ -19,12 +18,17 @@ from mkdocs_roaming.answer.models.base import (
     Request,
     StopReason,
     ToolCall,
-    ToolTurn,
+    ToolResult,
     Usage,
-    UserTurn,
 )
 from mkdocs_roaming.answer.models.provider import ApiModel
-from mkdocs_roaming.answer.models.replies import PartialCall, ReplyReader, arguments_as_object, encode_tool_name
+from mkdocs_roaming.answer.models.replies import (
+    PartialCall,
+    ReplyReader,
+    arguments_as_object,
+    encode_tool_name,
+    read_turns,
+)
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.tools import TOOLS, Tool
 
@@ -71,7 +75,6 @@ class OpenAIModel(ApiModel):
     def _make_reader(self, request: Request) -> ReplyReader:
         parameters = encode_request(
             request,
-            has_tools=self.has_tools,
             has_system_role=_SYSTEM_ROLE not in self._refused,
             keeps_tools=_ABSENT_TOOLS in self._refused,
         )
@@ -79,7 +82,7 @@ class OpenAIModel(ApiModel):
             parameters[limit] = self._limit_output(request, parameters)
         if not self._refused & {"stream_options", "stream"}:
             parameters["stream_options"] = {"include_usage": True}
-        return ChatReader(parameters, ChatState(request.note))
+        return ChatReader(parameters, request.note)
 
     def _alternatives(self, request: Request) -> Sequence[str]:
         return [_ABSENT_TOOLS] if request.has_results and not request.tools else []
@@ -91,36 +94,26 @@ class OpenAIModel(ApiModel):
 # in lines with its id, as text from another author.
 
 
-@dataclass(frozen=True, slots=True)
-class ChatState:
-    """Provider state of a turn: the note of its request."""
-
-    note: str
-
-
-def encode_request(
-    request: Request, *, has_tools: bool = True, has_system_role: bool = True, keeps_tools: bool = False
-) -> dict[str, Any]:
+def encode_request(request: Request, *, has_system_role: bool = True, keeps_tools: bool = False) -> dict[str, Any]:
     """Return a request as parameters of the chat completions API.
 
     In the last round the tools are left out: many servers ignore `tool_choice`, and their models would call on.
 
     Args:
         request: The request.
-        has_tools: Whether the model can call tools; otherwise their results are text of the reader.
         has_system_role: Whether the rules may be a message of their own.
         keeps_tools: Whether the server requires the definitions of the tools that earlier turns called.
     """
-    parameters: dict[str, Any] = {"messages": _encode_turns(request, has_tools, has_system_role)}
+    parameters: dict[str, Any] = {"messages": _encode_turns(request, has_system_role)}
     tools = TOOLS if keeps_tools and request.has_results else request.tools
-    if tools and has_tools:
+    if tools:
         parameters["tools"] = [_encode_tool(tool) for tool in tools]
         if not request.tools:
             parameters["tool_choice"] = "none"
     return parameters
 
 
-def _encode_turns(request: Request, has_tools: bool, has_system_role: bool) -> list[Message]:
+def _encode_turns(request: Request, has_system_role: bool) -> list[Message]:
     """Return the messages in the order that the strictest servers require.
 
     No role follows itself, and only the model follows a tool: other text is appended to the message before it.
@@ -136,26 +129,18 @@ def _encode_turns(request: Request, has_tools: bool, has_system_role: bool) -> l
 
     system = "\n\n".join(text for text in (request.rules, request.outline) if text.strip())
     add("system" if has_system_role else "user", system)
-    for turn in request.turns:
-        match turn:
-            case UserTurn():
-                add("user", prompts.format_question(turn))
+    for item in read_turns(request):
+        match item:
+            case ToolResult():
+                text = prompts.render_result(item.result)
+                messages.append({"role": "tool", "tool_call_id": _encode_id(item.call.id), "content": text})
+            case AssistantTurn() if item.calls:
+                calls = [_encode_call(call) for call in item.calls]
+                messages.append({"role": "assistant", "content": item.text, "tool_calls": calls})
             case AssistantTurn():
-                add("user", turn.provider_state.note if isinstance(turn.provider_state, ChatState) else "")
-                if not turn.calls:
-                    add("assistant", turn.text if turn.text.strip() else prompts.NO_ANSWER)
-                elif has_tools:
-                    calls = [_encode_call(call) for call in turn.calls]
-                    messages.append({"role": "assistant", "content": turn.text, "tool_calls": calls})
-            case ToolTurn():
-                for result in turn.results:
-                    text = prompts.render_result(result.result)
-                    if has_tools:
-                        id_ = _encode_id(result.call.id)
-                        messages.append({"role": "tool", "tool_call_id": id_, "content": text})
-                    else:
-                        add("user", text)
-    add("user", request.note)
+                add("assistant", item.text if item.text.strip() else prompts.NO_ANSWER)
+            case text:
+                add("user", text)
     return messages
 
 

@@ -10,7 +10,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from mkdocs_roaming.answer.models.base import NO_USAGE, Part, StopReason, Text, ToolCall
+from mkdocs_roaming.answer import prompts
+from mkdocs_roaming.answer.models.base import (
+    NO_USAGE,
+    AssistantTurn,
+    Part,
+    Request,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolTurn,
+    UserTurn,
+)
 from mkdocs_roaming.answer.models.reasoning import remove_reasoning
 
 MAX_ARGUMENT_CHARS = 65_536
@@ -95,6 +107,33 @@ class PartialCall:
         return ToolCall(self.id, self.name, arguments)
 
 
+@dataclass(frozen=True, slots=True)
+class TurnState:
+    """Provider state of a turn.
+
+    Attributes:
+        note: The note of the request, which is sent again before the reply.
+        blocks: The content blocks of the reply, if the API requires them unchanged.
+    """
+
+    note: str
+    blocks: tuple[Mapping[str, Any], ...] = ()
+
+
+def read_turns(request: Request) -> Iterator[str | AssistantTurn | ToolResult]:
+    """Yield the conversation in the order of messages: what the reader's side says, replies, and results of tools."""
+    for turn in request.turns:
+        match turn:
+            case UserTurn():
+                yield prompts.format_question(turn)
+            case ToolTurn():
+                yield from turn.results
+            case AssistantTurn():
+                yield turn.provider_state.note if isinstance(turn.provider_state, TurnState) else ""
+                yield turn
+    yield request.note
+
+
 class ReplyReader(ABC):
     """Turns the events of a reply into parts: the normal form of the replies of all servers.
 
@@ -108,9 +147,10 @@ class ReplyReader(ABC):
         has_thought: Whether the server sent reasoning.
     """
 
-    def __init__(self, parameters: Mapping[str, Any], state: Any = None) -> None:
-        """Start before the first event."""
-        self.parameters, self.state = parameters, state
+    def __init__(self, parameters: Mapping[str, Any], note: str = "") -> None:
+        """Start before the first event of a reply to a request with some parameters and a note."""
+        self.parameters = parameters
+        self.state = TurnState(note)
         self.reason: StopReason | None = None
         self.usage = NO_USAGE
         self.text: list[str] = []

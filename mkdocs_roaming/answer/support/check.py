@@ -1,8 +1,8 @@
 """Checks whether the opened sections support an answer. No model is involved.
 
 A mark is for a reader who wants to know what to verify first, so the check marks only what it can defend: names and
-numbers that neither the opened sections nor the questions contain, numbers that the sections state differently, and
-clauses about something else. It cannot see reversed statements.
+numbers that neither the opened sections nor the questions contain, and clauses about something else. It cannot see
+reversed statements.
 """
 
 from __future__ import annotations
@@ -59,7 +59,6 @@ _END_OF_NAME = re.compile(rf"[^\W\d{SPACELESS}][_-]?")
 _NAME = re.compile(r"\S*(?:[/_@]|\w\.\w)\S*")
 _PUNCTUATION = " .,;:!?()–—-"
 _MIN_LANGUAGE_SHARE = 0.12  # of English text, a fifth to a half are function words
-_SAME_STATEMENT_SHARE = 0.7
 _MIN_UNKNOWN_WORDS = 3
 
 
@@ -180,7 +179,6 @@ class _Checker:
         for start, end in _split_clauses(prose):
             if self._is_foreign(prose[start:end]):
                 yield "claim", start, start + len(prose[start:end].rstrip(_PUNCTUATION))
-            yield from _label("number", self._find_other_numbers(prose[start:end]), start)
 
     def _find_unknown_numbers(self, prose: str) -> Iterator[tuple[int, int]]:
         known = self.evidence.numbers | self.evidence.chosen_numbers
@@ -207,19 +205,6 @@ class _Checker:
         known = self.evidence.words
         found = (stem(word), *find_stem_synonyms(stem(word), "en"))
         return is_common_word(parse_word(word)) or not known.isdisjoint(found)
-
-    def _find_other_numbers(self, clause: str) -> Iterator[tuple[int, int]]:
-        """Yield the only number of a clause if the sections have another one in the same statement."""
-        numbers, words = list(find_numbers(clause)), self.evidence.content_words(clause)
-        if len(numbers) != 1 or len(words) < _MIN_UNKNOWN_WORDS or numbers[0][0] not in self.evidence.numbers:
-            return
-        number, start, end = numbers[0]
-        similar = self.evidence.find_similar(words)
-        if not similar or similar[0][0] < _SAME_STATEMENT_SHARE or self.evidence.is_asked(number):
-            return
-        has_other = any(other.count(".") == number.count(".") for other in similar[0][1].numbers)
-        if has_other and not any(number in statement.numbers for _, statement in similar):
-            yield start, end
 
 
 def _split_clauses(text: str) -> Iterator[tuple[int, int]]:

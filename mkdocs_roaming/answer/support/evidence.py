@@ -178,11 +178,9 @@ _OWN_NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?!\w|=[^=])")
 _OPTION_WITH_NUMBER = re.compile(r"(?<![\w-])(?:--?[a-zA-Z][\w-]*[ =]|[A-Z][A-Z0-9_]+=)([0-9]+(?:\.[0-9]+)*)(?![\w.])")
 _PLAIN_NAME = re.compile(r"\w+")
 _FOLLOWER = re.compile(r"(?<![\w-])([a-z][\w-]*) (?=([a-z][\w-]*))")
-_PART_AND_NEXT = re.compile(r"([a-z0-9]++)(?:(?=[^a-z0-9]{1,3}([a-z0-9]+)))?")
 _LINE_OF_CODE = " ¶ "  # keeps the words of two lines apart
 _MAX_OCCURRENCES = 1_000
 _MAX_STATEMENTS_OF_WORD = 200
-_SIMILAR_SHARE = 0.34
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +191,11 @@ class Statement:
         section: Id of the section.
         text: The statement on one line.
         words: The stems of its words.
-        numbers: Its numbers.
     """
 
     section: str
     text: str
     words: frozenset[str]
-    numbers: frozenset[str]
 
 
 class Evidence:
@@ -210,8 +206,6 @@ class Evidence:
         words: The stems of all words.
         question_words: The stems of the questions' words.
         numbers: All numbers, in digits, and the beginnings of versions.
-        parts: All words of ASCII letters and digits, as in paths and addresses.
-        part_pairs: Each such word with the next one.
         code_words: The words of the code.
         names_with_ending: The words before a dot in code, as in file names.
         followers: The words that follow a word in code.
@@ -277,14 +271,6 @@ class Evidence:
         best = max(scores, key=lambda position: (scores[position], -position), default=None)
         return None if best is None else self._statements[best]
 
-    def find_similar(self, words: set[str]) -> list[tuple[float, Statement]]:
-        """Return the statements that contain more than a third of some words, and the share, the largest first."""
-        found = (self._positions.get(word, ()) for word in words)
-        positions = {position for one in found if len(one) <= _MAX_STATEMENTS_OF_WORD for position in one}
-        statements = [self._statements[position] for position in sorted(positions)]
-        similar = [(len(words & statement.words) / len(words), statement) for statement in statements]
-        return sorted((one for one in similar if one[0] > _SIMILAR_SHARE), key=lambda one: -one[0])
-
     def content_words(self, text: str) -> set[str]:
         """Return the stems of a text's words, without stop words and very short words."""
         return {
@@ -299,8 +285,6 @@ class Evidence:
         self.text = _LINE_OF_CODE.join([*bodies, *without_backticks, self._question])
         self.words = {stem(word, self._language) for word in find_words(self.text)}
         self.question_words = {stem(word, self._language) for word in find_words(self._question)}
-        self.part_pairs = set(_PART_AND_NEXT.findall(self.text))
-        self.parts = {part for part, _ in self.part_pairs}
         number_words = _load_number_words(self._language)
         self.numbers = {number_words[word] for word in find_words(self.text) if word in number_words}
         for match in _NUMBER.finditer(self.text):
@@ -333,7 +317,6 @@ class Evidence:
             section,
             " ".join(text.split()),
             frozenset(stem(word, self._language) for word in find_words(normal)),
-            frozenset(number for number, _, _ in find_numbers(normal)),
         )
 
 

@@ -62,14 +62,10 @@ _KEY = re.compile(r"\s*(?:- )?([\w.-]+)\s*(?:=(?!=)|:(?=\s|$))\s*(.*)$")
 _QUOTED_WORD = re.compile(r"([\"'])([a-z]+)\1\s*,?\s*")
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _TABLE = re.compile(r"\[\[?([\w.-]+)\]\]?")
-_SEPARATED = re.compile(r"[/\\%@=:~.]")
 _HOLE = re.compile(
     r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-])\{[\w-]{1,40}\}|(?<=\w[_./ =@-])<[\w-]{1,40}>"
 )
 _ADDRESS = re.compile(r"://|^(?:git@|www\.)")
-_VERSION = re.compile(r"(?<![a-z0-9])v?([0-9]+(?:\.[0-9]+)+)")
-_OTHER_VERSION = r"(?:[:@]|(?<!\w)|(?!\w))[\w.-]{0,60}"
-
 _IMPORT = re.compile(r"\s*(?:from\s+(?=[\w.]+\s+import\b)|import\s+(?=[\w.]+(?:\s+as\s+\w+)?\s*$))([^\W\d]\w*)")
 _WORD = re.compile(r"\S+")
 
@@ -172,7 +168,7 @@ class NameReader:
         first, _, attribute = name.partition(".")
         if first in evidence.own_names:
             return not attribute or self._is_known(attribute)
-        return len(name) <= _MAX_NAME_CHARS and (self._has_known_form(name) or self._has_other_version(name))
+        return len(name) <= _MAX_NAME_CHARS and self._has_known_form(name)
 
     def _has_known_form(self, name: str) -> bool:
         """Return whether the evidence contains a name in another form, or all of its parts."""
@@ -191,15 +187,8 @@ class NameReader:
             words = name.split(".")
             has_other_ending = _PLACEHOLDER.fullmatch(words[0]) and words[0] in evidence.names_with_ending
             return not has_other_ending and all(evidence.has_word(one) or _PLACEHOLDER.fullmatch(one) for one in words)
-        return self._fills_placeholder(name) or self._has_known_parts(name)
-
-    def _has_other_version(self, name: str) -> bool:
-        """Return whether a name is a documented one with the version of the question."""
-        version = _VERSION.search(name)
-        if not version or version.start() < 2 or not self._evidence.is_asked(version[1]):
-            return False
-        before, after = name[: version.start()].rstrip(":@"), name[version.end() :]
-        return self._evidence.matches(re.escape(before) + _OTHER_VERSION + re.escape(after))
+        is_path_of_keys = "." in name and all(f"{key}:" in evidence.text for key in name.split("."))
+        return is_path_of_keys or self._fills_placeholder(name)
 
     def _fills_placeholder(self, name: str) -> bool:
         """Return whether a name is a documented one in which words of the question replace a part.
@@ -217,19 +206,6 @@ class NameReader:
                 if self._evidence.matches(re.escape(before) + filler + re.escape(after)):
                     return True
         return False
-
-    def _has_known_parts(self, name: str) -> bool:
-        """Return whether the parts of a path or an address are known, and follow each other as documented."""
-        evidence = self._evidence
-        if "." in name and all(f"{key}:" in evidence.text for key in name.split(".")):
-            return True  # a path of nested keys
-        if not _SEPARATED.search(name):
-            return False
-        parts = re.findall(r"[a-z0-9]+", name)
-        free = {part for part in parts if evidence.is_asked(part) or _PLACEHOLDER.fullmatch(part)}
-        return (evidence.parts | evidence.numbers | free).issuperset(parts) and all(
-            pair in evidence.part_pairs or not free.isdisjoint(pair) for pair in pairwise(parts)
-        )
 
 
 def _is_free(name: str) -> bool:

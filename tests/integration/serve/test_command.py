@@ -193,7 +193,7 @@ def test_signal_exits_at_once_while_site_hangs() -> None:
         ),
         (
             ("--model", "scripted:replies.json"),
-            r"model scripted, a question costs about 0\.0.* EUR; "
+            r"model scripted, a question costs up to 0\.\d+ EUR; "
             r"limits 60 answers a minute \(6 per client\), 2 EUR a day \(0\.5 per client\); hosts",
         ),
     ],
@@ -245,7 +245,7 @@ def test_check_reports_site_counters_and_price(folder: Path, tmp_path: Path, fre
     options = ("--check", "--config", tmp_path / "roaming.toml", "--model", f"scripted:{tmp_path / 'replies.json'}")
     result = roaming(folder, *options)
     assert result.exit_code == 0, result.output
-    assert re.search(r"ok      price of a question: about 0\.0\S+ USD\n", result.stdout)
+    assert re.search(r"ok      price of a question: up to 0\.\d+ USD\n", result.stdout)
     environment = {**SECRETS, "ROAMING_COUNTERS": f"redis://:hunter2@127.0.0.1:{free_port}/0"}
     result = roaming(f"http://127.0.0.1:{free_port}/", "--check", "--model", "offline", env=environment)
     assert result.exit_code == 1
@@ -405,9 +405,9 @@ PRICES = "[prices]\ninput = 1.0\noutput = 5.0\n"
 @pytest.mark.parametrize(
     ("model", "settings", "expected"),
     [
-        ("claude", "", r"about 0\.0\d+–0\.\d+ USD; add --money-a-day AMOUNT, or --money-a-day unlimited"),
-        ("claude:x", "", r"about [\d,–]+ input tokens; add --money-a-day AMOUNT, with \[prices\] of the model in"),
-        ("claude:x", PRICES, r"about 0\.0\d+–0\.\d+ USD; add --money-a-day AMOUNT, or"),
+        ("claude", "", r"up to 0\.\d+ USD; add --money-a-day AMOUNT, or --money-a-day unlimited"),
+        ("claude:x", "", r"an unknown amount; add --money-a-day AMOUNT, with \[prices\] of the model in"),
+        ("claude:x", PRICES, r"up to 0\.\d+ USD; add --money-a-day AMOUNT, or"),
     ],
     ids=["known-prices", "unknown-prices", "prices"],
 )
@@ -418,7 +418,7 @@ def test_hosted_model_without_money_limit_is_refused_with_cost_of_question(
     options = ("--model", model, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
     result = roaming(folder, *options, "--port", "0", env={"ANTHROPIC_API_KEY": "sk-ant-x"})
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert re.search(rf"on this site a question costs {expected}", result.stderr)
+    assert re.search(rf"a question costs {expected}", result.stderr)
 
 
 def test_money_a_day_is_enough_for_a_model_with_known_prices(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ class HonestModel:
         self._id = next(place.id for place in open_library(folder).sections if place.section.title == "Server")
 
     async def reply(self, request: Request) -> AsyncIterator[Part]:
-        tokens = sum(estimate_request(request))
+        tokens = estimate_request(request)
         usage = Usage(input=tokens, output=150)
         self.cost += PRICES.cost(usage) or 0.0
         await anyio.sleep(0.02)

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
-import anyio
 import pytest
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import Budget, CostEstimate, Prices
-from mkdocs_roaming.answer.estimate import estimate_cost
+from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Event, Finished, summarize
 from mkdocs_roaming.answer.models.base import Text, Usage
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 from .conftest import expand_call
 
@@ -80,39 +74,13 @@ def test_prices_reject_invalid_numbers(price: float) -> None:
 # Cost before spending
 
 
-def test_estimate_ranges_from_one_cached_request_to_all_requests() -> None:
+def test_highest_cost_is_that_of_all_requests_about_a_large_site() -> None:
     prices = Prices(input=1.0, cache_read=0.1, cache_write=1.25, output=5.0)
     budget = Budget(rounds=3, open_chars=40_000, output_tokens=500, prices=prices)
-    estimate = CostEstimate.from_sizes(8_000, 2_000, budget, whole_site=False)
-    sizes = (10_000, 14_500, 19_000)  # 8,000 tokens of further sections and two replies
-    assert estimate.input == (10_000, sum(sizes))
-    lowest = (8_000 * 0.1 + 2_000 * 1.25 + 150 * 5.0) / 1e6
-    highest = (19_000 * 1.25 + (10_000 + 14_500) * 0.1 + 3 * 500 * 5.0) / 1e6
-    assert estimate.cost == pytest.approx((lowest, highest))
-    assert estimate.summary == "about 0.0040–0.034 USD"
-
-
-def test_estimate_of_small_site_is_one_request() -> None:
-    estimate = CostEstimate.from_sizes(5_000, 10, Budget(prices=Prices(input=2.0, output=10.0)), whole_site=True)
-    assert estimate.input == (5_010, 5_010)
-    assert estimate.cost == pytest.approx((0.01002 + 0.0015, 0.01002 + 0.007))  # without cache prices: that of input
-
-
-def test_estimate_without_prices_has_tokens() -> None:
-    estimate = CostEstimate.from_sizes(8_000, 2_000, Budget(), whole_site=False)
-    assert estimate.cost is None
-    assert estimate.summary == f"about 10,000–{estimate.input[1]:,} input tokens"
-
-
-@pytest.mark.parametrize("whole_site_tokens", [0, 10**6])
-def test_estimate_measures_request_of_answer(ask: Ask, library: Library, whole_site_tokens: int) -> None:
-    model, navigator = ScriptedModel([[Text("No [^none].")]]), Navigator(library)
-    question, limit = "Which port is the default?", whole_site_tokens
-    estimate = anyio.run(partial(estimate_cost, question, navigator, Budget(), whole_site_tokens=limit))
-    assert navigator.opened == ()
-    ask(model, question, whole_site_tokens=limit)
-    (request,) = model.requests
-    sizes = [estimate_tokens(text) for text in (request.rules, request.outline)]
-    least = sum(sizes) + estimate_tokens(question) + (0 if limit else 300)  # and the tools
-    assert least <= estimate.input[0] <= estimate.input[1]
-    assert (estimate.input[0] == estimate.input[1]) is bool(limit)
+    sizes = (16_000, 21_500, 27_000)  # 10,000 tokens of sections and two replies
+    assert budget.highest_cost == pytest.approx((27_000 * 1.25 + (16_000 + 21_500) * 0.1 + 3 * 500 * 5.0) / 1e6)
+    assert budget.describe_price() == "up to 0.045 USD"
+    without_cache = Budget(rounds=3, open_chars=40_000, output_tokens=500, prices=Prices(input=1.0, output=5.0))
+    assert without_cache.highest_cost == pytest.approx((sum(sizes) + 3 * 500 * 5.0) / 1e6)
+    assert Budget().highest_cost is None
+    assert Budget().describe_price() == "an unknown amount"

@@ -37,7 +37,7 @@ class Server:
         if request.tools and not self._allows_tools:
             self.has_tools = False
             raise ToolsUnsupportedError("small: no tools; set tools = false in [model]", cause="request")
-        if sum(estimate_request(request)) + request.output_tokens > self._context:
+        if estimate_request(request) + request.output_tokens > self._context:
             raise ContextError("small: too large; set context in [model]")
         yield Text(f"The port is 8642 [^{self._id}].")
         yield Stop()

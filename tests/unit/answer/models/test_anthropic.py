@@ -18,7 +18,7 @@ from tables import read_tables
 
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Event, SectionsDropped, TokensUsed, summarize
-from mkdocs_roaming.answer.models.anthropic import ClaudeState, MessageReader
+from mkdocs_roaming.answer.models.anthropic import MessageReader
 from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Stop, Text, ToolCall, Usage, UserTurn
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
@@ -300,6 +300,6 @@ def test_http_client_is_imported_lazily() -> None:
 
 def test_call_with_invalid_types_becomes_strings() -> None:
     block = {"type": "tool_use", "id": 7, "name": ["x"], "input": {}}
-    reader = MessageReader({}, ClaudeState((), ""))
+    reader = MessageReader({})
     list(reader.feed({"type": "content_block_start", "index": 0, "content_block": block}))
     assert list(reader.end()) == [ToolCall("7", "['x']", {})]

@@ -71,15 +71,11 @@ def test_overflow_is_recognized_in_all_dialects(message: str, limit: int | None,
 
 @pytest.mark.parametrize(("status", "message"), TABLES["refusal of tools is recognized"])
 def test_refusal_of_tools_is_recognized(api: MessagesApi, make: Make, status: int, message: str) -> None:
-    api.brain = Script([Status(status, message=message)], [Say("8642.")])
+    api.brain = Script([Status(status, message=message)])
     model = make()
     with pytest.raises(ToolsUnsupportedError, match=r"set tools = false in \[model\]"):
         reply(model, tools=TOOLS)
     assert not has_tools(model)
-    assert read(model, turns=turns_with_call()) == "8642."
-    assert "tools" not in api.requests[1]
-    assert [message["role"] for message in api.requests[1]["messages"] if message["role"] != "system"] == ["user"]
-    assert "The port is 8642." in json.dumps(api.requests[1]["messages"][-1])
 
 
 @pytest.mark.parametrize(
