@@ -13,7 +13,7 @@ from mkdocs_roaming._version import __version__
 from mkdocs_roaming.embeddings.store import EmbeddingsOptions
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.publish.options import PublishOptions
-from roaming_crawler.scope import Scope, scope_from_url, url_origin
+from roaming_crawler.scope import Scope, scope_url, url_origin
 
 Source = Literal["auto", "html", "markdown"]
 MEGABYTE = 1_000_000
@@ -114,16 +114,16 @@ class ScopeConfig:
         Raises:
             UsageError: The prefix is on another host.
         """
-        if self.same_host:
-            start = scope_from_url(url).url if url.startswith("file:") else url_origin(url) + "/"
+        if self.same_host and not url.startswith("file:"):
+            start = url_origin(url) + "/"
         elif self.prefix:
-            start = scope_from_url(urljoin(url, self.prefix)).url
+            start = scope_url(urljoin(url, self.prefix))
             if url_origin(start) != url_origin(url):
                 raise UsageError(
                     f"--prefix {self.prefix}: not on {url_origin(url)}; give a path, or a URL on that host"
                 )
         else:
-            start = scope_from_url(url).url
+            start = scope_url(url)
         return Scope(start, self.include, self.exclude)
 
 

@@ -41,7 +41,6 @@ from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, MAX_PAGES_OPTION, S
 from roaming_crawler.state import CrawlRecord, CrawlState, DiskDict, Rollback, lock_folder
 from roaming_crawler.variants import (
     ALL,
-    VARIANT_OPTIONS,
     OtherVariant,
     find_language_start,
     find_version_folder,
@@ -100,7 +99,8 @@ class _Crawl:
     def __init__(
         self, url: str, folder: Path, config: CrawlConfig, fetcher: Fetcher, clock: Clock, on_event: EventHandler
     ) -> None:
-        self.given = self.start = _parse_start_url(url)
+        self.start = _parse_start_url(url)
+        self.record = CrawlRecord(self.start, language=config.scope.language, version=config.scope.version)
         self.folder, self.config, self.fetcher, self.clock, self.on_event = folder, config, fetcher, clock, on_event
         file = config.options.descriptions
         self.descriptions = read_descriptions(Path(file)) if file else None
@@ -111,12 +111,11 @@ class _Crawl:
         with lock_folder(self.folder):
             state = CrawlState(self.folder)
             resume = self._can_resume(state)
-            state.start(self._record(), resume=resume, since=self.clock.wall() - _RECENT_SECONDS)
+            state.start(self.record, resume=resume, since=self.clock.wall() - _RECENT_SECONDS)
             agent = product_token(self.config.politeness.user_agent_header)
             session = Session(state, self.fetcher, self.config.limits, self.clock, agent=agent)
             if isinstance(self.fetcher, WebFetcher):
                 session.on_crawl_delay = self.fetcher.set_crawl_delay
-            started = self.clock.monotonic()
             try:
                 result = await self._crawl_and_publish(session, resume)
             except (NoPagesError, RefusedError, UsageError):
@@ -128,7 +127,7 @@ class _Crawl:
                 # The page limit counts existing pages, other limits start from zero.
                 higher = " with a higher --max-pages" if MAX_PAGES_OPTION in session.stopped else ""
                 result = replace(result, stopped=f"{session.stopped}; to continue, give the same command{higher}")
-            result = replace(result, seconds=round(self.clock.monotonic() - started, 1))
+            result = replace(result, seconds=round(self.clock.monotonic() - session.started, 1))
             self.on_event("done", msgspec.to_builtins(result))
             return result
 
@@ -139,16 +138,14 @@ class _Crawl:
         self.on_event("start", {"url": self.start, "scope": scope.url, "resumed": resume, "known": len(state.old)})
         discovered = await discover(session, scope, self.start, config.discovery)
         discovered.notes += notes
-        has_manifest = discovered.manifest is not None
-        self.on_event("found", {"pages": len(discovered.entries), "manifest": has_manifest})
-        _check_published_site(self.folder, discovered.manifest.site.url if discovered.manifest else scope.url)
-        result = None
-        if discovered.manifest is not None:
-            result = await self._mirror_site(session, discovered)
-            if result is None:
-                notes.append(f"{discovered.root}: {_UNUSABLE_MANIFEST}")
-                discovered = await discover(session, scope, self.start, replace(config.discovery, manifest=False))
-                discovered.notes += notes
+        manifest = discovered.manifest
+        self.on_event("found", {"pages": len(discovered.entries), "manifest": manifest is not None})
+        _check_published_site(self.folder, manifest.site.url if manifest else scope.url)
+        result = await self._mirror_site(session, discovered, manifest) if manifest else None
+        if manifest and result is None:
+            notes.append(f"{discovered.root}: {_UNUSABLE_MANIFEST}")
+            discovered = await discover(session, scope, self.start, replace(config.discovery, manifest=False))
+            discovered.notes += notes
         if result is None:
             with DiskDict[PageBody](state.path) as bodies:
                 visited = await visit_pages(session, discovered, config, self.on_event, bodies, self.start)
@@ -157,7 +154,7 @@ class _Crawl:
                 result = publish_crawl(session, discovered, visited, bodies, config, self.descriptions)
         if session.is_complete:
             limit = config.limits.pages if session.stopped else None
-            state.finish(structs.replace(self._record(), url=scope.url, max_pages=limit, boilerplate=state.boilerplate))
+            state.finish(structs.replace(self.record, url=scope.url, max_pages=limit, boilerplate=state.boilerplate))
         return result
 
     def _can_resume(self, state: CrawlState) -> bool:
@@ -178,16 +175,13 @@ class _Crawl:
         last = state.unfinished or state.site
         if last is None:
             return
-        if last.given != self.given:
+        if last.given != self.record.given:
             raise UsageError(f"{self.folder}: contains a crawl of {last.given}; give another folder, or that URL")
-        if (last.language, last.version) != (self.config.scope.language, self.config.scope.version):
-            names = {name: getattr(last, name) for name in VARIANT_OPTIONS}
-            options = " ".join(f"--{name} {value}" for name, value in names.items() if value)
+        if (last.language, last.version) != (self.record.language, self.record.version):
+            given = {"--language": last.language, "--version": last.version}
+            options = " ".join(f"{name} {value}" for name, value in given.items() if value)
             options = f"with {options}" if options else "without --language and --version"
             raise UsageError(f"{self.folder}: contains a crawl {options}; give another folder, or the same options")
-
-    def _record(self) -> CrawlRecord:
-        return CrawlRecord(self.given, language=self.config.scope.language, version=self.config.scope.version)
 
     async def _find_variant(self, session: Session) -> Scope | None:
         """Make the language and the version that the user selected the start, and return their scope.
@@ -196,7 +190,7 @@ class _Crawl:
             UsageError: The start page leads to none.
         """
         config: ScopeConfig = self.config.scope
-        base = config.make_scope(self.given)
+        base = config.make_scope(self.start)
         scope = None
         language = config.language
         version = config.version
@@ -245,15 +239,18 @@ class _Crawl:
         )
         return current, [note]
 
-    async def _mirror_site(self, session: Session, discovered: DiscoveredPages) -> CrawlResult | None:
+    async def _mirror_site(
+        self, session: Session, discovered: DiscoveredPages, manifest: Manifest
+    ) -> CrawlResult | None:
         """Fetch the pages of a manifest and publish them unchanged. Pages that do not match their digest are skipped.
 
         Returns:
             None if these are more than a few, for example because a server rewrites the Markdown of the site.
         """
-        folder, config, root = self.folder, self.config, discovered.root
-        assert discovered.manifest is not None
-        manifest, skipped = _drop_unsafe_paths(discovered.manifest)
+        folder = self.folder
+        config = self.config
+        root = discovered.root
+        manifest, skipped = _drop_unsafe_paths(manifest)
         pages = tuple(page for page in manifest.pages if discovered.scope.allows_path(page.path))
         manifest = structs.replace(manifest, pages=pages, crawled_from=urlsplit(root).netloc)
         notes = [*discovered.notes, *discovered.scope.check_patterns(strict=config.scope.strict)]
@@ -326,13 +323,9 @@ def _page_url(manifest: Manifest, page: PageEntry) -> str:
 def _drop_unsafe_paths(manifest: Manifest) -> tuple[Manifest, list[SkippedPage]]:
     """Drop pages whose paths cannot be stored as they are; ids depend on paths, so paths cannot be changed."""
     paths = disambiguate_paths(page.path for page in manifest.pages)
-    safe: dict[str, PageEntry] = {}
-    skipped: list[SkippedPage] = []
-    for page in manifest.pages:
-        if storage_path(page.path) != page.path or paths[page.path] != page.path or page.path in safe:
-            skipped.append(SkippedPage(page.path, "its path is not a safe file name"))
-        else:
-            safe[page.path] = page
+    safe = {page.path: page for page in manifest.pages if storage_path(page.path) == page.path == paths[page.path]}
+    unsafe = (page.path for page in manifest.pages if safe.get(page.path) is not page)
+    skipped = [SkippedPage(path, "its path is not a safe file name") for path in unsafe]
     return structs.replace(manifest, pages=tuple(safe.values())), skipped
 
 

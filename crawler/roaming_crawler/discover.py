@@ -209,8 +209,16 @@ class _LlmsDiscovery:
     """Number of links by other host."""
 
     async def run(self, start: str) -> None:
-        """Read the first llms.txt that lists pages, and the files that it names."""
-        for url in dict.fromkeys(_usual_urls(self.discovered.scope, start)):
+        """Read the first llms.txt that lists pages, and the files that it names.
+
+        It is at the given URL, in its folder, at the root, or in a common folder.
+        """
+        scope = self.discovered.scope.url
+        origin = url_origin(scope)
+        urls = [f"{folder}llms.txt" for folder in (scope, f"{origin}/", f"{origin}/docs/", f"{origin}/.well-known/")]
+        if start.endswith(".txt"):
+            urls.insert(0, start)
+        for url in dict.fromkeys(urls):
             if not self.discovered.entries:
                 await self._read_lists(url)
         if self.discovered.entries:
@@ -283,10 +291,3 @@ class _LlmsDiscovery:
                 f"{url}: names the URLs of {len(listed)} of the {len(discovered.entries)} pages that llms.txt lists; "
                 "not used, every page is fetched"
             )
-
-
-def _usual_urls(scope: Scope, start: str) -> list[str]:
-    """Return the usual URLs of llms.txt: the given URL, its folder, the root, common folders."""
-    origin = url_origin(scope.url)
-    folders = (scope.url, f"{origin}/", f"{origin}/docs/", f"{origin}/.well-known/")
-    return [*([start] if start.endswith(".txt") else []), *(f"{folder}llms.txt" for folder in folders)]

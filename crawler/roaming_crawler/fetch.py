@@ -333,13 +333,13 @@ class WebFetcher:
         pace.next_start = self.clock.monotonic() + pace.gap
 
     async def _get_once(self, url: str, request: Request, pace: HostPace) -> tuple[Response, httpx2.Headers]:
-        headers = {"Accept": request.accept}
-        if request.etag:
-            headers["If-None-Match"] = request.etag
-        if request.modified:
-            headers["If-Modified-Since"] = request.modified
-        if request.cookie:
-            headers["Cookie"] = request.cookie
+        given = {
+            "Accept": request.accept,
+            "If-None-Match": request.etag,
+            "If-Modified-Since": request.modified,
+            "Cookie": request.cookie,
+        }
+        headers = {name: value for name, value in given.items() if value}
         started = self.clock.monotonic()
         with anyio.fail_after(self.politeness.seconds):
             try:

@@ -133,15 +133,15 @@ def publish_crawl(
             map_fn=lambda convert, pages: map(partial(convert_safely, convert), pages),
             mapping_factory=lambda: stack.enter_context(DiskDict(state)),
         )
-        urls = {outputs[page.key].path: page.url for page in pages}
-        skipped = [*skipped, *(SkippedPage(urls[one.path], one.reason) for one in batch.left_out)]
+        by_path = {outputs[page.key].path: page for page in pages}
+        skipped = [*skipped, *(SkippedPage(by_path[one.path].url, one.reason) for one in batch.left_out)]
         if not batch.pages:
             raise _make_no_pages_error(discovered.scope.url, skipped[-1:])
-        flagged = flag_pages(batch, {outputs[page.key].path: page.parsed.hidden for page in pages})
+        flagged = flag_pages(batch, {path: page.parsed.hidden for path, page in by_path.items()})
         unwanted = select_flagged(flagged, config.skip_flagged)
         _drop_flagged(batch, unwanted, discovered.scope.url)
         skipped = [*skipped, *unwanted.values()]
-        coverage = _measure_pages(batch, {outputs[page.key].path: page.parsed.outside for page in pages})
+        coverage = _measure_pages(batch, {path: page.parsed.outside for path, page in by_path.items()})
         texts = ((path, batch.converted[path].markdown.encode("utf-8", "surrogatepass")) for path in batch.pages)
         rollback.save({path: file_digest(text) for path, text in texts})
         previous = rollback.restore_texts(previous) if previous else None

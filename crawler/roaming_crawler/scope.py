@@ -101,11 +101,12 @@ def _canonicalize(url: str) -> str | None:
     path = _canonical_path(parts)
     if _has_encoded_dot_segments(path):
         return None
-    return urlunsplit((scheme, netloc, path, _strip_tracking(parts.query), ""))
+    query = (part for part in parts.query.split("&") if part and not _TRACKING.fullmatch(part.partition("=")[0]))
+    return urlunsplit((scheme, netloc, path, "&".join(query), ""))
 
 
-def scope_from_url(url: str) -> Scope:
-    """Return the scope for the URL of a site, of one of its pages or of one of its files.
+def scope_url(url: str) -> str:
+    """Return the prefix of a scope for the URL of a site, of one of its pages or of one of its files.
 
     Raises:
         UsageError: The URL is not an http(s) or file URL.
@@ -117,7 +118,7 @@ def scope_from_url(url: str) -> Scope:
     path = re.sub(r"(\.well-known/llms\.txt|roaming/manifest\.json)$", "", parts.path)
     folder, _, last = path.rpartition("/")
     path = f"{folder}/" if not last or _FILE_SUFFIX.search(last) else f"{path}/"
-    return Scope(urlunsplit((parts.scheme, parts.netloc, path, "", "")))
+    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
 def is_page_url(url: str) -> bool:
@@ -225,10 +226,6 @@ def _has_encoded_dot_segments(path: str) -> bool:
     for _ in range(3):
         path = unquote(path)
     return any(segment in (".", "..") for segment in re.split(r"[/\\]", path)) or "\0" in path
-
-
-def _strip_tracking(query: str) -> str:
-    return "&".join(part for part in query.split("&") if part and not _TRACKING.fullmatch(part.partition("=")[0]))
 
 
 _MAX_URL_CHARS = 2_000

@@ -91,13 +91,13 @@ class Session:
     """Number of successful requests, without stale responses and robots.txt."""
     _stale: dict[str, str] = field(default_factory=dict)
     """Reason for each stale response, by key."""
-    _started: float = 0.0
+    started: float = field(init=False)
     _robots: dict[str, Robots] = field(default_factory=dict)
     _locks: dict[str, anyio.Lock] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Start the clock."""
-        self._started = self.clock.monotonic()
+        self.started = self.clock.monotonic()
 
     @property
     def is_complete(self) -> bool:
@@ -241,7 +241,7 @@ class Session:
         limits = self.limits
         if self.stopped:
             return True
-        if limits.seconds is not None and self.clock.monotonic() - self._started > limits.seconds:
+        if limits.seconds is not None and self.clock.monotonic() - self.started > limits.seconds:
             self.stopped = f"stopped after {limits.seconds:g} seconds (--max-seconds)"
         elif limits.total_bytes is not None and self.bytes > limits.total_bytes:
             self.stopped = f"stopped after {limits.total_bytes / MEGABYTE:g} MB (--max-bytes)"

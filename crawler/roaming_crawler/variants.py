@@ -14,12 +14,11 @@ from typing import NamedTuple
 from roaming_crawler.config import ScopeConfig
 from roaming_crawler.page import PageRef
 from roaming_crawler.parser import ParsedPage
-from roaming_crawler.scope import Scope, loose_key, scope_from_url, url_origin
+from roaming_crawler.scope import Scope, loose_key, scope_url, url_origin
 
 _Rank = tuple[int, tuple[int, ...]]
 _NO_RANK: _Rank = (-1, ())
 
-VARIANT_OPTIONS = ("language", "version")
 ALL = "all"
 """Value of `--language` and `--version` that leaves nothing out."""
 
@@ -217,7 +216,7 @@ def find_language_start(language: str, page: ParsedPage, base: str) -> tuple[str
     """
     for other, target in page.alternates:
         if match_language(other, language) and url_origin(target) == url_origin(base):
-            return target, scope_from_url(target).url
+            return target, scope_url(target)
     for link in sorted((*page.links, *page.nav_links), key=lambda link: (link.count("/"), link)):
         for folder in find_variant_folders(link, base):
             if folder.option == "language" and match_language(folder.name, language):
@@ -268,16 +267,20 @@ def _split_release(match: re.Match[str]) -> tuple[list[int], str]:
     stage = re.sub(r"[-_.]", "", match["stage"] or "")
     for short, names in _STAGES.items():
         stage = re.sub(rf"^({names})(?=\d*$)", short, stage)
-    return [int(number) for number in re.findall(r"\d+", match["numbers"])], re.sub(r"^\d+$", "", stage)
+    return split_numbers(match["numbers"]), re.sub(r"^\d+$", "", stage)
+
+
+def split_numbers(name: str) -> list[int]:
+    """Return the numbers in the name of a version."""
+    return [int(number) for number in re.findall(r"\d{1,18}", name)]
 
 
 @lru_cache(maxsize=2**16)
 def _rank_version(name: str) -> _Rank:
     """Return the sort key of a version: `stable` and `latest` before numbers, numbers before development versions."""
-    numbers = tuple(int(number) for number in re.findall(r"\d{1,18}", name))
     named = {"stable": 4, "latest": 3, "current": 2}.get(name.lower(), 0)
     is_final = bool(re.fullmatch(r"v?[\d.x]+", name, re.IGNORECASE))
-    return named or is_final, numbers
+    return named or is_final, tuple(split_numbers(name))
 
 
 def _split_tag(tag: str) -> list[str]:

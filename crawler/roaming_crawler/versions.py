@@ -27,9 +27,9 @@ from roaming_crawler.contents import sniff_kind
 from roaming_crawler.discover import MAX_MANIFEST_BYTES, MAX_SITEMAP_BYTES, SitemapError, parse_sitemap
 from roaming_crawler.fetch import FetchError, Response, UnavailableError
 from roaming_crawler.parser import parse_page
-from roaming_crawler.scope import canonical_url, scope_from_url, url_origin
+from roaming_crawler.scope import canonical_url, scope_url, url_origin
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
-from roaming_crawler.variants import find_variant_folders, match_version
+from roaming_crawler.variants import find_variant_folders, match_version, split_numbers
 
 PLACEHOLDER = "{version}"
 """Part of a URL that is replaced by the names that a version may have."""
@@ -105,11 +105,11 @@ async def follow_redirects(session: Session, start: str) -> str:
 
 def locate_version(page: str) -> tuple[ListedVersion, str]:
     """Return the version of a page by its URL, and the URL of the folder that contains the versions of its site."""
-    top = url_origin(page) + "/" if page.startswith("http") else scope_from_url(page).url
+    top = url_origin(page) + "/" if page.startswith("http") else scope_url(page)
     for folder in reversed(find_variant_folders(page, top)):
         if folder.option == "version":
             return ListedVersion((folder.name,), folder.url, page), folder.parent
-    url = scope_from_url(page).url
+    url = scope_url(page)
     return ListedVersion((), url, page), url
 
 
@@ -203,7 +203,7 @@ class _Search:
         if documented is None:
             return None
         # The series of a major version may contain another minor version than the wanted one.
-        minors = [_split_numbers(version)[:2] for version in (documented, self.version)]
+        minors = [split_numbers(version)[:2] for version in (documented, self.version)]
         is_wanted = any(rates) and (not documented or self._rate(documented) or minors[0] == minors[1])
         return DocumentedVersion(one.url, documented, kind if is_wanted else "latest", _SAME in rates, one.page)
 
@@ -215,7 +215,7 @@ class _Search:
             return None
         if rate and own and named and not own_rate and not match_version(named, own):
             # The sources of a release may still name an earlier one.
-            return named if rate == _SAME and _split_numbers(own) < _split_numbers(named) else None
+            return named if rate == _SAME and split_numbers(own) < split_numbers(named) else None
         return named if not own or rate > own_rate > 0 else own
 
     async def _read_version(self, url: str, response: Response) -> tuple[str | None, Kind]:
@@ -275,10 +275,6 @@ def _clean(name: str) -> str:
     return plain_version(match[0].replace("_", ".")) if match else ""
 
 
-def _split_numbers(name: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d{1,18}", name)]
-
-
 def _parse_list(response: Response | None, base: str) -> Iterator[ListedVersion]:
     """Yield the versions in a JSON file."""
     try:
@@ -289,7 +285,7 @@ def _parse_list(response: Response | None, base: str) -> Iterator[ListedVersion]
         names = tuple(filter(None, (entry.version, entry.title, entry.name, *entry.aliases[:_MAX_ALIASES])))
         url = canonical_url(entry.url or f"{entry.version}/", base)
         if names and url and url_origin(url) == url_origin(base):
-            yield ListedVersion(names, scope_from_url(url).url, url)
+            yield ListedVersion(names, scope_url(url), url)
 
 
 def _find_siblings(links: Iterable[str], base: str, version: str) -> list[ListedVersion]:

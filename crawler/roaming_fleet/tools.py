@@ -31,6 +31,7 @@ from mkdocs_roaming.library.tools import (
 )
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.models import OUTLINE_BUDGET
+from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS
 from mkdocs_roaming.text.markdown import pluralize, to_single_line, truncate_at_word
 from roaming_fleet.collection import Collection, OpenSite, RankedSite, SiteHit
 from roaming_fleet.records import SITE_KEY, SiteNotFoundError, SiteRecord, site_info
@@ -172,7 +173,7 @@ class StoreNavigator(Toolset):
 
     def expand_sections(self, ids: Sequence[str], part: int = 1) -> ExpandResult | ToolError:
         """Open sections of any sites. They share the cap; the rest of a long section is returned as another part."""
-        wanted = parse_ids(ids if isinstance(ids, str) else list(ids))
+        wanted = parse_ids(ids)
         if not wanted:
             return ToolError("expand_sections needs `ids`: a list of ids as the outline shows them.")
         return expand_separately(lambda id_: self._expand(id_, part), wanted[: 2 * MAX_IDS], self.drop, cap=self.cap)
@@ -188,8 +189,8 @@ class StoreNavigator(Toolset):
         origin = reduce(or_, (hit.library.origin([hit.hit.section.id]) for hit in found), OWN)
         lines = dict.fromkeys([self.collection.notice, *(hit.library.find_left_out(query) for hit in found)])
         note = "\n".join(filter(None, lines))
-        results = limit_results(query, map(_to_result, found), self.cap - len(origin.render()) - len(note))
-        return replace(results, origin=origin, note=note)
+        hits = limit_results(map(_to_result, found), self.cap - len(origin.render()) - len(note))
+        return SearchResults(query[:MAX_QUERY_CHARS], hits, origin=origin, note=note)
 
     def grep(self, pattern: str) -> GrepResult | ToolError:
         """Find lines of the site that the pattern names (`ruff: F401`), else of all sites of a small store."""

@@ -9,10 +9,9 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import mul
 
-from mkdocs_roaming.embeddings.client import FAILURE_PAUSE, QueryEmbedder, Vector
+from mkdocs_roaming.embeddings.client import FAILURE_PAUSE, QueryEmbedder
 from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, split_windows
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.index_cache import IndexCache
@@ -124,7 +123,8 @@ class VectorIndex:
     def __init__(self, library: SiteTexts, queries: QueryEmbedder) -> None:
         self.library, self.queries = library, queries
         self._lock = threading.Lock()
-        self._loaded: _LoadedVectors | None = None
+        self._columns: VectorColumns | None = None
+        self._sections: list[tuple[SectionRef | None, int]] = []  # and the number of windows of each
         self._problem = ""
         self._retry_at = float("-inf")
 
@@ -144,28 +144,29 @@ class VectorIndex:
             query: The query.
             visible: The sections that may be found; all by default.
         """
-        loaded = self.load()
-        vector = self.queries.embed(query) if loaded and query.strip() else None
-        if loaded is None or vector is None:
+        columns = self.load()
+        vector = self.queries.embed(query) if columns and query.strip() else None
+        if columns is None or vector is None:
             return None
-        if len(vector) != loaded.columns.dimensions:
+        if len(vector) != columns.dimensions:
             self._fail(
                 f"{self.queries.model} returned a vector of {len(vector)} dimensions, but those of the site have "
-                f"{loaded.columns.dimensions}; use the model of the build, or build the site again"
+                f"{columns.dimensions}; use the model of the build, or build the site again"
             )
             return None
-        return [near for near in loaded.nearest(vector) if visible is None or visible.get(near[0].id)][:_MAX_NEAR]
+        found = self._rank_sections(columns.cosines(vector))
+        return [near for near in found if visible is None or visible.get(near[0].id)][:_MAX_NEAR]
 
-    def load(self) -> _LoadedVectors | None:
+    def load(self) -> VectorColumns | None:
         """Read the vectors unless that was done or has failed a short time ago."""
         with self._lock:
-            if self._loaded is None and self.queries.clock() >= self._retry_at:
+            if self._columns is None and self.queries.clock() >= self._retry_at:
                 try:
-                    self._loaded = self._read()
+                    self._columns = self._read()
                     self._problem = ""
                 except RoamingError as error:
                     self._fail(str(error))
-            return None if self._problem else self._loaded
+            return None if self._problem else self._columns
 
     def _fail(self, reason: str) -> None:
         self._retry_at = self.queries.clock() + FAILURE_PAUSE
@@ -173,7 +174,7 @@ class VectorIndex:
         if is_new:
             self.queries.on_warning(f"search uses words only: {reason}")
 
-    def _read(self) -> _LoadedVectors:
+    def _read(self) -> VectorColumns:
         library, entry = self.library, self.library.manifest.vectors
         where = f"{library.where}: "
         if entry is None:
@@ -191,23 +192,14 @@ class VectorIndex:
         vectors = decode_vectors(data, where + VECTORS_PATH)
         if len(vectors.scales) > MAX_WINDOWS * len(library.sections):  # each search would compare all of them
             raise VectorsError(f"{where}{VECTORS_PATH} has more windows than the site's sections; build the site again")
-        sections = [(library.sections.get(id_), count) for id_, count in vectors.sections]
-        return _LoadedVectors(VectorColumns(vectors), sections)
+        self._sections = [(library.sections.get(id_), count) for id_, count in vectors.sections]
+        return VectorColumns(vectors)
 
-
-@dataclass(frozen=True, slots=True)
-class _LoadedVectors:
-    """The vectors of all windows, and the section and number of windows that they belong to."""
-
-    columns: VectorColumns
-    sections: list[tuple[SectionRef | None, int]]
-
-    def nearest(self, vector: Vector) -> list[RankedSection]:
+    def _rank_sections(self, cosines: Sequence[float]) -> list[RankedSection]:
         """Return the sections by the cosine of their nearest window; equal ones in the order of the site."""
-        cosines = self.columns.cosines(vector)
         found: list[RankedSection] = []
         start = 0
-        for section, count in self.sections if cosines else ():
+        for section, count in self._sections:
             windows = cosines[start : start + count]
             start += count
             if section is not None and (best := max(windows, default=0.0)) > 0:

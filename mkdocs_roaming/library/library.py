@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import threading
 import time
@@ -336,7 +337,7 @@ class Library:
         Raises:
             LibraryError: The manifest cannot be read.
         """
-        return self._reader.version()
+        return hashlib.sha256(self._reader.manifest()).hexdigest()
 
     def prefetch(self, pages: Sequence[PageEntry] | None = None) -> None:
         """Load pages of a remote site (default: all) into the cache, with few or parallel requests.

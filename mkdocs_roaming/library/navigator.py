@@ -146,8 +146,8 @@ class Navigator(Toolset):
         return Navigator(self.library, search=self.search, cap=cap, format_error=self._format_error)
 
     def outline(self, max_tokens: int = PROMPT_OUTLINE_BUDGET) -> str:
-        """Return the outline for the prompt."""
-        return self._render_outline(max_tokens)
+        """Return the outline of the whole site, rendered once: every conversation begins with it."""
+        return self.library.memoize(("outline", max_tokens), lambda: render_outline(self.sections, budget=max_tokens))
 
     def page_outline(self, page: str) -> str:
         """Return the inner outline of the page at an address; empty if there is no such page."""
@@ -198,7 +198,7 @@ class Navigator(Toolset):
         origin = self.library.origin()
         budget = min(OUTLINE_BUDGET, (self.cap - len(origin.render())) // 4)
         if not id:
-            return OutlineResult(self._render_outline(budget), origin)
+            return OutlineResult(self.outline(budget), origin)
         suffix = "+" if id.endswith("+") else ""
         bare_id = id.removesuffix("+").strip()
         section = self._resolve(bare_id)
@@ -212,7 +212,7 @@ class Navigator(Toolset):
 
     def expand_sections(self, ids: Sequence[str], part: int = 1) -> ExpandResult | ToolError:
         """Open sections. They share the cap; `part` selects a later part of sections that are longer."""
-        wanted = parse_ids(list(ids) if not isinstance(ids, str) else ids)
+        wanted = parse_ids(ids)
         if not wanted:
             return ToolError("expand_sections needs `ids`: a list of ids as the outline shows them.")
         limit = min(MAX_IDS, self.cap // MIN_CAP)
@@ -278,10 +278,6 @@ class Navigator(Toolset):
     def mark_opened(self, ids: Iterable[str]) -> None:
         """Add sections to the trail whose text was shown in another way: in an earlier turn, in the prompt."""
         self._open.trail.update((section.id, None) for id_ in ids if (section := self.sections.get(id_)))
-
-    def _render_outline(self, budget: int) -> str:
-        """Return the outline of the whole site, rendered once: every conversation begins with it."""
-        return self.library.memoize(("outline", budget), lambda: render_outline(self.sections, budget=budget))
 
     def _find_for_question(self, question: str, query: str, *, is_query: bool) -> tuple[str, list[Hit]]:
         """Return the note above the results of a question, and the hits for it and the question before it."""
@@ -432,7 +428,7 @@ class Navigator(Toolset):
     ) -> tuple[SearchResult, ...]:
         """Return the hits that are known, without a snippet, and as many of the others as fit."""
         others = islice((hit for hit in hits if hit.section.id not in known), max_lines)
-        fitting = limit_results("", (to_search_result(self.sections, hit) for hit in others), room).hits
+        fitting = limit_results((to_search_result(self.sections, hit) for hit in others), room)
         lines = {line.id: line for line in fitting}
         for hit in hits:
             if hit.section.id in known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.snippets import find_open_fence
@@ -68,7 +69,9 @@ class OpenSections:
         if part == 1 or section.id not in self._first_parts:
             self._first_parts[section.id] = size, frozenset(self._whole)
         opened = self._first_parts[section.id][1]
-        expansion = expand_section(self._sections, section, self._reader(section), cap=size, part=part, opened=opened)
+        expansion = expand_section(
+            self._sections, section, partial(self._read_closed, section), cap=size, part=part, opened=opened
+        )
         for shown in expansion.shown:
             if (found := self._sections.get(shown.id)) is not None:
                 self._add(found, len(shown.text.replace(_OPEN_PART, "")))
@@ -97,21 +100,18 @@ class OpenSections:
         if self._chars[section.id] >= len(self._read(section)):
             self._whole.add(section.id)
 
-    def _reader(self, target: SectionRef) -> Callable[[SectionRef], str]:
-        """Return a function that reads own texts, without the part that a search has opened."""
-
-        def read(section: SectionRef) -> str:
-            try:
-                text = self._read(section)
-            except LibraryError:
-                if section.id == target.id:
-                    raise
-                return ""  # a subsection that cannot be read is left out; opened by itself, it returns the error
-            start, end = self._spans.get(section.id, (0, 0))
-            if not end:
-                return text
-            closing, opening = find_open_fence(text[:start])[1], find_open_fence(text[:end])[0]
-            closing = f"{closing}\n\n" if closing else ""
-            return f"{text[:start]}{closing}{_OPEN_PART}{opening}{text[end:]}"
-
-        return read
+    def _read_closed(self, target: SectionRef, section: SectionRef) -> str:
+        """Return the own text of the target or of a subsection, without the part that a search has opened."""
+        try:
+            text = self._read(section)
+        except LibraryError:
+            if section.id == target.id:
+                raise
+            return ""  # a subsection that cannot be read is left out; opened by itself, it returns the error
+        start, end = self._spans.get(section.id, (0, 0))
+        if not end:
+            return text
+        closing = find_open_fence(text[:start])[1]
+        opening = find_open_fence(text[:end])[0]
+        closing = f"{closing}\n\n" if closing else ""
+        return f"{text[:start]}{closing}{_OPEN_PART}{opening}{text[end:]}"

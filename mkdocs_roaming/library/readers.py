@@ -5,7 +5,6 @@ Paths come from the manifest, which may be a third party's: each is validated be
 
 from __future__ import annotations
 
-import hashlib
 import os.path
 import re
 from collections.abc import Mapping, Sequence
@@ -64,10 +63,6 @@ class Reader(Protocol):
 
     def file(self, path: str, cache_key: str = "") -> bytes:
         """Return a file by its path below the site's root; `cache_key` bypasses HTTP caches."""
-
-    def version(self) -> str:
-        """Return a text that changes when the manifest changes: the digest of its bytes by default."""
-        return hashlib.sha256(self.manifest()).hexdigest()
 
 
 class FolderReader(Reader):
@@ -269,10 +264,11 @@ def _unique_paths(pages: Sequence[_MarkdownPage], site_url: str) -> list[str]:
         path = url_to_path(site_url, page.url) if page.url and site_url else None
         if path is None:
             path = "" if len(pages) == 1 else github_slug(page.sections[0].title)[:80] + "/"
-        base, number = path, 1
+        base = path.rstrip("/")
+        number = 1
         while markdown_path(path) in taken:
             number += 1
-            path = f"{base.rstrip('/')}~{number}/"
+            path = f"{base}~{number}/"
         taken.add(markdown_path(path))
         paths.append(path)
     return paths

@@ -22,7 +22,6 @@ MAX_IDS = 8
 MAX_HITS = 10
 
 _MAX_ARGUMENTS = 64
-_MAX_QUERY_CHARS = 1_000
 _MAX_ARGUMENT_CHARS = 2_000
 _MAX_DEPTH = 3
 _MAX_ID_CHARS = 120
@@ -221,7 +220,7 @@ def split_origin(result: ToolOutput) -> tuple[str, ToolOutput]:
     return result.origin.render(), replace(result, origin=OWN)
 
 
-def limit_results(query: str, results: Iterable[SearchResult], cap: int) -> SearchResults:
+def limit_results(results: Iterable[SearchResult], cap: int) -> tuple[SearchResult, ...]:
     """Return the first results that fit into `cap` characters when they are rendered."""
     fitting: list[SearchResult] = []
     for result in results:
@@ -229,7 +228,7 @@ def limit_results(query: str, results: Iterable[SearchResult], cap: int) -> Sear
         if cap < 0:
             break
         fitting.append(result)
-    return SearchResults(query[:_MAX_QUERY_CHARS], tuple(fitting))
+    return tuple(fitting)
 
 
 def _render_hits(results: SearchResults) -> str:

@@ -12,7 +12,7 @@ import pytest
 from mkdocs_roaming.errors import RoamingError
 from roaming_crawler.config import ScopeConfig
 from roaming_crawler.page import PageRef
-from roaming_crawler.scope import scope_from_url
+from roaming_crawler.scope import Scope, scope_url
 from roaming_crawler.variants import VariantFilter, match_language
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
@@ -128,7 +128,7 @@ def test_match_language(one: str, other: str, same: bool) -> None:
 def test_numbered_folders_of_articles_are_visited_in_few_steps(prefix: str) -> None:
     """Each page is in a folder of its own, which is named like a version; nothing else is known of them."""
     base = "https://docs.example/"
-    scope = scope_from_url(base)
+    scope = Scope(scope_url(base))
     pages = [PageRef(f"{base}notes/{prefix}{at}/{name}") for at in range(800) for name in ("", "notes/", f"only-{at}/")]
     variants = VariantFilter(scope, base, ScopeConfig(), "en")
     visited: list[str] = []
@@ -154,7 +154,7 @@ def test_many_plain_numbers_in_a_folder_are_pages_and_not_versions(name: str, co
     base = "https://docs.example/"
     folders = [f"{base}{name.format(at)}/" for at in range(1, count + 1)]
     later = [PageRef(f"{folder}{page}") for folder in folders for page in ("", "comments/", "history/")]
-    variants = VariantFilter(scope_from_url(base), base, ScopeConfig(), "en")
+    variants = VariantFilter(Scope(scope_url(base)), base, ScopeConfig(), "en")
 
     async def read(ref: PageRef) -> None:
         raise AssertionError(ref)
@@ -166,7 +166,7 @@ def test_many_plain_numbers_in_a_folder_are_pages_and_not_versions(name: str, co
 
 def test_select_of_two_spellings_of_a_version_selects_both() -> None:
     base = "https://docs.example/"
-    variants = VariantFilter(scope_from_url(base), base, ScopeConfig(), "en")
+    variants = VariantFilter(Scope(scope_url(base)), base, ScopeConfig(), "en")
 
     async def read(ref: PageRef) -> None:
         raise AssertionError(ref)
