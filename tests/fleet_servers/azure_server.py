@@ -41,8 +41,9 @@ class Azure:
         named = {"AZURE_STORAGE_ACCOUNT_NAME": ACCOUNT, "AZURE_STORAGE_ACCOUNT_KEY": KEY}
         return {**named, "AZURE_STORAGE_ENDPOINT": f"http://127.0.0.1:{self.port}/{ACCOUNT}"}
 
-    def sas(self, until: str, may: str = "racwdl") -> str:
+    def sas(self, until: str) -> str:
         """Sign a token for the container with an expiry time."""
+        may = "racwdl"
         signed = [may, "", until, f"/blob/{ACCOUNT}/shelf", "", "", "https,http", _VERSION, "c", *[""] * 7]
         fields = {"sv": _VERSION, "sr": "c", "sp": may, "se": until, "spr": "https,http"}
         return urlencode({**fields, "sig": _signature("\n".join(signed))})

@@ -55,27 +55,6 @@ def test_crawl_skips_soft_404_pages_with_suggestions(
     assert all("page for missing pages" in output.skip_reason(path) for path in dead)
 
 
-def test_crawl_follows_redirects_and_reports_loops(site: Any, run_crawl: Any) -> None:
-    site.page("/", "Home", links=("/old", "/older", "/loop", "/long/0", "/out", "/new/", "/nowhere", "/odd"))
-    site.redirect("/older", "/old", 302)
-    site.redirect("/old", "/new/", 308)
-    site.page("/new/", "New")
-    site.redirect("/loop", "/loop")
-    for at in range(9):
-        site.redirect(f"/long/{at}", f"/long/{at + 1}")
-    site.redirect("/out", "http://192.0.2.1/")
-    site.put("/nowhere", status=302)
-    site.redirect("/odd", "javascript:alert(1)")
-    output = run_crawl(site.url)
-    assert output.paths == ["", "new/"]
-    assert "more than 5 redirects" in output.skip_reason("/loop")
-    assert "more than 5 redirects" in output.skip_reason("/long/0")
-    assert "out of scope" in output.skip_reason("/out")
-    assert "redirect without a Location" in output.skip_reason("/nowhere")
-    assert "not a URL" in output.skip_reason("/odd")
-    assert max(int(path.rpartition("/")[2]) for path in site.paths() if "/long/" in path) == 5
-
-
 XHTML = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" '
     '"http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">\n<html xmlns="http://www.w3.org/1999/xhtml" '
@@ -183,23 +162,6 @@ def test_crawl_detects_text_encoding(data: bytes, kind: str, site: Any, run_craw
     assert "Größe über Maß" in run_crawl(site.url).text("")
 
 
-def test_crawl_ignores_mislabelled_markdown(site: Any, run_crawl: Any, html: Any) -> None:
-    names = ("html", "json", "nothing", "missing", "good")
-    listed = "".join(f"- [{name}]({name}.md)\n" for name in names)
-    site.put("/llms.txt", f"# Site\n\n> A site.\n\n{listed}", kind="text/plain")
-    for name in names:
-        site.page(f"/{name}", name.title())
-    site.put("/html.md", html("An app", "Loading"), kind="text/markdown")
-    site.put("/json.md", '{"error": "no"}', kind="text/markdown")
-    site.put("/nothing.md", " \n", kind="text/markdown")
-    site.put("/missing.md", "# Page not found\n\nSorry.\n", kind="text/markdown")
-    site.put("/good.md", "# Good\n\nReally *Markdown*.\n", kind="text/html")
-    output = run_crawl(site.url, source="markdown")
-    origins = {page.path: page.origin for page in output.manifest.pages}
-    assert origins == {"html": "html", "json": "html", "nothing": "html", "missing": "html", "good": "markdown"}
-    assert "Really *Markdown*." in output.text("good")
-
-
 def test_crawl_skips_compression_bombs(site: Any, run_crawl: Any, html: Any, bomb: Any) -> None:
     compressed = bomb(40)
     site.page("/", "Home", links=("/gzip", "/twice", "/brotli", "/zstd", "/fine"))
@@ -251,25 +213,6 @@ def test_crawl_skips_endless_responses(site: Any, run_crawl: Any) -> None:
     assert "times" in output.skip_reason("/reset")
     assert "times" in output.skip_reason("/short")
     assert "headers" in output.skip_reason("/headers")
-
-
-def test_crawl_skips_page_with_long_retry_after(site: Any, run_crawl: Any) -> None:
-    site.page("/", "Home", links=("/busy",))
-    site.put("/busy", "later", status=429, headers={"Retry-After": "7200"})
-    output = run_crawl(site.url)
-    assert "retry after 7200 s" in output.skip_reason("/busy")
-
-
-def test_crawl_obeys_robots_txt_for_links_and_redirects(site: Any, run_crawl: Any) -> None:
-    site.put("/robots.txt", "User-agent: mkdocs-roaming\nDisallow: /secret\n\nUser-agent: *\nDisallow: /\n")
-    site.page("/", "Home", links=("/secret", "/way-in", "/open"))
-    site.page("/secret", "Secret")
-    site.page("/open", "Open")
-    site.redirect("/way-in", "/secret")
-    output = run_crawl(site.url)
-    assert output.paths == ["", "open"]
-    assert "robots.txt forbids" in output.skip_reason("/secret")
-    assert "/secret" not in site.paths()
 
 
 def test_crawl_stops_if_robots_txt_fails(site: Any, run_crawl: Any) -> None:

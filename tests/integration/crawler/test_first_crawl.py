@@ -27,39 +27,6 @@ from roaming_crawler.variants import find_version_folder
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
-def test_crawl_resolves_links_against_base_element(site: Any, run_crawl: Any) -> None:
-    site.put(
-        "/docs/",
-        '<html><head><title>Docs</title><base href="/docs/v2/"></head><body><main><h1>Docs</h1><p>Read on.</p>'
-        '<p><a href="one.html">one</a> <a href="#top">top</a> <img src="a.png" alt="a"></p></main>',
-    )
-    site.page("/docs/v2/one.html", "One")
-    text = run_crawl(f"{site.url}docs/").text("")
-    assert f"[one]({site.url}docs/v2/one.html)" in text
-    assert f"{site.url}docs/v2/a.png" in text
-    assert "v2/#top" not in text
-
-
-@pytest.mark.parametrize("content", ["0; url=guide/", "0;URL='guide/'", "0 url=/guide/"])
-def test_crawl_follows_meta_refresh(content: str, site: Any, run_crawl: Any) -> None:
-    site.put("/", f'<html><head><meta http-equiv="refresh" content="{content}"></head></html>')
-    site.page("/guide/", "Guide")
-    output = run_crawl(site.url)
-    assert output.paths == ["guide/"]
-    assert output.skip_reason("/") == "a redirect"
-
-
-def test_crawl_skips_page_without_text(site: Any, run_crawl: Any) -> None:
-    site.page("/", "Home", links=("a/", "b/", "c/"))
-    site.put("/a/", "<html><head><title>A</title></head><body><script>location.replace('/x/')</script></body></html>")
-    loading = "<div id=root><div class=loading></div></div><noscript>You need to enable JavaScript to run this app.</noscript>"
-    site.put("/c/", f"<title>C</title><body>{loading}<script src=/app.js></script></body>")
-    site.put("/b/", "<title>B</title><body><main><img src=map.png alt=Map></main><script>count()</script>")
-    output = run_crawl(site.url)
-    assert output.paths == ["", "b/"]
-    assert all("JavaScript shell" in output.skip_reason(path) for path in ("/a/", "/c/"))
-
-
 def test_text_outside_of_the_article_counts_as_lost_unless_pages_repeat_it(site: Any, run_crawl: Any) -> None:
     lost = " ".join(f"Reef {at} is a knot." for at in range(60))
     for name, outside in {"a": "", "b": lost, "c": "", "d": ""}.items():
@@ -231,32 +198,6 @@ def test_error_for_url_with_password_does_not_show_it(run_crawl: Any) -> None:
     assert "secret" not in str(error.value)
 
 
-def test_redirecting_spelling_is_not_reported_as_skipped(site: Any, run_crawl: Any) -> None:
-    site.page("/", "Home", links=("guide", "guide/"))
-    site.redirect("/guide", "/guide/")
-    site.page("/guide/", "Guide")
-    output = run_crawl(site.url)
-    assert (output.paths, output.result.skipped) == (["", "guide/"], ())
-
-
-def test_crawl_ignores_wrong_canonical_urls(site: Any, run_crawl: Any, html: Any) -> None:
-    head = '<link rel="canonical" href="/">'
-    site.put("/", html("Home", links=("a/", "b/"), head=head))
-    for path in ("/a/", "/b/"):
-        site.put(path, html(f"Page {path}", head=head))
-    assert run_crawl(site.url).paths == ["", "a/", "b/"]
-
-
-def test_crawl_reports_sitemap_of_another_host(site: Any, run_crawl: Any) -> None:
-    site.page("/", "Home")
-    site.put("/sitemap.xml", "<urlset><url><loc>https://docs.example/guide/</loc></url></urlset>", kind="text/xml")
-    (note,) = run_crawl(site.url).result.notes
-    assert note == (
-        f"{site.url}sitemap.xml: lists nothing below {site.url}, but pages of https://docs.example; "
-        "crawl that URL instead"
-    )
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -317,19 +258,6 @@ def test_interrupted_crawl_reports_how_to_resume(
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout.startswith(f"{tmp_path / 'out'}: 31 pages, ")
     assert "/p19/" not in [request.path for request in site.requests[before:]]
-
-
-def test_untitled_pages_get_heading_or_path_as_title(site: Any, run_crawl: Any) -> None:
-    site.put("/", '<main><p>Read on.</p><a href="install-guide/">a</a> <a href="b.html">b</a></main>')
-    site.put("/install-guide/", "<main><p>Put one gauge into the harbour.</p></main>")
-    site.put("/b.html", '<main><h1>Tides <a href="#x">¶</a></h1><p>They come twice a day.</p></main>')
-    output = run_crawl(site.url)
-    assert {page.path: page.title for page in output.manifest.pages} == {
-        "": "Home",
-        "b.html": "Tides",
-        "install-guide/": "Install guide",
-    }
-    assert "[Install guide](" in (output.folder / "llms.txt").read_text("utf-8")
 
 
 def test_crawl_reports_folder_in_place_of_file(site: Any, tmp_path: Path) -> None:

@@ -60,61 +60,6 @@ def test_nested_llms_txt_files_are_limited(site: Any, run_crawl: Any) -> None:
     assert sum(path.startswith("p") for path in output.paths) == 250
 
 
-def test_complete_llms_full_replaces_page_requests(site: Any, run_crawl: Any) -> None:
-    own = site.url
-    site.put("/llms.txt", f"# S\n\n> S.\n\n- [A]({own}a.md)\n- [B]({own}b.md)\n", kind="text/plain")
-    texts = {name: f"# {name.upper()}\n\nThe text of {name}, as it is.\n" for name in ("a", "b")}
-    for name, text in texts.items():
-        site.put(f"/{name}.md", text, kind="text/markdown")
-    both = "".join(f"Source: {own}{name}\n\n{text}\n" for name, text in texts.items())
-    site.put("/llms-full.txt", both, kind="text/plain")
-    whole = run_crawl(own, links=False)
-    assert not [path for path in site.paths() if path in ("/a.md", "/b.md")]
-    assert whole.text("a").endswith(texts["a"])
-    site.put("/llms-full.txt", both.partition(f"Source: {own}b")[0], kind="text/plain")
-    part = run_crawl(own, links=False)
-    assert {"/a.md", "/b.md"} <= set(site.paths())
-    assert any("of the 2 pages that llms.txt lists" in note for note in part.result.notes)
-    assert [page.digest for page in part.manifest.pages] == [page.digest for page in whole.manifest.pages]
-
-
-LIST = "# Kettle\n\n> Boils.\n\n- [Boil](/docs/boil.md): how to\n"
-
-
-@pytest.mark.parametrize(
-    ("path", "given"),
-    [
-        ("/docs/llms.txt", ""),
-        ("/llms.txt", "docs/"),
-        ("/.well-known/llms.txt", ""),
-        ("/lists/for-models.txt", "lists/for-models.txt"),
-    ],
-)
-def test_llms_txt_is_found_at_usual_urls(path: str, given: str, site: Any, run_crawl: Any) -> None:
-    from roaming_crawler.config import ScopeConfig
-
-    site.put(path, LIST, kind="text/plain")
-    site.put("/docs/boil.md", "# Boil\n\nPress the lever.\n", kind="text/markdown")
-    output = run_crawl(site.url + given, links=False, scope=ScopeConfig(same_host=given.endswith(".txt")))
-    assert [page.title for page in output.manifest.pages] == ["Boil"]
-
-
-def test_listed_text_file_is_a_page(site: Any, run_crawl: Any) -> None:
-    site.put(
-        "/llms.txt",
-        "# S\n\n> S.\n\n- [Boil](/boil)\n- [All calls](/api.txt)\n- [Guide](/guide.txt)\n",
-        kind="text/plain",
-    )
-    site.put("/boil", "# Boil\n\nPress the lever.\n", kind="text/markdown")
-    site.put("/api.txt", "# Calls\n\n`kettle.boil()`\n", kind="text/plain")
-    both = "".join(f"Source: {site.url}{name}\n\n# {name}\n\nWords.\n\n" for name in ("boil", "api.txt"))
-    site.put("/guide.txt", both, kind="text/plain")
-    output = run_crawl(site.url)
-    assert output.paths == ["api.txt", "boil"]
-    assert "several pages" in output.skip_reason("/guide.txt")
-    assert "Press the lever." in output.text("boil")
-
-
 def test_pages_missing_in_llms_full_are_fetched(site: Any, run_crawl: Any) -> None:
     own, names = site.url, [f"p{at}" for at in range(12)]
     listed = "".join(f"- [{name}]({own}{name}.md)\n" for name in ("first", *names))
@@ -125,25 +70,3 @@ def test_pages_missing_in_llms_full_are_fetched(site: Any, run_crawl: Any) -> No
     output = run_crawl(own, links=False)
     assert output.paths == sorted(["first", *names])
     assert [path for path in site.paths() if path.endswith(".md") and "roaming" not in path] == ["/first.md"]
-
-
-def test_llms_txt_with_whole_pages_is_split(site: Any, run_crawl: Any) -> None:
-    own = site.url
-    site.put(
-        "/llms.txt", "# S\n\n> S.\n\n- [A](/a.md)\n- [B](/b.md)\n- [All](/llms-everything.txt)\n", kind="text/plain"
-    )
-    both = "".join(f"Source: {own}{name}\n\n# {name.upper()}\n\nWords of {name}.\n\n" for name in ("a", "b"))
-    site.put("/llms-everything.txt", both, kind="text/plain")
-    output = run_crawl(own, links=False)
-    assert output.paths == ["a", "b"]
-    assert not {"/a.md", "/b.md"} & set(site.paths())
-
-
-def test_abridged_llms_files_are_ignored(site: Any, run_crawl: Any) -> None:
-    own = site.url
-    site.put("/llms.txt", "# S\n\n> S.\n\n- [A](/a.md)\n- [Small](/llms-small.txt)\n", kind="text/plain")
-    site.put("/llms-small.txt", f"Source: {own}a\n\n# A\n\nIn short.\n", kind="text/plain")
-    site.put("/a.md", "# A\n\nAt length.\n", kind="text/markdown")
-    output = run_crawl(own, links=False)
-    assert "At length." in output.text("a")
-    assert "/llms-small.txt" not in site.paths()

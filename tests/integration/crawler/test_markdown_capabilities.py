@@ -91,19 +91,6 @@ def test_crawl_accepts_custom_fetcher(tmp_path: Any, html: Any) -> None:
     assert requests[0].url == own + "robots.txt"
 
 
-def test_links_are_relative_to_canonical_url(site: Any, run_crawl: Any, html: Any) -> None:
-    head = f'<link rel=canonical href="{site.url}guide/install/"><link rel=alternate type=text/markdown href=index.md>'
-    for path in ("/guide/install", "/guide/install/"):
-        site.put(path, html("Install", head=head, links=("../next/",)))
-    site.page("/guide/next/", "Next")
-    site.page("/", "Home", links=("/guide/install",))
-    site.put("/guide/install/index.md", "# Install\n\nThis page.\n", kind="text/markdown")
-    site.put("/guide/index.md", "# Guide\n\nAnother page.\n", kind="text/markdown")
-    output = run_crawl(site.url, source="markdown")
-    assert "This page." in output.text("guide/install/")
-    assert output.paths == ["", "guide/install/", "guide/next/"]
-
-
 @pytest.mark.parametrize("given", ["{folder}", "{folder}/llms.txt", "file://{folder}/", "file://{folder}/llms.txt"])
 def test_crawl_of_folder_with_llms_txt(given: str, run_crawl: Any, tmp_path: Any) -> None:
     folder = tmp_path / "kettle docs"
@@ -150,10 +137,3 @@ def test_groups_below_a_group_of_llms_txt_are_nested(site: Any, run_crawl: Any) 
     assert (home.page, guide.title) == ("h", "Guide")
     assert [(entry.title, entry.page) for entry in guide.children] == [("G", "g"), ("Care", None)]
     assert [entry.page for entry in guide.children[1].children] == ["i"]
-
-
-def test_site_is_named_by_the_most_frequent_end_of_titles(site: Any, run_crawl: Any) -> None:
-    for path, title in (("/", "Kettle – Boils fast"), ("/a/", "Read Me · Kettle"), ("/b/", "Lid · Kettle")):
-        site.put(path, f'<title>{title}</title><main><h1>{path}</h1><a href="/a/">A</a> <a href="/b/">B</a></main>')
-    output = run_crawl(site.url)
-    assert output.manifest.site.name == "Kettle"

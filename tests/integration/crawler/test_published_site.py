@@ -83,22 +83,6 @@ def test_mirror_drops_rules(site: Any, sample: Path, run_crawl: Any) -> None:
     assert any("rules are dropped" in note for note in output.result.notes)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_update_of_unchanged_site_writes_no_file(
-    way: str, site: Any, sample: Path, run_crawl: Any, read_files: Callable[[Path], dict[str, bytes]]
-) -> None:
-    site.folder(sample, "/docs/", url=_url(sample))
-    first = run_crawl(site.url + "docs/", **WAYS[way])
-    before = {name: (first.folder / name).stat().st_mtime_ns for name in read_files(first.folder)}
-    site.requests.clear()
-    second = run_crawl(site.url + "docs/", **WAYS[way])
-    assert site.requests
-    assert [request.path for request in site.requests if not request.conditional] == []
-    assert {request.status for request in site.requests} == {304}
-    assert (second.result.written, second.result.same) == (0, len(second.manifest.pages))
-    assert {name: (second.folder / name).stat().st_mtime_ns for name in read_files(second.folder)} == before
-
-
 def _rewrite(site: Any, sample: Path, count: int, status: int = 200) -> None:
     """Serve a number of pages with a Markdown that a server has rewritten, or with an error."""
     for page in load_manifest((sample / MANIFEST_PATH).read_bytes()).pages[:count]:

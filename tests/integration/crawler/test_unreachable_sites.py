@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
 from mkdocs_roaming.cli import main
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.records import SiteRecord, read_record, write_record
 
@@ -97,6 +98,7 @@ def test_unreachable_site_fails(
     assert "robots.txt" not in result.stderr
     assert (record().state, record().tries) == ("failed", 1)
     assert record().entry.crawled == run_crawl
+    assert (tmp_path / "store" / "demo" / MANIFEST_PATH).exists()
 
 
 def test_site_with_markdown_but_no_html_is_current(

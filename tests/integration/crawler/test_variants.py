@@ -109,16 +109,6 @@ def test_stable_version_is_crawled_if_start_page_has_none(site: Any, run_crawl: 
     assert {path.split("/")[0] for path in run_crawl(site.url).paths} == {"", "stable"}
 
 
-def test_folder_named_like_version_stays_without_twins(site: Any, run_crawl: Any, html: Any) -> None:
-    pages = ("/blog/2024/one/", "/blog/2024/two/", "/releases/2.1/", "/api/v2/orders/")
-    _put(site, html, "/", "en", pages)
-    for page in pages:
-        _put(site, html, page, "en")
-    output = run_crawl(site.url)
-    assert len(output.paths) == 5
-    assert not output.result.left_out
-
-
 @pytest.mark.parametrize(("one", "other", "same"), TABLES["match_language"])
 def test_match_language(one: str, other: str, same: bool) -> None:
     assert match_language(one, other) is same

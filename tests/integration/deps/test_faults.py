@@ -127,15 +127,6 @@ def test_site_that_is_incomplete_because_its_host_went_down_is_completed(project
     assert (swirl["pages"], swirl["why"]) == (3, "")
 
 
-def test_host_that_is_down_before_the_first_crawl_is_reported(project: Any, web: Any) -> None:
-    web.down.add("1.2")
-    docs = project.sync()
-    assert (docs["swirl"]["place"], docs["kite"]["why"]) == ("", "")
-    assert re.match(r"http://127.0.1.2:\d+/: .*, 3 times", docs["swirl"]["why"])
-    web.down.clear()
-    assert project.sync()["swirl"]["pages"] == 3
-
-
 @pytest.mark.parametrize("allowed", [True, False])
 def test_redirect_to_private_address_is_refused(allowed: bool, project: Any, web: Any) -> None:
     web.put("1.1", "/", f"->{web.url('9.9')}")

@@ -17,7 +17,6 @@ from wheels import write_wheel
 from mkdocs_roaming.cli import main
 from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import read_records
-from roaming_fleet.cli import drop_sites
 
 pytestmark = pytest.mark.slow
 
@@ -124,18 +123,6 @@ def test_stable_that_moves_gets_a_new_copy_and_the_old_one_stays(make_project: A
     assert again == before
     assert "swirl 1.0 has" in old.read(again)
     assert "swirl 2.0 has" not in old.read(again)
-
-
-def test_copy_that_was_removed_is_looked_up_again(make_project: Any, web: Any) -> None:
-    web.put("1.2", "/", "->/stable/")
-    web.put_version("1.2", "swirl", "/stable/", version="1.0")
-    project = make_project().use(swirl="1.0").place(swirl=web.url("1.2"))
-    drop_sites(str(project.data / "store"), [project.sync()["swirl"]["place"]])
-    web.put_version("1.2", "swirl", "/stable/", version="2.0")
-    web.requests.clear()
-    docs = project.sync()["swirl"]
-    assert (docs["info"]["documented"], docs["info"]["origin"]) == ("2.0", "latest")
-    assert web.pages("1.2")["/stable/p1/"] == 2  # as HTML and as Markdown
 
 
 def test_changed_version_does_not_take_the_old_documentation(project: Any, kite: Any) -> None:
@@ -283,17 +270,6 @@ def test_copy_of_a_moving_version_is_not_taken_for_the_release(make_project: Any
     kite.put_sitemap("1.1", "/en/latest/", "/en/3.4.0/")
     other = make_project("other").use(kite="3.4.0").place(kite=kite.url("1.1")).sync()["kite"]
     assert (first["url"], other["url"]) == (kite.url("1.1", "/en/latest/"), kite.url("1.1", "/en/3.4.0/"))
-
-
-def test_docs_of_a_series_is_crawled_again(project: Any, web: Any) -> None:
-    web.put_version("1.2", "swirl", "/en/4.2/", version="4.2")
-    web.put_sitemap("1.2", "/en/4.2/")
-    web.put("1.2", "/", "->/en/4.2/")
-    project.use(swirl="4.2.1").place(swirl=web.url("1.2"))
-    first = project.sync()["swirl"]
-    web.put_version("1.2", "swirl", "/en/4.2/", version="4.2", pages=5)
-    assert (first["pages"], project.sync()["swirl"]["pages"]) == (3, 3)
-    assert project.sync("--refresh-older-than", "0s")["swirl"]["pages"] == 5
 
 
 def test_packages_whose_names_become_one_key_have_their_own(project: Any, kite: Any) -> None:

@@ -6,10 +6,8 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ import httpx2
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from embeddings_api import SYNONYMS, EmbeddingsApi, ToyEmbedder
+from embeddings_api import EmbeddingsApi
 from serving import serve_app
 
 from mkdocs_roaming.cli import main
@@ -236,21 +234,3 @@ def test_answer_without_vectors_is_not_cached(build: Any, configured: Any, api: 
         assert not is_cached()
         time.sleep(0.3)
         assert [is_cached(), is_cached()] == [False, True]
-
-
-def test_query_that_waits_for_its_vector_does_not_block_others(build: Any, configured: Any, serve: Serve) -> None:
-    build(configured)
-    api = serve(embedder=ToyEmbedder(256, SYNONYMS), stall=threading.Event())
-    warnings: list[str] = []
-    with endpoint(build.site, api, warnings.append, timeout=1.5) as port, ThreadPoolExecutor(8) as several:
-        pending = [several.submit(get, port, f"/v1/search?q=autumn+{at}") for at in range(4)]
-        while not api.requests:
-            time.sleep(0.01)
-        for _ in range(5):
-            get(port, "/v1/outline")
-        assert not any(one.done() for one in pending)
-        found = [json.loads(one.result())["hits"][0]["title"] for one in pending]
-        metrics = get(METRICS_PORT, "/metrics")
-    assert found == ["Tyres"] * 4
-    assert len(warnings) == 1
-    assert "roaming_search_by_meaning 0.0\n" in metrics

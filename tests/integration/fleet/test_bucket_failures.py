@@ -84,20 +84,6 @@ def _truncate(answer: RawResponse, blob: int, ending: RawResponse) -> RawRespons
     return replace(ending, data=head + b"\r\n\r\n" + body[:blob])
 
 
-def test_truncated_response_is_retried(store: Callable[..., ObjectBucket]) -> None:
-    data = bytes(range(256)) * 4000
-    for ending in (RawResponse(b""), RawResponse(b"", reset=True), RawResponse(b"", silent=5)):
-        endings = iter([ending])
-
-        def answer(first: str, headers: Mapping[str, str], endings: Iterator[RawResponse] = endings) -> RawResponse:
-            good, ending = range_response(data, headers), next(endings, None)
-            return good if ending is None else _truncate(good, 500_000, ending)
-
-        with serving(answer) as raw:
-            assert store("s3", raw, patience=10, silence=0.3).get("big") == data
-            assert len(raw.requests) == 2
-
-
 def test_permanently_truncated_response_is_reported(store: Callable[..., ObjectBucket]) -> None:
     for ending, reason in (
         (RawResponse(b"half"), "truncated response"),

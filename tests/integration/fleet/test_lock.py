@@ -180,19 +180,6 @@ def test_expired_lock_is_taken_over(bucket: Bucket) -> None:
         pass
 
 
-def test_stopped_jobs_do_not_end_lock(bucket: Bucket) -> None:
-    with hold_lock(bucket, "one") as lock:
-        elsewhere = LockWatch(bucket, "one")
-        elsewhere.confirm()
-        lock.stop_jobs()
-        with pytest.raises(LockLostError):
-            elsewhere.confirm()
-        lock.confirm()
-        assert lock.renew()
-        with pytest.raises(LockLostError):
-            LockWatch(bucket, "one").confirm()
-
-
 class _OtherBucket:
     """A bucket that calls a function between a listing and the next creation, or loses its response."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -48,21 +47,6 @@ def test_all_commands_work_on_object_store(
     assert uploaded == published(tmp_path / "folder")
 
 
-def test_many_and_large_objects(store: Any) -> None:
-    bucket = open_bucket(store.where)
-    names = [f"many/{at:04}" for at in range(2300)]
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda name: bucket.put(name, b""), names))
-    assert sorted(blob.path for blob in bucket.list("many")) == names
-    bucket.delete([*names[:2200], "many/never"])
-    assert sorted(blob.path for blob in bucket.list("many")) == names[2200:]
-    seven_pages = bytes(range(256)) * 4096 * 100
-    bucket.put("large", seven_pages)
-    assert bucket.get("large") == seven_pages
-    bucket.put("empty", b"")
-    assert bucket.get("empty") == b""
-
-
 def test_names_are_literal(store: Any) -> None:
     root = store.where.rpartition("/")[0]
     beside = open_bucket(f"{root}/my docs")
@@ -91,22 +75,12 @@ def test_azure_sas_works_until_expiry(az: Any, monkeypatch: pytest.MonkeyPatch) 
     assert not bucket.create("a", b"2")
     assert [blob.path for blob in bucket.list("")] == ["a"]
     bucket.delete(["a", "never"])
-    for until, may, message in (
-        ("2026-01-01T00:00:00Z", "racwdl", r"the credentials are not accepted \(AuthorizationFailure\)"),
-        ("2099-01-01T00:00:00Z", "r", r"permission denied \(.*\); allow these credentials to list, read and write"),
-    ):
-        monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", az.sas(until, may))
-        bucket = open_bucket(az.where)
-        for do in (
-            lambda bucket=bucket: bucket.put("a", b"1"),
-            lambda bucket=bucket: bucket.create("a", b"1"),
-            lambda bucket=bucket: list(bucket.list("")),
-            lambda bucket=bucket: bucket.delete(["a"]),
-        ):
-            with pytest.raises(BucketError, match=message) as raised:
-                do()
-            assert "sig=" not in str(raised.value)
-            assert raised.value.lasting
+    monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", az.sas("2026-01-01T00:00:00Z"))
+    message = r"the credentials are not accepted \(AuthorizationFailure\)"
+    with pytest.raises(BucketError, match=message) as raised:
+        open_bucket(az.where).put("a", b"1")
+    assert "sig=" not in str(raised.value)
+    assert raised.value.lasting
 
 
 @pytest.mark.parametrize(("where", "shown"), TABLES["invalid_bucket_url_is_refused"])

@@ -94,37 +94,6 @@ def test_refresh_older_than_crawls_old_sites(crawl: Any, sites: Any, tmp_path: P
     assert crawl("--refresh-older-than", "7d")["fresh"] == 6
 
 
-@pytest.mark.slow
-def test_failed_site_keeps_copy_and_pauses(
-    crawl: Any, sites: Any, roaming: Roaming, tmp_path: Path, published: Any
-) -> None:
-    crawl()
-    before = published(tmp_path / "store")
-    sites.forbidden = {"127.0.1.1/", "127.0.1.2/a"}
-    bucket = FolderBucket(tmp_path / "store")
-    pauses = []
-    for tries in (1, 2, 3):
-        report = crawl("--refresh-older-than", "0s")
-        assert report["failed"] == 3
-        assert {failure["tries"] for failure in report["failures"]} == {tries}
-        assert all(failure["kept"] for failure in report["failures"])
-        sites.requests.clear()
-        assert crawl()["waiting"] == 3
-        assert not sites.requests
-        for at in range(6):
-            record = read_record(bucket, f"site-{at:03}")
-            assert record
-            if record.state == "failed":
-                pauses.append(round((record.next_try - record.at) / 3600))
-                write_record(bucket, replace(record, next_try=time.time() - 1))
-    assert pauses == [1] * 3 + [4] * 3 + [16] * 3
-    assert published(tmp_path / "store") == before
-    assert "site-000" in roaming("sites", tmp_path / "store", "--failed").stdout
-    sites.forbidden = set()
-    assert crawl()["same"] == 3
-    assert roaming("sites", tmp_path / "store", "--failed").exit_code == 3
-
-
 @pytest.mark.parametrize(
     ("at", "name", "message"),
     [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet_servers.stores import LONG_NAME, TODAY, add_site, crawl_sites, make_store, write_site
+from fleet_servers.stores import TODAY, add_site, crawl_sites, make_store, write_site
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
@@ -149,30 +149,6 @@ def test_expand_of_unknown_id_has_hint(navigator: StoreNavigator, address: str, 
     assert isinstance(opened, ExpandResult)
     assert not opened.sections
     assert message in _text(opened)
-
-
-def test_parts_of_long_page_are_complete(store: Path) -> None:
-    collection = Collection(store)
-    page = collection.open(LONG_NAME).library.manifest.pages[0]
-    whole = b"".join((store / LONG_NAME / page.markdown).read_bytes()[s.start : s.end] for s in page.sections).decode()
-    read, part, parts = "", 1, 1
-    seen: dict[str, str] = {}
-    while part <= parts:
-        opened = StoreNavigator(collection, cap=6_000).expand_sections([page.id], part)
-        assert isinstance(opened, ExpandResult)
-        assert len(render(opened)) <= 6_000
-        section = opened.sections[0]
-        parts, part, read = section.parts, part + 1, read + section.text
-        seen |= {listed.id: listed.title for listed in section.listed}
-    assert parts > 1
-    assert read == whole[: len(read)]
-    assert len(seen) + read.count("\n## ") == 400
-    assert all(id_.startswith(f"{LONG_NAME}:") for id_ in seen)
-    outline = StoreNavigator(collection, cap=6_000).read_outline(LONG_NAME)
-    assert len(render(outline)) <= 6_000
-    lines = re.findall(rf"\[({LONG_NAME}:[0-9a-f]{{8}}\+?)\]", render(outline))
-    for id_ in (page.id, f"{page.id}+", *lines[-2:]):
-        assert len(render(StoreNavigator(collection, cap=6_000).read_outline(id_))) <= 6_000
 
 
 @pytest.fixture

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.grep import grep, limit_grep, render_grep
 from mkdocs_roaming.library.library import Library
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 PAGES = (
     (
@@ -32,18 +36,7 @@ def find(library: Library, pattern: str, **options: object) -> dict[str, list[in
     return {one.title: [line.number for line in one.lines] for one in result.sections}
 
 
-@pytest.mark.parametrize(
-    ("pattern", "found"),
-    [
-        pytest.param("drain_window", {"drain_window": [1, 5], "Pumps": [3]}, id="matching heading first"),
-        pytest.param("drain", {"drain_window": [1, 5], "Pumps": [3], "Valve": [4, 5]}, id="any case"),
-        pytest.param("DRAIN", {"Valve": [5]}, id="capital letters"),
-        pytest.param("(it)", {"Valve": [8]}, id="special characters"),
-        pytest.param("--all", {"Valve": [4]}, id="option"),
-        pytest.param("  all", {}, id="spaces count"),
-        pytest.param("wave", {"Many": [3, 4, 5]}, id="first lines"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "found"), TABLES["grep_finds_lines"])
 def test_grep_finds_lines(library: Library, pattern: str, found: dict[str, list[int]]) -> None:
     assert find(library, pattern) == found
     assert list(find(library, pattern)) == list(found)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
-import threading
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -177,25 +175,6 @@ def test_index_files_are_readable_by_their_user_only(library: Library, cache: In
     """They contain the words of sites that may be private."""
     Search(library, cache=cache).load()
     assert stored_file(cache).stat().st_mode & 0o077 == 0
-
-
-def test_threads_store_and_load_the_same_index(library: Library, cache: IndexCache) -> None:
-    expected = find_all(Search(library))
-    results: list[object] = []
-
-    def search() -> None:
-        for _ in range(5):
-            results.append(find_all(Search(library, cache=cache)))
-            if random.random() < 0.5:
-                for file in cache.folder.glob("*"):
-                    file.unlink(missing_ok=True)
-
-    threads = [threading.Thread(target=search) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results == [expected] * 30
 
 
 def test_environment_names_or_disables_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,55 +23,10 @@ from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.search.ranking import Weights
 from mkdocs_roaming.text.tokenizer import parse_query
 
-RANKING = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text("utf-8"))
+DATA = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text("utf-8"))
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
-SERVER = """\
-# Server
-
-It listens on port 8124.
-
-## Drain it
-
-Call `harbour.server.drain_window()` or pass `--drain-window 30s`.
-
-## Timeouts
-
-An `HTTPServerTimeout` is raised after ten seconds.
-
-## Versions
-
-Since v1.12.3 it speaks TLS 1.3.
-"""
-GAUGES = """\
-# Gauges
-
-A gauge measures the tide.
-
-## Calibrate
-
-Calibration takes an hour; see [how to drain it](https://docs.example/p/server/index.md#x).
-
-## Remove a gauge
-
-Press the red button.
-"""
-SPEECH = """\
-# Sprachen
-
-## Überlauf
-
-Der Überlauf läuft über die Straße.
-
-## 潮位
-
-潮位計を設定する。
-
-## Ελληνικά
-
-Η στάθμη της θάλασσας.
-"""
-PAGES = [("server/", SERVER), ("gauges/", GAUGES), ("langs/", SPEECH)]
+PAGES = [(f"{path}/", text) for path, text in DATA["pages"].items()]
 
 
 @pytest.fixture
@@ -177,7 +132,7 @@ PARTS = [
 ]
 
 
-@pytest.mark.parametrize("case", RANKING, ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", DATA["ranking"], ids=lambda case: case["name"])
 def test_find_ranks_sections(make_site: Callable, case: dict[str, Any]) -> None:
     pages = [*PARTS] if "{parts}" in case["pages"] else []
     for path, text in case["pages"].items():

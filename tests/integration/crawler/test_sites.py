@@ -1,0 +1,61 @@
+"""Small sites in test_sites.yml: which pages are published with which text, which are skipped and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from roaming_crawler.config import ScopeConfig
+
+CASES = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text("utf-8"))
+KINDS = {".md": "text/markdown", ".txt": "text/plain", ".xml": "application/xml"}
+
+
+def _put(site: Any, html: Any, path: str, page: str | dict[str, Any]) -> None:
+    page = (
+        page if isinstance(page, dict) else {"body" if page.startswith(("<", "#")) or "\n" in page else "title": page}
+    )
+    page = {
+        name: value.replace("{site}", site.url) if isinstance(value, str) else value for name, value in page.items()
+    }
+    if "to" in page:
+        site.redirect(path, page["to"], page.get("status", 301))
+        return
+    links = tuple(page.get("links", ()))
+    body = (
+        html(page["title"], page.get("text", ""), links, page.get("head", ""))
+        if "title" in page
+        else page.get("body", "")
+    )
+    kind = page.get("kind") or KINDS.get(Path(path).suffix, "text/html; charset=utf-8")
+    site.put(path, body, kind=kind, status=page.get("status", 200), headers=page.get("headers", {}))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_crawl_of_site(case: dict[str, Any], site: Any, run_crawl: Any, html: Any) -> None:
+    for path, page in case["site"].items():
+        _put(site, html, path, page)
+    options = {**case.get("options", {})}
+    start = site.url + options.pop("start", "")
+    output = run_crawl(start, scope=ScopeConfig(**options.pop("scope", {})), **options)
+    pages = {page.path: page for page in output.manifest.pages}
+    assert sorted(pages) == case["paths"], output.result.skipped
+    for end, reason in case.get("skipped", {}).items():
+        assert reason in output.skip_reason(end), end
+    for path, parts in case.get("texts", {}).items():
+        assert [part for part in parts if part.replace("{site}", site.url) not in output.text(path)] == []
+    for path, parts in case.get("lacks", {}).items():
+        assert [part for part in parts if part in output.text(path)] == []
+    for name, values in case.get("fields", {}).items():
+        assert {path: getattr(page, name) for path, page in pages.items()} == values
+    assert set(case.get("requested", ())) <= set(site.paths())
+    assert not set(case.get("unrequested", ())) & set(site.paths())
+    notes = [note.replace("{site}", site.url) for note in case.get("notes", ())]
+    assert [note for note in notes if not any(note in found for found in output.result.notes)] == []
+    if "site_name" in case:
+        assert output.manifest.site.name == case["site_name"]
+    if "skipped" not in case and "/" in case["site"]:
+        assert output.result.skipped == ()
