@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from manifests import build
 from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS, expand_section, render_expansion
@@ -81,18 +82,14 @@ def test_long_text_is_split_between_blocks(make_site: Callable) -> None:
 @given(title=st.text(min_size=1, max_size=3000), text=st.text(max_size=9000), cap=st.integers(1800, 5000))
 @settings(max_examples=60)
 def test_long_titles_and_texts_stay_within_the_limit(title: str, text: str, cap: int) -> None:
-    from mkdocs_roaming.manifest.builder import build_manifest
-    from mkdocs_roaming.manifest.models import Page, PublishedPage, Site
-    from mkdocs_roaming.manifest.sections import split_sections
-
     texts = dict.fromkeys(("a/", "b/"), f"# T\n\n{text}\n\n## U\n\n{text}\n")
-    published = [PublishedPage(Page(path, path), page, split_sections(page)) for path, page in texts.items()]
-    manifest = build_manifest(Site("Docs", "https://docs.example/" + "x" * 400 + "/"), published)
+    manifest = build(texts)
     pages = tuple(
         replace(page, title=title, sections=tuple(replace(section, title=title) for section in page.sections))
         for page in manifest.pages
     )
-    index = SectionIndex(replace(manifest, pages=pages))
+    site = replace(manifest.site, url=f"https://docs.example/{'x' * 400}/")
+    index = SectionIndex(replace(manifest, site=site, pages=pages))
 
     def read(ref: SectionRef) -> str:
         data = texts[ref.page.path].encode("utf-8", "surrogatepass")

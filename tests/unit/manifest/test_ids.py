@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from manifests import build, load_cases
+from manifests import load_cases
 
 from mkdocs_roaming.manifest.aliases import assign_ids
 from mkdocs_roaming.manifest.models import Heading
@@ -126,12 +126,6 @@ def test_id_is_stable_when_other_sections_change() -> None:
     before = names_of("# T\n\n## Keep\n\ntext\n\n## Go\n")
     after = names_of("# T, renamed\n\nNew text.\n\n## New\n\n## Keep\n\nother text\n")
     assert before[1] == after[2]
-
-
-def test_ids_of_a_page_do_not_depend_on_other_pages() -> None:
-    alone = build({"guide/": "# Guide\n\n## Example\n\n## Example\n"})
-    both = build({"api/": "# API\n\n## Example\n", "guide/": "# Guide\n\n## Example\n\n## Example\n"})
-    assert [section.id for section in alone.sections()] == [section.id for section in both.pages[1].sections]
 
 
 def test_context_is_the_parent_or_a_sibling_with_a_title_of_its_own() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -11,12 +12,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.manifest.builder import build_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.manifest.models import NavItem, Page, PublishedPage, Site
+from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.manifest.outline import render_outline, render_page_outline
-from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.text.tokenizer import estimate_tokens
+from tests.conftest import make
 
 LINE = re.compile(r"^ *\[([0-9a-f]{8})\] (.*)$", re.MULTILINE)
 CLOSED = re.compile(r"^ *\[([0-9a-f]{8})\] .* \+\d+$", re.MULTILINE)
@@ -249,18 +249,9 @@ def test_page_outline_fits_its_budget(headings: int, is_cut: bool) -> None:
     assert bool(CONTINUED.findall(text)) == is_cut
 
 
-_sites: dict[tuple[int, int], SectionIndex] = {}
-
-
+@cache
 def make_index(pages: int, headings: int) -> SectionIndex:
-    if (pages, headings) not in _sites:
-        text = "".join(
-            f"\n{'#' * (2 + at % 3)} Step {at} of many\n\nTurn the valve {at} times.\n" for at in range(headings)
-        )
-        published = [
-            PublishedPage(Page(f"p{at}/", f"Page {at}"), page, split_sections(page))
-            for at in range(pages)
-            for page in [f"# Page {at}\n\nAbout part {at}.\n{text}"]
-        ]
-        _sites[pages, headings] = SectionIndex(build_manifest(Site("Docs", "https://docs.example/"), published))
-    return _sites[pages, headings]
+    steps = (f"\n{'#' * (2 + at % 3)} Step {at} of many\n\nTurn the valve {at} times.\n" for at in range(headings))
+    text = "".join(steps)
+    site = make([(f"p{at}/", f"# Page {at}\n\nAbout part {at}.\n{text}") for at in range(pages)])
+    return SectionIndex(site.manifest)

@@ -80,6 +80,8 @@ def test_index_site_publishes_pages_and_skips_redirects_templates_and_special_pa
     assert validate_site(open_library(site)).faults == ()
     assert f"[the guide]({URL}guide/index.md)" in (site / "index.md").read_text()
     assert (site / "deep/one.md").exists()
+    assert [page.path for page in index_to_manifest(site, exclude=("deep/*",)).pages] == ["", "guide/"]
+    assert [page.path for page in index_to_manifest(site, include=("deep/*",)).pages] == ["deep/one.html"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="this system has UTF-8 names alone")
@@ -228,11 +230,7 @@ def test_description_shared_by_pages_is_the_site_description(site: Path) -> None
         (site / path).write_text(html.replace("<title>", f'<meta name="description" content="{text}"><title>'))
     manifest = index_to_manifest(site)
     assert manifest.site.description == "All of it."
-    assert {page.path: page.description for page in manifest.pages} == {
-        "": "",
-        "guide/": "",
-        "deep/one.html": "One alone.",
-    }
+    assert [page.description for page in manifest.pages] == ["", "", "One alone."]
 
 
 def test_formulas_that_scripts_typeset_are_published_as_tex(site: Path) -> None:
@@ -395,11 +393,6 @@ def test_validation_resolves_elements_at_each_address_of_a_page(site: Path) -> N
     )
 
 
-def test_include_and_exclude_select_pages_by_path(site: Path) -> None:
-    assert [page.path for page in index_to_manifest(site, exclude=("deep/*",)).pages] == ["", "guide/"]
-    assert [page.path for page in index_to_manifest(site, include=("deep/*",)).pages] == ["deep/one.html"]
-
-
 def test_page_in_declared_encoding_is_decoded_and_its_bytes_are_kept(site: Path) -> None:
     html = GUIDE.replace("utf-8", "iso-8859-1").replace("Read it.", "Grüße aus Köln, schöne Grüße.")
     (site / "guide/index.html").write_bytes(html.encode("iso-8859-1"))
@@ -428,8 +421,8 @@ def test_index_site_raises_errors_that_name_the_fix(site: Path, tmp_path_factory
     (empty / "mkdocs.yml").write_text("site_name: x")
     with pytest.raises(UsageError, match=r"mkdocs\.yml: is a file; build the site, then name the folder"):
         index_to_manifest(empty / "mkdocs.yml")
-    for name in ("one", "two"):
-        shutil.copytree(site, empty / name)
+    shutil.copytree(site, empty / "one")
+    shutil.copytree(site, empty / "two")
     with pytest.raises(UsageError, match=f"contains no index.html; name the folder of one site, such as {empty}/one$"):
         index_to_manifest(empty)
     with pytest.raises(PublishError, match="no page to publish"):
