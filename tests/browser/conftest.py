@@ -39,13 +39,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = [report for report in terminalreporter.stats.get("skipped", ()) if _MISSING in str(report.longrepr)]
     if skipped:
         terminalreporter.write_line(f"{len(skipped)} browser tests skipped: {_MISSING}")
-    for outcome in ("passed", "failed", "skipped"):
-        ran = {_GENERATOR.search(report.nodeid) for report in terminalreporter.stats.get(outcome, ())}
-        if names := sorted({found[1] for found in ran if found}):
-            terminalreporter.write_line(f"laboratory of themes, {outcome}: {', '.join(names)}")
 
 
-_GENERATOR = re.compile(r"test_laboratory\.py::\w+\[(?:True-|False-)?([a-z-]+?)(?:-\d+-\w+)?\]")
 _MISSING = "Chromium not found: apt-get install chromium, or set CHROMIUM"
 
 

@@ -1,12 +1,10 @@
-"""Links of the plugin with Material's instant navigation: invisible and up to date."""
+"""Links of the plugin are up to date with Material's instant navigation."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,27 +32,15 @@ CONFIG: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Sites:
-    """The addresses of one site, built with our plugin and without."""
-
-    ours: str
-    plain: str
-
-
 @pytest.fixture(scope="module")
-def sites(browser: object, serve: Callable[[Path], str], tmp_path_factory: pytest.TempPathFactory) -> Sites:
-    """Build a site twice, with our plugin and without."""
-    return Sites(*(built(tmp_path_factory.mktemp("site"), serve, plugins) for plugins in (["roaming"], [])))
-
-
-def built(folder: Path, serve: Callable[[Path], str], plugins: list[str]) -> str:
-    """Build the site for the URL that serves it; for any other, Material would reload every page."""
+def url(browser: object, serve: Callable[[Path], str], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Build a site for the URL that serves it; for any other, Material would reload every page."""
+    folder = tmp_path_factory.mktemp("site")
     url = serve(folder / "site")
     for name, text in SOURCES.items():
         (folder / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "docs" / name).write_text(text, "utf-8")
-    config = {**CONFIG, "site_url": url, "plugins": ["material/search", *plugins]}
+    config = {**CONFIG, "site_url": url, "plugins": ["material/search", "roaming"]}
     (folder / "mkdocs.yml").write_text(yaml.safe_dump(config), "utf-8")
     subprocess.run([sys.executable, "-m", "mkdocs", "build", "-q"], cwd=folder, check=True, capture_output=True)
     return url
@@ -80,17 +66,8 @@ def expected(url: str, path: str) -> dict[str, list[str]]:
     return {"head": addresses, "sentence": addresses}
 
 
-def boxes(page: Page) -> list[list[float]]:
-    """Return the position of all elements on the page except those of the plugin."""
-    return page.evaluate(
-        "() => [...document.body.querySelectorAll('*:not([data-roaming], [data-roaming] *)')]"
-        ".map(found => found.getBoundingClientRect()).map(box => [box.x, box.y, box.width, box.height])"
-    )
-
-
-def test_links_are_those_of_the_current_page(page: Page, sites: Sites) -> None:
+def test_links_are_those_of_the_current_page(page: Page, url: str) -> None:
     """After following links and after going back."""
-    url = sites.ours
     page.goto(url)
     page.wait_for_load_state("networkidle")  # Material follows links itself only after it has read the sitemap
     page.evaluate("window.loadedOnce = true")
@@ -110,27 +87,3 @@ def test_links_are_those_of_the_current_page(page: Page, sites: Sites) -> None:
     arrived(page, url, "Welcome")
     assert pointers(page) == expected(url, "")
     assert page.evaluate("window.loadedOnce") is True
-
-
-@pytest.mark.parametrize("path", ["", "guide/install/", "guide/gauges/"])
-def test_page_looks_as_without_plugin_and_has_the_same_tab_stops(page: Page, sites: Sites, path: str) -> None:
-    """As soon as the theme's own scripts have finished with both pages."""
-    other = page.context.new_page()
-    other.goto(sites.plain + path)
-    page.goto(sites.ours + path)
-    for tab in (other, page):
-        tab.wait_for_load_state("networkidle")
-    end = time.monotonic() + 20
-    while (seen := [boxes(tab) for tab in (other, page)])[0] != seen[1] and time.monotonic() < end:
-        time.sleep(0.2)
-    assert len(seen[0]) > 80
-    assert seen[0] == seen[1]
-    stop = "(({tagName, id, className}) => [tagName, id, className].join())(document.activeElement)"
-    stops: list[list[str]] = [[], []]
-    for tab, walked in zip((other, page), stops, strict=True):
-        tab.bring_to_front()
-        for _ in range(12):
-            tab.keyboard.press("Tab")
-            walked.append(tab.evaluate(stop))
-    assert len(set(stops[0])) > 5
-    assert stops[0] == stops[1]

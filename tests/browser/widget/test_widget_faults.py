@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +11,7 @@ from playwright.sync_api import expect
 
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 
-from .conftest import Reply, Stage, Widget, answer, recorded, stream
+from .conftest import TESTS, Reply, Stage, Widget, answer, recorded, stream
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -43,43 +42,12 @@ def begun(widget: Widget, question: str = QUESTION) -> None:
 
 # What endpoints do wrong
 
-SENSELESS: Mapping[str, list[Any]] = {
-    "no part": [None],
-    "a status without data": [TEXT, {"type": "data-status"}],
-    "a status that is none": [TEXT, {"type": "data-status", "data": None}],
-    "a state that is a method": [TEXT, status(state="constructor")],
-    "a state that is a prototype": [TEXT, status(state="__proto__")],
-    "a state that is a number": [TEXT, status(state=5)],
-    "a list that is a text": [TEXT, status(state="not_found", nearest="abc")],
-    "a list of nothing": [TEXT, status(state="not_found", looked_at=[None])],
-    "a section without a path": [{"type": "data-section", "id": "2ebf9271", "data": {"title": "x"}}, TEXT, status()],
-    "an outline without data": [{"type": "data-outline"}, TEXT, status()],
-    "tools that opened a number": [{"type": "tool-output-available", "output": {"opened": 5}}, TEXT, status()],
-    "nothing": [],
-}
-ODD: Mapping[str, list[Any]] = {
-    "a cost that is a text": [section("/"), TEXT, status(cost="cheap", tokens_read="many")],
-    "support that is a number": [section("/"), TEXT, {"type": "data-support", "data": {"marks": 5}}, status()],
-    "passages of no meaning": [
-        section("/"),
-        TEXT,
-        {"type": "data-support", "data": {"marks": [], "passages": [None, 5, {"section": "2ebf9271", "text": 5}]}},
-        {"type": "data-followups", "data": {"questions": 5}},
-        status(),
-    ],
-    "marks without offsets": [section("/"), TEXT, {"type": "data-support", "data": {"marks": [{}]}}, status()],
-    "a delta without text": [{"type": "text-delta"}, section("/"), TEXT, status()],
-    "a section's state of no meaning": [section("/", state="constructor", tokens=[]), TEXT, status()],
-    "an address that is a number": [section(5, title=None), TEXT, status()],
-    "a prototype": [section("/", __proto__={"url": "x"}), TEXT, {**status(), "__proto__": {"state": "error"}}],
-    "sections after the text": [TEXT, section("/"), status()],
-    "a status before the text": [status(), TEXT, section("/")],
-}
+STREAMS = json.loads((TESTS / "golden/widget/streams.json").read_text("utf-8"))
 
 
 def test_invalid_stream_ends_turn_with_error_and_restores_question(page: Page, stage: Stage, widget: Widget) -> None:
     widget.visit(stage.page('endpoint="/" mode="endpoint"'))
-    for name, parts in SENSELESS.items():
+    for name, parts in STREAMS["senseless"].items():
         stage.plays(stream(*parts))
         turn = widget.ask(name)
         assert widget.input.input_value() == name
@@ -90,7 +58,7 @@ def test_invalid_stream_ends_turn_with_error_and_restores_question(page: Page, s
 
 def test_unusual_stream_is_shown(page: Page, stage: Stage, widget: Widget) -> None:
     widget.visit(stage.page())
-    for name, parts in ODD.items():
+    for name, parts in STREAMS["unusual"].items():
         stage.plays(stream(*parts))
         turn = widget.ask(name)
         turn.get_by_role("button", name="Copy link").wait_for()

@@ -98,19 +98,3 @@ def test_huge_markdown_is_truncated_within_time_limit(page: Page, stage: Stage) 
     ):
         rendered(page, text)
     assert page.evaluate("performance.now() - begun") < 5_000
-
-
-def test_selection_in_finished_block_survives(page: Page, stage: Stage) -> None:
-    page.goto(stage.page())
-    kept = page.evaluate(
-        """async () => {
-            const { Markdown } = await import("/roaming/roaming-markdown.js");
-            const into = document.createElement("div");
-            const markdown = new Markdown(into, {});
-            markdown.push("One **two**.");
-            const first = into.firstChild;
-            for (const more of ["\\n", "\\n", "Three", " four.\\n\\n- a", "\\n- b"]) markdown.push(more);
-            return [first === into.firstChild, into.children.length, into.textContent];
-        }"""
-    )
-    assert kept == [True, 3, "One two.Three four.ab"]

@@ -11,7 +11,7 @@ import pytest
 from npm import install
 from playwright.sync_api import expect
 
-from .conftest import STRICT, Stage, Widget, answer, box_of, picture
+from .conftest import STRICT, TESTS, Stage, Widget, answer, box_of, picture
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -27,26 +27,7 @@ FORMULAS = (
     "The level is \\(h_t = \\sqrt{a^2 + b^2}\\) at high water, $t_0$ hours later, for $5 or $6.\n\n"
     "$$\n\\frac{\\Delta h}{\\Delta t}\n= \\int_0^T v(t)\\,dt\n$$\n\n\\[\nx\n- y\n\\]\n\nRun `ebb \\(x\\)`."
 )
-HOSTILE = (
-    "\\href{javascript:hit()}{x}",
-    "\\href{https://evil.example/}{x}",
-    "\\url{https://evil.example/}",
-    "\\includegraphics{https://evil.example/a.png}",
-    "\\html{<img src=x onerror=hit()>}",
-    "\\htmlClass{opener}{x}",
-    "\\class{opener}{x}",
-    "\\cssId{__search}{x}",
-    "\\style{position:fixed;inset:0}{x}",
-    "\\require{html}x",
-    "\\def\\x{\\hr}\\x",
-    "\\csname href\\endcsname{javascript:hit()}{x}",
-    "\\gdef\\frac#1#2{gone}x",
-    "\\newcommand{\\a}{\\a\\a}\\a",
-    "\\text{<script>hit()</script><img src=x onerror=hit()>}",
-    "\\rule{9999em}{9999em}",
-    "\\unknowncommand{x}",
-    "\\frac{1",
-)
+HOSTILE = (TESTS / "golden/widget/hostile-formulas.tex").read_text("utf-8").splitlines()
 
 
 @pytest.fixture(params=list(SCRIPTS))

@@ -184,16 +184,6 @@ def test_panel_stays_open_with_width_and_draft_on_next_page(page: Page, material
     assert not widget.panel.is_visible()
 
 
-def test_restored_panel_does_not_shift_the_page(page: Page, material: Stage, widget: Widget) -> None:
-    material.plays(recorded("answered"))
-    widget.visit(material.url).ask(QUESTION)
-    page.add_init_script(f"({SHIFTS})()")
-    page.goto(material.url + "other/")
-    widget.turns.first.wait_for()
-    page.wait_for_timeout(300)
-    assert sum(page.evaluate("shifts")) < 0.01
-
-
 def test_place_of_open_panel_is_kept_until_its_conversation_is_shown(
     page: Page, material: Stage, widget: Widget
 ) -> None:

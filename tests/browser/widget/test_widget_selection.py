@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pytest
 
-from .conftest import Stage, Widget, box_of
+from .conftest import TESTS, Stage, Widget, box_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 pytestmark = pytest.mark.slow
 
-BODY = (
-    "<h2 id=port>Port</h2><p id=a>It listens on port 8642, <b>unless</b> another is set. Twice: the lid.</p>"
-    "<ul><li id=b>The lid must be closed - always, &amp; firmly.</li><li id=c>Then the lid opens.</li></ul>"
-    "<p id=d>" + "Water boils at a temperature that depends on height. " * 6 + "</p>"
-    "<pre id=e><code>kettle --hold 12\nkettle --off</code></pre>"
-    "<h2 id='größe'>Größe</h2><p id=f>Er fasst 1,5 Liter Wasser.</p><p id=g lang=ja>お湯を沸かします。</p>"
-    "<label>Name <input id=i value='typed text'></label><nav><p id=n>Navigation text</p></nav>"
-)
+BODY = (TESTS / "golden/widget/selection.html").read_text("utf-8")
 SELECT = """([from, start, to, end]) => {
   const texts = (id) => {
     const walker = document.createTreeWalker(document.getElementById(id), NodeFilter.SHOW_TEXT);
@@ -74,24 +68,12 @@ def test_selected_text_is_asked_about_or_searched(
     assert stage.asked == []
 
 
-@pytest.mark.parametrize(
-    ("selected", "fragment"),
-    [
-        (("a", 3, 23), "port:~:text=listens on port 8642"),
-        (("a", 5, 21), "port:~:text=listens on port 8642"),  # whole words
-        (("a", 25, 31), "port:~:text=unless"),  # in bold
-        (("b", 4, 41), "port:~:text=lid must be closed %2D always%2C %26 firmly"),
-        (("b", 4, 7), "port:~:text=The-,lid,-must be closed %2D always%2C"),
-        (("b", 4, 19, "c"), "port:~:text=lid must be closed %2D,Then the lid opens."),
-        (("e", 7, 29), "port:~:text=%2D%2Dhold 12 kettle %2D%2Doff"),
-        (("f", 3, 17), "größe:~:text=fasst 1%2C5 Liter"),
-        (("g", 3, 6), "größe:~:text=沸かし"),
-    ],
-    ids=str,
-)
-def test_link_to_passage_has_text_fragment(
-    page: Page, stage: Stage, selected: tuple[str, int, int], fragment: str
-) -> None:
+FRAGMENTS = json.loads((TESTS / "golden/widget/fragments.json").read_text("utf-8"))
+"""Selected places with the text fragment of their link: of whole words, in bold, with its context, over two items, in code."""
+
+
+@pytest.mark.parametrize(("selected", "fragment"), FRAGMENTS, ids=str)
+def test_link_to_passage_has_text_fragment(page: Page, stage: Stage, selected: list[Any], fragment: str) -> None:
     page.goto(stage.page(body=BODY))
     address = copied(page, select(page, *selected))
     assert address.startswith(f"{stage.url}index.html#")

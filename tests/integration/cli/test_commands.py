@@ -7,12 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import anyio
 import click
@@ -20,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 from reference import load_commands
+from serving import serve_static
 
 from mkdocs_roaming.cli import COMMANDS as BUILT_IN
 from mkdocs_roaming.cli import main
@@ -57,17 +54,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def served(site: Path) -> Iterator[str]:
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serve_static(site, "https://boat.example/") as url:
+        yield url
 
 
 def roaming(*arguments: object) -> Result:
@@ -95,13 +83,6 @@ def test_expand_accepts_paths_and_urls(site: Path) -> None:
     assert "every 310 hours" in result.stdout
     assert "Guide › Lamps › Colours" in result.stdout
     assert roaming("expand", site, "pumps/#nowhere").exit_code == 1
-
-
-@pytest.mark.parametrize("address", ["/pumps", "pumps/index.html", "pumps.html", "https://boat.example/pumps"])
-def test_expand_and_outline_accept_other_addresses_of_page(site: Path, address: str) -> None:
-    for command in ("expand", "outline"):
-        result = roaming(command, site, address)
-        assert (result.exit_code, result.stdout) == (0, roaming(command, site, "pumps/").stdout)
 
 
 def test_search_prints_best_results_first(site: Path) -> None:
@@ -144,28 +125,8 @@ def test_search_and_ask_without_result_exit_with_3(site: Path) -> None:
     assert roaming("ask", site, "who composed the xylophone concerto").exit_code == NOTHING_FOUND
 
 
-def test_ask_prints_trail_on_stderr_and_answer_on_stdout(site: Path) -> None:
-    result = roaming("ask", site, "At which pressure does a bilge pump work?", "--whole-site-tokens", 0)
-    assert result.exit_code == 0
-    assert "4.7 bar" in result.stdout
-    assert result.stdout.startswith("**Pressure** · Guide › Pumps\n\nA bilge pump works at 4.7 bar.")
-    assert "\n\nhttps://boat.example/pumps/#pressure\n" in result.stdout
-    assert "[" not in result.stdout
-    assert "Sources" not in result.stdout
-    assert "Searched: At which pressure" in result.stderr
-    assert "Opened Guide › Pumps › Pressure" in result.stderr
-    assert "results · offline" in result.stderr
-
-
 def test_search_accepts_query_that_starts_with_dashes(site: Path) -> None:
     assert roaming("search", site, "--bilge pump").exit_code == 0
-
-
-def test_ask_json_contains_whole_answer(site: Path) -> None:
-    answer = json.loads(roaming("ask", site, "How often is the oil changed?", "--json").stdout)
-    assert answer["state"] == "results"
-    assert answer["citations"][0]["url"] == "https://boat.example/pumps/#oil"
-    assert "310 hours" in answer["text"]
 
 
 def test_commands_accept_url_of_site(served: str) -> None:
@@ -242,17 +203,6 @@ def test_validate_refuses_markdown_file(tmp_path: Path) -> None:
     (tmp_path / "x.md").write_text("# X\n")
     result = roaming("validate", tmp_path / "x.md")
     assert (result.exit_code, "not a published site" in result.stderr) == (1, True)
-
-
-def test_index_publishes_and_reuses_conversions(tmp_path: Path) -> None:
-    html = (
-        '<!doctype html><html><head><title>A</title></head><body><main><h1 id="a">A</h1><p>Hi.</p></main></body></html>'
-    )
-    (tmp_path / "index.html").write_text(html)
-    first = roaming("index", tmp_path, "--url", "https://x.example/", "--cache", tmp_path / ".cache")
-    assert first.stdout.startswith(f"{tmp_path}: 1 page, 1 section, ~")
-    again = json.loads(roaming("index", tmp_path, "--cache", tmp_path / ".cache", "--json").stdout)
-    assert (again["reused"], again["written"]) == (1, 0)
 
 
 @pytest.mark.parametrize(

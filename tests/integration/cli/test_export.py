@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import Any
 
 from click.testing import CliRunner, Result
+from serving import serve_static
 
 from mkdocs_roaming.cli import main
 
 URL = "https://docs.ebbkeeper.example/handbook/"
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *args: Any) -> None: ...
 
 
 def agents_md(*arguments: object) -> Result:
@@ -45,11 +38,8 @@ def test_index_is_written_into_a_file_beside_other_text(sample: Path, tmp_path: 
 
 
 def test_site_of_others_needs_consent_to_titles_only(sample: Path) -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(sample))) as server:
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/"
+    with serve_static(sample, "https://docs.example/") as url:
         refused, done = agents_md(url), agents_md(url, "--untrusted")
-        server.shutdown()
     assert refused.exit_code != 0
     assert "export titles only with --untrusted" in refused.stderr
     assert (done.exit_code, done.stderr) == (0, "")

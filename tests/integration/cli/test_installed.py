@@ -121,17 +121,6 @@ def test_bundles_of_another_environment_are_found_in_it_alone(environment: Path)
     assert find_bundles([]) == []
 
 
-def test_commands_take_option_as_library(environment: Path, tmp_path: Path) -> None:
-    (hit,) = json.loads(
-        run("search", "50 m", "--installed", "--limit", "1", "--json", cwd=tmp_path, installed=environment)
-    )
-    for command in (["outline"], ["expand", hit["id"]], ["grep", "50 m"], ["mcp", "--print-config", "zed"]):
-        shown = run(*command, "--installed", cwd=tmp_path, installed=environment)
-        assert shown == run(command[0], "installed:", *command[1:], cwd=tmp_path, installed=environment)
-    words = run("search", "--installed", "--", "--deps", cwd=tmp_path, installed=environment, code=3)
-    assert "Nothing found" in words
-
-
 def test_mcp_server_of_installed_packages_runs_in_their_environment(environment: Path, tmp_path: Path) -> None:
     config = run("mcp", "installed:", "--print-config", "cursor", cwd=tmp_path, installed=environment)
     server = json.loads(config)["mcpServers"]["installed-packages"]

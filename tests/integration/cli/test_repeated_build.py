@@ -69,10 +69,6 @@ def fresh(project: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     return read(copy / "site")
 
 
-def published_at(project: Path) -> int:
-    return (project / "site/roaming/manifest.json").stat().st_mtime_ns
-
-
 def test_repeated_build_reuses_conversions(project: Path) -> None:
     build()
     files = read(project / "site")
@@ -80,14 +76,6 @@ def test_repeated_build_reuses_conversions(project: Path) -> None:
     assert read(project / "site") == files
     html = (project / "site/pumps/index.html").read_text("utf-8")
     assert html.count('type="text/markdown"') == 2
-
-
-def test_repeated_index_keeps_all_files(project: Path) -> None:
-    build()
-    files, time = read(project / "site"), published_at(project)
-    result = CliRunner().invoke(main, ["index", "site"])
-    assert "3 pages reused" in result.output
-    assert (read(project / "site"), published_at(project)) == (files, time)
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {
@@ -118,17 +106,6 @@ def test_build_after_change_equals_first_build(project: Path, monkeypatch: pytes
     CHANGES[change](project)
     build(*(["--overwrite"] if change == "published file edited" else []))
     assert read(project / "site") == fresh(project, monkeypatch)
-
-
-@pytest.mark.parametrize("path", ["llms.txt", "pumps.md", "roaming/sections/notes.md"])
-def test_file_written_by_hand_survives_build_into_same_folder(project: Path, path: str) -> None:
-    (project / "generate.py").write_text(GENERATOR.replace('shutil.rmtree("site", ignore_errors=True)\n', ""), "utf-8")
-    build()
-    (project / "site" / path).write_text("By hand.\n", "utf-8")
-    (project / "docs/pumps.md").write_text("# Pumps\nFour.", "utf-8")
-    result = CliRunner().invoke(main, ["build", "--", sys.executable, "generate.py"])
-    assert (project / "site" / path).read_text("utf-8") == "By hand.\n"
-    assert (f"would overwrite {path}" in result.output) == (path != "roaming/sections/notes.md")
 
 
 def test_option_on_command_line_is_not_taken_from_last_build(project: Path) -> None:

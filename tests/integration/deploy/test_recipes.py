@@ -136,12 +136,6 @@ def test_unit_and_compose_allow_two_files_for_each_connection(compose: dict[str,
     assert int(allowed) == compose["services"]["roaming"]["ulimits"]["nofile"] == needed
 
 
-def test_proxies_replace_x_forwarded_for() -> None:
-    assert "proxy_set_header X-Forwarded-For $remote_addr;" in (DEPLOY / "nginx.conf").read_text("utf-8")
-    assert "header_up X-Forwarded-For {remote_host}" in (DEPLOY / "Caddyfile").read_text("utf-8")
-    assert tomllib.loads((DEPLOY / "roaming.toml").read_text("utf-8"))["serve"]["proxies"] == 1
-
-
 def test_nginx_forwards_largest_body_from_memory() -> None:
     recipe = (DEPLOY / "nginx.conf").read_text("utf-8")
     for name in ("client_max_body_size", "client_body_buffer_size"):

@@ -109,25 +109,7 @@ def test_documented_commands_are_valid(file: str) -> None:
     assert wrong == {}
 
 
-# What the commands that are not run here need, and the tests that run them or their like.
-ELSEWHERE = {
-    r"^roaming (?:serve|mcp (?!.*--print-config))": "a server: tests/integration/serve, tests/integration/wire",
-    r"^roaming (?:build|init)\b": "a project of a generator: tests/integration/setup, tests/integration/deploy",
-    r"^roaming crawl ": "a web site: tests/integration/crawler/test_docs.py",
-    r"^roaming describe .*--(?:model|plan|apply)": "a model: tests/integration/cli/test_describe.py",
-    r"^roaming versions ": "a branch with versions: tests/integration/plugin/test_versions.py",
-    r"^roaming deps|--deps": "packages: tests/integration/deps",
-    r"--installed|installed:": "an installed package with documentation: tests/integration/library",
-    r" sample_site/site\b": "the documented output is compared above",
-    r"^roaming index ": "HTML that the plugin has not published: tests/integration/plugin, tests/integration/cli",
-    r"^roaming eval .* --compare search,offline": "tests/integration/evals/test_documentation.py",
-    r"^roaming report ": "logs: tests/integration/cli/test_report.py",
-    r"--baseline": "an earlier result: tests/integration/evals",
-    r"\b50daac19\b": "the site of the tutorial: test_tutorial.py",
-    r"^roaming \w+ https:": "another host",
-    r"--model": "a model: tests/integration/cli",
-    r" (?:LIB|STORE)\b": "the name of a site",
-}
+ELSEWHERE = tomllib.loads((ROOT / "tests/golden/documented-commands.toml").read_text("utf-8"))
 RUN = sorted(
     {command for file in TEXTS for command, complete in find_commands((ROOT / file).read_text("utf-8")) if complete}
 )

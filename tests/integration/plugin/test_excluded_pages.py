@@ -16,29 +16,7 @@ if TYPE_CHECKING:
     from .conftest import Project
 
 GUIDE = Path(__file__).parents[3] / "docs/guides/publish.md"
-
-SECRET = """\
----
-description: Plugh in one sentence.
-tags: [plugh]
-questions: [What is plugh?]
----
-# Plugh handbook
-
-Plugh[^1] is `plugh()`. ![A plugh](plugh.png "Plugh")
-
-## Plugh heading {#plugh-anchor}
-
-```python title="plugh.py"
-plugh(1)
-```
-
-| Plugh | Value |
-| --- | --- |
-| plugh | 1 |
-
-[^1]: A note on plugh.
-"""
+SECRET = (Path(__file__).parents[2] / "golden/excluded/secret.md").read_text("utf-8")
 
 CASES = {
     "internal/": "team/internal/costs.md",

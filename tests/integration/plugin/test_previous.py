@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
@@ -34,26 +33,6 @@ def host() -> Iterator[str]:
 
     with serve_requests(Handler) as url:
         yield url.removesuffix("/")
-
-
-@pytest.mark.parametrize(
-    ("status", "level"),
-    [
-        (404, logging.INFO),
-        (410, logging.INFO),
-        (503, logging.INFO),
-        (0, logging.INFO),  # no server
-        (200, logging.WARNING),  # not a manifest
-        (403, logging.WARNING),
-    ],
-)
-def test_only_wrong_settings_are_warnings(mkdocs: Project, host: str, status: int, level: int) -> None:
-    """Warnings fail a build with `--strict`, which has to pass before the first deployment."""
-    built = mkdocs(SMALL, plugin={"previous": f"{host}/{status}/" if status else "http://127.0.0.1:9/"})
-    (line,) = [(logged, text) for logged, text in built.log if text.startswith("roaming: previous: ")]
-    assert line[0] == level
-    assert status in (0, 200) or f"HTTP status {status}" in line[1]
-    assert built.paths() == [""]
 
 
 @pytest.mark.parametrize(("status", "exit_code"), [(404, 0), (403, 1)])

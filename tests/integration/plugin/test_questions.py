@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 from html import unescape
 from typing import TYPE_CHECKING, Any
@@ -43,18 +42,8 @@ def test_front_matter_questions_are_suggested_and_published(mkdocs: Project) -> 
     assert published(built) == {"": ["What is it for?"]}
 
 
-def test_front_matter_questions_are_found_on_site_without_widget(mkdocs: Project) -> None:
-    sources = {**SOURCES, "valves.md": "---\nquestions: [Why does the basin overflow?]\n---\n" + VALVES}
-    built = mkdocs(sources, plugins=[], plugin={"widget": False})
-    assert published(built) == {"valves/": ["Why does the basin overflow?"]}
-    assert open_library(built.folder).search("basin overflow")[0].title == "Valves"
-
-
 def test_pages_suggest_questions_of_descriptions(mkdocs: Project) -> None:
     first = mkdocs(SOURCES, plugins=[], plugin={"widget": True, "descriptions": "texts.json"})
-    (warning,) = [message for level, message in first.log if level >= logging.WARNING]
-    assert "texts.json: does not exist yet" in warning
-    assert "`roaming describe SITE_DIR --file " in warning
     library = open_library(first.folder)
     texts = {
         section.id: SectionTexts(section.section.title, text_digest(library.text(section)), asks=("Is it oiled?",))

@@ -129,38 +129,16 @@ def find_word(project: Path, word: str) -> list[str]:
 
 
 def check_refusals(server: Server, client: httpx2.Client) -> None:
-    """Foreign origins, unknown hosts and invalid bodies are refused."""
-    own = server.url.removesuffix("/sub/")
-    endpoint: list[tuple[str, str, dict[str, Any]]] = [
-        ("POST", "v1/ask", {"json": {"question": QUIET}}),
-        ("GET", "healthz", {}),
-    ]
-    for method, path, given in endpoint:
-        for headers, status in (
-            ({"Origin": "https://evil.example"}, 403),
-            ({"Origin": "null"}, 403),
-            ({"Host": "evil.example"}, 421),
-            ({"Host": "192.168.1.7:8000"}, 421),
-            ({"Host": "a b"}, 400),
-            ({"Origin": own}, 200),
-            ({"Host": f"localhost:{urlsplit(server.url).port}"}, 200),
-        ):
-            answer = client.request(method, path, headers=headers, **given)
-            assert (path, headers, answer.status_code) == (path, headers, status)
-            if status != 200:
-                assert answer.headers["content-type"] == "application/problem+json"
-                assert answer.json()["status"] == status
-    as_json = {"Content-Type": "application/json"}
-    for body, headers, status in (
-        (b"{", as_json, 400),
-        (b'{"question": ""}', as_json, 422),
-        (b'{"question": "why?"}', {"Content-Type": "text/plain"}, 415),
-        (b" " * (2**20 + 1), as_json, 413),
+    """Foreign origins and unknown hosts are refused."""
+    for headers, status in (
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "a b"}, 400),
+        ({"Origin": server.url.removesuffix("/sub/")}, 200),
     ):
-        answer = client.post("v1/ask", content=body, headers=headers)
-        assert (answer.status_code, answer.json()["status"]) == (status, status)
-    wrong = client.get("v1/ask")
-    assert (wrong.status_code, wrong.headers["allow"]) == (405, "POST")
+        answer = client.post("v1/ask", json={"question": QUIET}, headers=headers)
+        assert (headers, answer.status_code) == (headers, status)
+        assert status == 200 or answer.json()["status"] == status
 
 
 def find_endpoint(html: str) -> str:
@@ -300,13 +278,6 @@ def test_model_answers_from_the_site_before_a_rebuild_and_stops_for_a_reader_who
     (tmp_path / "roaming.toml").write_text(SETTINGS)
     brain = PausedBrain(next(one.id for one in mkdocs.build().manifest.sections() if one.title == "Quiet mode"))
     with provider(brain) as api, serving(tmp_path, ROAMING_BASE_URL=api.url, OPENAI_API_KEY="x") as server:
-        brain.go.set()
-        for _ in range(3):  # the connection to the model is reused
-            text = ask(server, f"Which flag keeps the kettle quiet{'?' * len(api.exchanges)}")
-            status = next(part["data"] for part in parse_parts(text) if part["type"] == "data-status")
-            assert (status["model"], status["state"]) == ("qwen3", "answered")
-
-        brain.go.clear()
         body = {"question": "And which flag keeps it quiet?"}
         with httpx2.stream("POST", f"{server.url}v1/ask", json=body, timeout=30) as stream:
             pieces = stream.iter_text()

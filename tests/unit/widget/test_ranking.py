@@ -130,18 +130,7 @@ def test_compounds_find_their_parts(tmp_path: Path) -> None:
         assert title in [found for _, found in sections]
 
 
-BLOG = {
-    "": "# Ebb\n\nIt reads gauges. See what is new in the blog, and read the guide before you drain a harbour.\n",
-    "guide/": "# Guide\n\n## Drain a harbour\n\nOpen the valve of the harbour, and wait until the gauge shows zero.\n",
-    "blog/": f"# Blog\n\n## [A faster pump]({URL}blog/2024/05/01/a-faster-pump/)\n\nThe pump drains a harbour in half the "
-    "time, because its valve is wider.\n",
-    "blog/archive/2024/": f"# 2024\n\n## [A faster pump]({URL}blog/2024/05/01/a-faster-pump/)\n\nThe pump drains a harbour "
-    "in half the time, because its valve is wider.\n",
-    "blog/2024/05/01/a-faster-pump/": "# A faster pump\n\nThe pump drains a harbour in half the time, because its "
-    "valve is wider. It is for sale now.\n",
-    "contributing/": "# Contributing\n\n## Drain a harbour in tests\n\nOpen the valve of the harbour with a double.\n",
-    "changelog/": "# Changelog\n\n## 2.0\n\nDrain a harbour with a wider valve.\n\n## 1.0\n\nThe first gauge.\n",
-}
+BLOG = json.loads((ROOT / "tests/golden/ranking/blog.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(
