@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 
 from mkdocs_roaming.html.escape import normalize_whitespace
 from mkdocs_roaming.html.visitor import Element, element_text
@@ -13,7 +12,6 @@ _TEMPLATES = {
     "maligngroup": "",
     "malignmark": "",
     "math": "#0",
-    "menclose": r"\sqrt{#0}",
     "merror": "#0",
     "mfrac": r"\frac{#1}{#2}",
     "mi": "#0",
@@ -122,14 +120,6 @@ def _write_element(element: Element, parts: Sequence[str]) -> str:
             return "".join(parts[:1])
         case "apply" if parts:
             return f"{parts[0]}({', '.join(parts[1:])})"
-        case "menclose" if element.get("notation") != "radical":
-            return rf"\enclose{{{_read(element, 'notation', 'longdiv')}}}{{{' '.join(parts)}}}"
-        case "mfenced":
-            return _write_fenced(element, parts)
-        case "mmultiscripts" if parts:
-            names = [local_name(child) for child in element.iterchildren("*")]
-            middle = names.index("mprescripts") if "mprescripts" in names else len(names)
-            return _write_scripts(parts[middle + 1 :]) + parts[0] + _write_scripts(parts[1:middle])
         case "mtr":
             return " & ".join(parts)
         case "mlabeledtr" if parts:
@@ -147,25 +137,6 @@ def _write_element(element: Element, parts: Sequence[str]) -> str:
 def local_name(element: Element) -> str:
     """Return the tag of an element without the prefix of its namespace."""
     return str(element.tag).rpartition(":")[2]
-
-
-def _read(element: Element, name: str, default: str) -> str:
-    """Return an attribute as TeX."""
-    return element.get(name, default).translate(_ESCAPES)
-
-
-def _write_fenced(element: Element, parts: Sequence[str]) -> str:
-    separators = "".join(element.get("separators", ",").split())
-    inner = "".join(parts[:1])
-    for index, part in enumerate(parts[1:]):
-        inner += f"{separators[min(index, len(separators) - 1)] if separators else ''} {part}"
-    return f"{_read(element, 'open', '(')}{inner}{_read(element, 'close', ')')}"
-
-
-def _write_scripts(parts: Sequence[str]) -> str:
-    """Return pairs of a subscript and a superscript."""
-    pairs = zip_longest(parts[::2], parts[1::2], fillvalue="")
-    return "".join(f"{{}}_{{{below}}}^{{{above}}}" for below, above in pairs)
 
 
 def _find_template(element: Element, tag: str, parts: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from mkdocs_roaming.files import overwrite_file, write_atomically
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page, Section
 from mkdocs_roaming.settings import prepare
 
-CONVERTER_VERSION = "17"
+CONVERTER_VERSION = "18"
 """Increased when the Markdown or the manifest of the same HTML differs. Cached pages are converted again then."""
 
 _FORMAT = "3"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -53,10 +52,6 @@ if TYPE_CHECKING:
 GENERATOR = f"mkdocs-roaming {__version__}"
 
 _CACHED_VECTORS = "vectors.bin"
-_MAX_HOSTED_FILES = 20_000
-"""The limit of Cloudflare Pages for the files of a site, the lowest of the large hosts."""
-_HOSTED_SHARE = 0.9
-"""Share of the limit above which a build mentions it."""
 
 WITHOUT_URL = (
     "links are relative, and what needs the address of the site is not published: llms-full.txt, files of sections, "
@@ -314,7 +309,6 @@ class _Output(msgspec.Struct):
         published.check(unfinished)
         removed = self._remove_old(published, old.difference(path for path, _ in files))
         published.finish(unfinished, is_unchanged=is_unchanged)
-        self._note_file_count(len(files))
         return PublishReport(
             pages=len(self.pages),
             sections=site_files.sections,
@@ -327,17 +321,6 @@ class _Output(msgspec.Struct):
             notes=tuple(self.notes),
             markdown=site_files.markdown,
         )
-
-    def _note_file_count(self, published: int) -> None:
-        """Add a note if a site that we add many files to comes near the limit of a host."""
-        if published < _MAX_HOSTED_FILES // 4:  # counting takes time
-            return
-        count = sum(len(names) for _, _, names in os.walk(self.folder))
-        if count > _HOSTED_SHARE * _MAX_HOSTED_FILES:
-            self.notes.append(
-                f"the site has {count} files, {published} of them are published by this package. Cloudflare Pages "
-                f"accepts {_MAX_HOSTED_FILES}; `section_files: false` leaves out the file of each section"
-            )
 
     def _leave_foreign(self, files: list[tuple[str, _Content]]) -> list[tuple[str, _Content]]:
         """Return the files without those below `.well-known` that something else has written."""

@@ -224,64 +224,33 @@ class _Patterns:
 
 def _select_patterns(texts: Sequence[str], *, is_hidden: bool = False) -> list[_Patterns]:
     """Return the patterns that each text of a page can match. Few words are on a page, and all patterns have many."""
-    index = _WordIndex(texts)
-    mentions = sum(index.counts[word] for words in _words() for word in words.models)
+    lowered = [f" {' '.join(text.lower().split())} " for text in texts]
+    spaced = [f" {' '.join(text.translate(_PUNCTUATION).split())} " for text in lowered]
+    page = "\n".join(lowered)
+    spaced_page = "\n".join(spaced)
+    counts = Counter(spaced_page.split())
+    vocabulary = f" {' '.join(counts)} "  # a text repeats most of its words
+
+    @cache
+    def find(word: str) -> list[int]:
+        """Return the numbers of the texts that contain a word."""
+        if any(part.strip().isalnum() and part not in vocabulary for part in (word, *word.split())):
+            return []
+        if word not in (spaced_page if word[0] == " " else page):
+            return []
+        return [number for number, text in enumerate(spaced if word[0] == " " else lowered) if word in text]
+
+    mentions = sum(counts[word] for words in _words() for word in words.models)
     is_about_models = mentions > _MAX_MENTIONS and not is_hidden
     found = [_Patterns() for _ in texts]
     for instruction in _signals("instructions"):
-        for number in index.find(instruction.words):
+        for number in {number for word in instruction.words for number in find(word)}:
             found[number].instructions.append(instruction)
     for signal in _signals("signals"):
-        for number in () if signal.off_topic and is_about_models else index.find(signal.words):
-            found[number].signals.append(signal)
+        if not (signal.off_topic and is_about_models):
+            for number in {number for word in signal.words for number in find(word)}:
+                found[number].signals.append(signal)
     return found
-
-
-class _WordIndex:
-    """Looks up which texts of a page contain a word.
-
-    Attributes:
-        counts: The words of the page, and how often they occur.
-    """
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        lowered = [f" {' '.join(text.lower().split())} " for text in texts]
-        self._lowered = _join_lines(lowered)
-        self._spaced = _join_lines([f" {' '.join(text.translate(_PUNCTUATION).split())} " for text in lowered])
-        self.counts = Counter(self._spaced.text.split())
-        self._vocabulary = f" {' '.join(self.counts)} "  # a text repeats most of its words
-        self._found: dict[str, frozenset[int]] = {}
-
-    def find(self, words: Iterable[str]) -> frozenset[int]:
-        """Return the numbers of the texts that contain one of the words."""
-        return frozenset().union(*map(self._find_word, words))
-
-    def _find_word(self, word: str) -> frozenset[int]:
-        if word not in self._found:
-            lines = self._spaced if word[0] == " " else self._lowered
-            is_absent = any(part.strip().isalnum() and part not in self._vocabulary for part in (word, *word.split()))
-            self._found[word] = frozenset(() if is_absent else lines.find(word))
-        return self._found[word]
-
-
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """A text, where its lines start, and its end."""
-
-    text: str
-    starts: Sequence[int]
-
-    def find(self, word: str) -> Iterator[int]:
-        """Yield the numbers of the lines that contain a word."""
-        at = self.text.find(word)
-        while at >= 0:
-            line = bisect_right(self.starts, at) - 1
-            yield line
-            at = self.text.find(word, self.starts[line + 1])
-
-
-def _join_lines(lines: Sequence[str]) -> _Lines:
-    return _Lines("\n".join(lines), [0, *accumulate(len(line) + 1 for line in lines)])
 
 
 def _match_instructions(text: str, patterns: Iterable[Signal]) -> list[tuple[re.Match[str], Severity]]:
