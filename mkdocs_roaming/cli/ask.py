@@ -14,7 +14,6 @@ import click
 from mkdocs_roaming.answer.budget import AnswerLimits
 from mkdocs_roaming.answer.events import Answer, summarize
 from mkdocs_roaming.answer.probe import probe_model
-from mkdocs_roaming.answer.support.check import CITATION, slice_utf16
 from mkdocs_roaming.cli.common import (
     AS_JSON,
     FREE_TEXT,
@@ -87,7 +86,7 @@ def ask(
     site, answer = _ask_until_answered(candidates, ask_site, budget)
     result = answer or Answer("not_found", model.name)
     if as_json:
-        print_json(_answer_as_json(result.to_dict(), site))
+        print_json({**result.to_dict(), **site_as_json(site)})
     elif answer:
         if site:
             click.echo(to_single_line(site.label))
@@ -129,25 +128,3 @@ def _reduce_budget(budget: AnswerLimits, seconds: float, cost: float) -> AnswerL
     if seconds_left <= 0 or (cost_left is not None and cost_left <= 0):
         return None
     return replace(budget, seconds=seconds_left, cost=cost_left)
-
-
-def _answer_as_json(answer: dict[str, Any], site: SiteInfo | None) -> dict[str, Any]:
-    """Return the JSON of an answer; in an answer from a store every section id names its site."""
-    if site is None:
-        return answer
-    text = CITATION.sub(rf"[^{site.key}:\1]", answer["text"])
-    data = {**_namespace(answer, site.key), "text": text, **site_as_json(site)}
-    for place in (*(data["support"] or {}).get("marks", ()), *data["passages"]):
-        for name in {"start", "end"} & place.keys():
-            before = slice_utf16(answer["text"], 0, place[name])
-            place[name] += len(CITATION.findall(before)) * len(f"{site.key}:")
-    return data
-
-
-def _namespace(data: Any, site: str) -> Any:
-    if isinstance(data, dict):
-        return {
-            name: f"{site}:{value}" if name in ("id", "section") and isinstance(value, str) else _namespace(value, site)
-            for name, value in data.items()
-        }
-    return [_namespace(item, site) for item in data] if isinstance(data, (list, tuple)) else data

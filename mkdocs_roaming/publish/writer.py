@@ -404,7 +404,7 @@ class _Output(msgspec.Struct):
             if self.page_copies and (short_path := short_markdown_path(path)) and short_path not in own:
                 yield short_path, data
         if self.options.llms_full:
-            yield LLMS_FULL, self._llms_full
+            yield LLMS_FULL, partial(_iter_llms_full, self.pages, self.site)
         yield from self.extra
         if has_vectors:
             yield VECTORS_PATH, lambda: (self.vectors or b"",)
@@ -416,9 +416,6 @@ class _Output(msgspec.Struct):
     def _read_page(self, position: int) -> bytes:
         markdown: str = self.pages[position].markdown
         return markdown.encode("utf-8", "surrogatepass")
-
-    def _llms_full(self) -> Iterator[bytes]:
-        return (chunk.encode("utf-8", "surrogatepass") for chunk in _iter_llms_full(self.pages, self.site))
 
 
 def _check_distinct(paths: Iterable[str]) -> None:
@@ -447,18 +444,17 @@ def _find_full_offsets(pages: Iterable[PublishedPage], site: Site) -> Iterator[i
     """Yield the byte offset of each page's Markdown in llms-full.txt."""
     offset = 0
     for page in pages:
-        offset += len(_source_line(page, site).encode())
+        offset += len(_source_line(page, site))
         yield offset
         offset += len(page.markdown.encode("utf-8", "surrogatepass")) + 1
 
 
-def _iter_llms_full(pages: Iterable[PublishedPage], site: Site) -> Iterator[str]:
+def _iter_llms_full(pages: Iterable[PublishedPage], site: Site) -> Iterator[bytes]:
     """Yield llms-full.txt in chunks: for each page a line `Source: <URL>` and its Markdown file."""
     for page in pages:
         yield _source_line(page, site)
-        yield page.markdown
-        yield "\n"
+        yield page.markdown.encode("utf-8", "surrogatepass") + b"\n"
 
 
-def _source_line(page: PublishedPage, site: Site) -> str:
-    return f"Source: {page.page.url or path_to_url(site.url, page.page.path)}\n\n"
+def _source_line(page: PublishedPage, site: Site) -> bytes:
+    return f"Source: {page.page.url or path_to_url(site.url, page.page.path)}\n\n".encode("utf-8", "surrogatepass")

@@ -9,12 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from mkdocs_roaming.answer.events import Answer
-from mkdocs_roaming.answer.support.check import Mark, Support, slice_utf16
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.cli.ask import _answer_as_json
 from mkdocs_roaming.cli.common import NOTHING_FOUND
-from mkdocs_roaming.library.targets import SiteInfo, open_library
+from mkdocs_roaming.library.targets import open_library
 
 LAMP = """\
 # Lamp
@@ -149,16 +146,6 @@ def test_ask_lists_unsupported_text_below_unchanged_answer(lamp: Path, power: st
     result = roaming("ask", lamp, "Watts?", "--model", model)
     assert result.stdout.startswith(f"{shown}\n\nSources\n")
     assert (CHECK_THESE in result.stdout) == ("Check these" in result.stdout) == ("9.9" in text)
-
-
-def test_marks_of_answer_from_store_fit_its_longer_citations() -> None:
-    text = "🚢 One[^07f3277d] two.[^07f3277d] Three.[^1c0ffee1]"
-    marks = tuple(Mark("name", start + 1, start + 4, "07f3277d") for start in (text.index("One"), text.index("two")))
-    answer = Answer("answered", "m", text=text, support=Support(0.5, marks))
-    data = _answer_as_json(answer.to_dict(), SiteInfo("boats", "Boats", 0.0))
-    shown = [slice_utf16(data["text"], mark["start"], mark["end"]) for mark in data["support"]["marks"]]
-    assert (shown, data["text"][:25]) == (["One", "two"], "🚢 One[^boats:07f3277d] tw")
-    assert data["support"]["marks"][0]["section"] == "boats:07f3277d"
 
 
 @pytest.mark.parametrize(
