@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +20,7 @@ from roaming_fleet.records import SiteRecord, make_catalog_entry, write_record
 TODAY = time.strftime("%Y-%m-%d", time.gmtime())
 LONG_NAME = "l" + "o" * 98 + "g"
 SITES: dict[str, dict[str, list[str]]] = {
-    "apps": {
-        "Apps": ["An app has views.", "Mount static files", "They lie below a path.", "Views", "A view draws."],
-    },
-    "boats": {
-        "Boats": ["A boat floats.", "Pumps", "A bilge pump empties the hull.", "Ropes", "A rope holds the boat."],
-        "Paint": ["Paint the hull in May.", "Colours", "Blue is the colour of the hull."],
-    },
-    "screens": {
-        "Screens": ["A screen shows widgets.", "Mount", "Mount a widget.", "Mount again", "Mount it in another place."],
-        "Static": ["A static widget never changes.", "Static text", "Static text is drawn once."],
-        "Files": ["Styles are read from files.", "Files of styles", "Many files make one style."],
-    },
-    "trains": {
-        "Trains": ["A train runs on rails.", "Brakes", "A brake stops the train.", "Doors", "Doors close at 12:04."],
-        "Tickets": ["A ticket is valid for 3 hours.", "Refunds", "A refund takes 9 days."],
-    },
+    **tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8")),
     LONG_NAME: {
         "Archive": [
             "The archive holds letters.",

@@ -193,6 +193,16 @@ def site() -> Iterator[WebSite]:
     server.server_close()
 
 
+@pytest.fixture
+def seven_pages(site: WebSite) -> WebSite:
+    """Provide a site of seven pages."""
+    names = tuple(f"/p{at}/" for at in range(6))
+    site.page("/", "Home", links=names)
+    for name in names:
+        site.page(name, name, "First revision.")
+    return site
+
+
 @cache
 def compress_megabytes(megabytes: int) -> bytes:
     """Return compressed megabytes of one letter; cached, because it takes seconds."""

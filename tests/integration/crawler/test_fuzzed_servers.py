@@ -71,13 +71,13 @@ servers = st.dictionaries(
 
 @pytest.mark.slow
 @settings(
-    max_examples=1_000,
+    max_examples=300,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(servers)
-def test_no_answer_of_a_thousand_servers_ends_a_crawl(site: Any, fuzzed: Mapping[str, bytes]) -> None:
+def test_no_made_up_answer_ends_a_crawl(site: Any, fuzzed: Mapping[str, bytes]) -> None:
     """A page that is not fuzzed is published unless the home page is fuzzed."""
     site.responses.clear()
     site.page("/", "Home", "The pump is red.", ("/a", "/b", "/c"))

@@ -14,16 +14,6 @@ FOUR_PAGES = CrawlLimits(pages=4)
 DAY = 24 * 3600.0
 
 
-@pytest.fixture
-def seven_pages(site: Any) -> Any:
-    """A site of seven pages."""
-    names = [f"/p{at}/" for at in range(6)]
-    site.page("/", "Home", links=tuple(names))
-    for name in names:
-        site.page(name, name, "First revision.")
-    return site
-
-
 def test_update_at_page_limit_revalidates_known_pages(seven_pages: Any, run_crawl: Any) -> None:
     assert len(run_crawl(seven_pages.url, limits=FOUR_PAGES).paths) == 4
     seven_pages.requests.clear()

@@ -24,15 +24,6 @@ Crawl = Callable[..., Result]
 
 
 @pytest.fixture
-def seven_pages(site: Any) -> Any:
-    """A site of seven pages."""
-    site.page("/", "Home", links=tuple(NAMES))
-    for name in NAMES:
-        site.page(name, name, "First revision.")
-    return site
-
-
-@pytest.fixture
 def crawl(site: Any, tmp_path: Path) -> Crawl:
     """Crawl the site into a store."""
     (tmp_path / "sites.txt").write_text(f"{site.url} demo\n")

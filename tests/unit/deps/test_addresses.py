@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
+import msgspec
 import pytest
 from wheels import write_wheel
 
@@ -26,7 +27,6 @@ from roaming_deps.project import Dependency, DepsSettings
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 CASES = tomllib.loads((Path(__file__).parents[2] / "golden/deps-addresses.toml").read_text())["case"]
-FURO = ("https://github.com/pradyunsg/furo",)
 KITE = Metadata("kite", "3.1", {"Source": "https://github.com/Wind/kite"}, ("kite", "kite_line"))
 
 
@@ -39,29 +39,11 @@ def test_addresses_of_metadata_are_sorted_and_labelled(case: Mapping[str, Any]) 
     assert why == case.get("why", "")
 
 
-@pytest.mark.parametrize(
-    ("page", "inventory", "is_right"),
-    [
-        (ParsedPage(), "# Sphinx inventory version 2\n# Project: Kite\n# Version: 3.1\n", True),
-        (ParsedPage(), "# Sphinx inventory version 2\n# Project: kite-line\n# Version: 3.1\n", False),
-        (ParsedPage(links=("https://github.com/wind/kite",)), "# Project: kite-line", True),
-        (ParsedPage(nav_links=("https://github.com/wind/kite",), links=FURO), "# Project: kite", True),
-        (ParsedPage(links=FURO), "# Project: kite", True),
-        (ParsedPage(links=("https://github.com/other/kite/issues",)), "# Project: kite", False),
-        (ParsedPage(links=("https://gitlab.com/other/kite",)), "# Project: kite", True),
-        (ParsedPage(links=("https://github.com/wind/kite",)), "# Project: Ebb", False),
-        (ParsedPage(), "# Sphinx inventory version 2\n# Project: Kitesurf\n# Version: 3.1\n", False),
-        (ParsedPage(title="Kite documentation", nav_links=("https://github.com/wind/Kite/issues",)), "", True),
-        (ParsedPage(site_name="kite_line", links=("https://github.com/wind/kite",)), "# Project: Docs", True),
-        (ParsedPage(title="Kite documentation", nav_links=("https://github.com/other/kite",)), "", False),
-        (ParsedPage(title="Wind tools", nav_links=("https://github.com/wind/kite",)), "", False),
-        (ParsedPage(title="Domain for sale: kite"), "", False),
-    ],
-)
+@pytest.mark.parametrize(("page", "inventory", "is_right"), TABLES["sites"])
 def test_site_is_verified_by_inventory_or_title_and_repository(
-    page: ParsedPage, inventory: str, is_right: bool
+    page: dict[str, Any], inventory: str, is_right: bool
 ) -> None:
-    assert names_package(page, inventory, KITE) is is_right
+    assert names_package(msgspec.convert(page, ParsedPage), inventory, KITE) is is_right
 
 
 def test_site_of_a_python_project_does_not_document_the_npm_package_of_its_name() -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
@@ -15,6 +18,7 @@ from mkdocs_roaming.library.tools import ExpandResult, SearchResults, render
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.search.relevance import NO_ANSWER
 
+CASES = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text("utf-8"))
 LEFT_OUT = re.compile(rf"^{GAP}(?: \d+ tokens more: .*)?\n", re.MULTILINE)
 LONG = "\n\n".join(
     f"Paragraph {at} describes ballast in detail, over and over again, for all ships." for at in range(80)
@@ -63,6 +67,53 @@ def search(navigator: Navigator, query: str) -> SearchResults:
 
 def shown(result: ExpandResult | SearchResults) -> list[str]:
     return [text.id for expansion in result.sections for text in expansion.shown]
+
+
+FILLERS = {
+    "{cloth}": CLOTH,
+    "{long}": "A sail of the boat, with a rope, a hook and a lot of cloth that is folded and dried after each day. "
+    * 2,
+    "{metal}": "Metal. " * 900,
+    "{mast}": "The mast is made of wood and carries all sails of the boat. " * 60,
+    "{water}": "Water. " * 900,
+    "{some_water}": "Water. " * 300,
+    "{code}": "```py\n" + "call()\n\n" * 300 + "```\n\n",
+    "{address}": f"https://play.example/#code={'x' * 400}",
+    "{functions}": "".join(
+        f"## `set_sail_{at}()`\n\nSets sail number {at} of the boat in the wind. {CLOTH}\n\n" for at in range(20)
+    ),
+}
+
+
+def fill(text: str, fillers: dict[str, str]) -> str:
+    for name, filler in fillers.items():
+        text = text.replace(name, filler)
+    return text
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_text_of_sections(make_site: Callable, case: dict[str, Any]) -> None:
+    pages = [(f"{path}/", fill(text, FILLERS)) for path, text in case.get("pages", {}).items()]
+    library = make_site(pages or PAGES, site=Site("Docs", case.get("url", "https://docs.example/p/"))).library()
+    ids = {f"{{{section.section.title}}}": section.id for section in library.sections}
+    navigator = Navigator(library, cap=case.get("cap", 24_000))
+    navigator.texts.link_ids = True
+    if "prefetch" in case:
+        result = navigator.prefetch(case["prefetch"], case.get("before", ""), max_tokens=case.get("tokens", 2_200))
+    else:
+        result = expand(navigator, *(ids[f"{{{title}}}"] for title in case["expand"]))
+    opened = [section.title for section in result.sections]
+    assert len(opened) == case.get("count", len(opened))
+    assert opened == case.get("opened", opened)
+    assert set(case.get("has", ())) <= set(opened)
+    assert not set(case.get("lacks", ())) & set(opened)
+    listed = [entry.title for section in result.sections for entry in section.listed]
+    assert listed == case.get("listed", listed)
+    rest = render(result)
+    assert [part for part in case.get("hides", ()) if part in rest] == []
+    for part in case.get("shows", ()):
+        _, found, rest = rest.partition(fill(part, ids | FILLERS))
+        assert found, part
 
 
 # Search
@@ -172,12 +223,6 @@ def test_prefetch_omits_open_sections(library: Library) -> None:
     assert reefing in [section.id for section in result.already_open]
 
 
-def test_prefetch_searches_follow_up_with_question_before(library: Library) -> None:
-    alone = Navigator(library).prefetch("and why is that?")
-    assert find(library, "Reefing") not in shown(alone)
-    assert find(library, "Reefing") in shown(Navigator(library).prefetch("and why?", "When do I reef?"))
-
-
 def test_prefetch_with_more_room_opens_more_and_longer_texts(library: Library, make_site: Callable) -> None:
     sections = "".join(f"## Sail {at}\n\nSail number {at} of the boat is set by hand. {CLOTH}\n\n" for at in range(30))
     sails = make_site([("sails/", f"# Sails\n\n{sections}")]).library()
@@ -185,20 +230,6 @@ def test_prefetch_with_more_room_opens_more_and_longer_texts(library: Library, m
     assert len(Navigator(sails).prefetch("set a sail", max_tokens=4_400).sections) == 24
     usual, larger = (Navigator(library).prefetch("lead of the keelson", max_tokens=size) for size in (2_200, 4_400))
     assert len(usual.sections[0].text) < 7_000 < len(larger.sections[0].text) < 14_000
-
-
-def test_prefetch_opens_few_reference_sections_unless_question_has_identifier(make_site: Callable) -> None:
-    functions = "".join(
-        f"## `set_sail_{at}()`\n\nSets sail number {at} of the boat in the wind. {CLOTH}\n\n" for at in range(20)
-    )
-    library = make_site(
-        [
-            ("api/", f"# API reference\n\n{functions}"),
-            ("a/", f"# A\n\nHow to set a sail of the boat by hand. {CLOTH}\n"),
-        ]
-    ).library()
-    assert len(Navigator(library).prefetch("how do I set the sail of the boat").sections) == 4
-    assert len(Navigator(library).prefetch("what does set_sail do to the boat").sections) == 12
 
 
 @pytest.mark.parametrize(
@@ -223,65 +254,7 @@ def test_prefetch_prefers_what_is_linked_from_the_first_hits_or_next_to_them(
     assert opened.index("Winch") < 12
 
 
-def test_prefetch_opens_small_sections_first_or_with_the_section_around_them(make_site: Callable) -> None:
-    long = (
-        "A sail of the boat, with a rope, a hook and a lot of cloth that is folded and dried after each day at sea. "
-        * 2
-    )
-    pages = [(f"p{at}/", f"# Sail {at}\n\nThe sail of the boat, number {at}: {long}\n") for at in range(3)]
-    pages += [
-        ("hook/", "# Hook\n\nA hook of the sail of the boat.\n"),
-        ("rope/", "# Rope\n\nRed.\n\n## Knot\n\nA knot of the boat.\n"),
-    ]
-    library = make_site(pages).library()
-    opened = [section.title for section in Navigator(library).prefetch("sail of the boat, number").sections]
-    assert opened[:3] == ["Sail 0", "Sail 1", "Sail 2"]
-    assert not {"Hook", "Knot"} & set(opened)
-    assert "Hook" in [section.title for section in Navigator(library).prefetch("hook").sections]
-
-
-def test_prefetch_lists_subsections_that_are_not_open(make_site: Callable) -> None:
-    pages = [
-        (
-            "a/",
-            "# Kettle\n\nThe kettle boils water for the tea of all guests, twice a day.\n\n## Lid\n\n"
-            + "Metal. " * 900,
-        )
-    ]
-    library = make_site(pages).library()
-    navigator = Navigator(library)
-    result = navigator.prefetch("when does the kettle boil water?", max_tokens=100)
-    assert [one.title for one in result.sections] == ["Kettle"]
-    assert f"Inside, not opened (1): [{find(library, 'Lid')}] Lid" in render(result)
-    later = navigator.prefetch("lid of metal")
-    assert "Inside, not opened" not in render(later)
-
-
-def test_prefetch_opens_no_part_that_is_only_a_heading(make_site: Callable) -> None:
-    long = "The mast is made of wood and carries all sails of the boat. " * 60
-    library = make_site([("a/", f"# Mast\n\n{long}\n"), ("b/", "# Sails\n\nThe mast carries all of them.\n")]).library()
-    assert [one.title for one in Navigator(library).prefetch("mast", max_tokens=90).sections] == ["Sails"]
-
-
 # What is missing
-
-
-def test_name_that_occurs_nowhere_opens_nothing(library: Library) -> None:
-    result = Navigator(library).prefetch("keel_sail_tension")
-    assert not result.sections
-    assert not result.hits
-    assert "does not contain: keel_sail_tension" in render(result)
-
-
-def test_misspelled_name_leads_to_similar_names(library: Library) -> None:
-    result = Navigator(library).prefetch("Reefnig")
-    assert result.note.endswith(" Similar names: Reefing.")
-    assert find(library, "Reefing") in shown(result)
-
-
-def test_unknown_words_are_those_of_the_question_alone(library: Library) -> None:
-    result = Navigator(library).prefetch("And the spinnaker?", "Can the zeppelin reef?")
-    assert result.unknown_words == ("spinnaker",)
 
 
 def test_only_words_of_a_model_are_judged(library: Library) -> None:
@@ -290,29 +263,7 @@ def test_only_words_of_a_model_are_judged(library: Library) -> None:
     assert navigator.prefetch(question, is_query=True).note == NO_ANSWER
 
 
-def test_question_in_another_language_opens_no_noise(library: Library) -> None:
-    result = Navigator(library).prefetch("Wie kann ich das Segel auf dem Boot richtig reffen, wenn der Wind board ist?")
-    assert result.note
-    assert not result.sections
-
-
 # Expand
-
-
-def test_subsection_that_is_opened_by_the_same_call_is_not_listed_as_closed(make_site: Callable) -> None:
-    big = "Water. " * 900
-    library = make_site([("a/", f"# A\n\n{big}\n\n## Big\n\n{big}\n")]).library()
-    result = expand(Navigator(library, cap=16_000), find(library, "A"), find(library, "Big"))
-    assert sorted(shown(result)) == sorted([find(library, "A"), find(library, "Big")])
-    assert "Not opened here" not in render(result)
-
-
-def test_closed_subsections_with_the_same_title_are_told_apart(make_site: Callable) -> None:
-    big = "Water. " * 900
-    branch = f"## {{}}\n\nText.\n\n### Example\n\n{big}\n\n"
-    library = make_site([("a/", f"# A\n\n{branch.format('Sails')}{branch.format('Masts')}")]).library()
-    (page,) = expand(Navigator(library, cap=6_000), find(library, "A")).sections
-    assert [entry.title for entry in page.listed] == ["Sails › Example", "Masts › Example"]
 
 
 def test_subsections_are_shown_with_all_titles_down_to_them(make_site: Callable) -> None:
@@ -335,13 +286,6 @@ def test_long_section_says_in_which_part_it_goes_on(library: Library) -> None:
     assert "Goes on" not in render(expand(navigator, ballast, part=parts))
 
 
-def test_long_section_is_not_cut_within_code_if_there_is_another_place(make_site: Callable) -> None:
-    code = "```py\n" + "call()\n\n" * 300 + "```\n\n"
-    library = make_site([("a/", f"# A\n\n{'Water. ' * 300}\n\n{code}End.\n")]).library()
-    (page,) = expand(Navigator(library, cap=9_000), find(library, "A")).sections
-    assert "```" not in page.text
-
-
 @pytest.mark.parametrize("child_first", [False, True])
 def test_parent_and_child_together_show_each_text_once(library: Library, child_first: bool) -> None:
     ids = [find(library, "Sails"), find(library, "Reefing")]
@@ -357,46 +301,6 @@ def test_open_child_is_referred_to_by_id(library: Library) -> None:
     assert "Reef at 12 knots" not in text
     assert f"Open already: [{reefing}] Reefing" in text
     assert "Keep sails dry" in text
-
-
-def test_links_to_sections_lead_to_ids_outside_code(library: Library) -> None:
-    navigator = Navigator(library)
-    navigator.texts.link_ids = True
-    text = expand(navigator, find(library, "Paint")).sections[0].text
-    assert f"[the sails]({find(library, 'Reefing')})" in text
-    assert "`[x](https://docs.example/p/sails/)`" in text
-
-
-def test_models_read_the_beginning_of_long_addresses(make_site: Callable) -> None:
-    long, usual = f"https://play.example/#code={'x' * 400}", f"https://play.example/?{'y' * 200}"
-    library = make_site([("a/", f"# A\n\nTry [it]({long}), [this]({usual}) or `[x]({long})`.\n")]).library()
-    navigator = Navigator(library)
-    navigator.texts.link_ids = True
-    text = expand(navigator, find(library, "A")).sections[0].text
-    assert f"[it]({long[:80]}…)" in text
-    assert f"[this]({usual})" in text
-    assert f"`[x]({long})`" in text
-
-
-def test_small_sections_are_shown_before_large_ones(make_site: Callable) -> None:
-    big = "Water. " * 1_000
-    library = make_site(
-        [("a/", f"# A\n\nText.\n\n## Big\n\n{big}\n\n### Inner\n\n{big}\n\n## Small\n\nShort.\n")]
-    ).library()
-    navigator = Navigator(library, cap=8_000)
-    (page,) = expand(navigator, find(library, "A")).sections
-    assert find(library, "Small") in shown(ExpandResult((page,)))
-    assert [entry.title for entry in page.listed] == ["Big"]
-    assert [entry.title for entry in page.listed[0].named] == ["Inner"]
-    assert f"+1 inside): [{find(library, 'Inner')}] Inner" in render(ExpandResult((page,)))
-
-
-def test_source_code_is_shown_last(make_site: Callable) -> None:
-    code = "> [!NOTE]\n> **Source code in `a.py`**\n>\n> ```python\n> def light(): ...\n> ```\n\n"
-    library = make_site([("api/", f"# API\n\n## light\n\nLights it.\n\n{code}## off\n\nTurns it off.\n")]).library()
-    (page,) = expand(Navigator(library), find(library, "API")).sections
-    assert page.text.index("Turns it off") < page.text.index("def light()")
-    assert sorted(page.text) == sorted("".join(library.text(section) for section in library.sections))
 
 
 def test_second_id_does_not_push_out_what_the_first_alone_shows(make_site: Callable) -> None:
@@ -428,11 +332,3 @@ def texts(result: ExpandResult) -> dict[str, int]:
         for text in expansion.shown:
             sizes[text.id] = sizes.get(text.id, 0) + len(text.text)
     return sizes
-
-
-def test_links_of_a_crawled_folder_lead_to_ids(make_site: Callable) -> None:
-    pages = [("a/", "# A\n\nSee [the mast](file:///docs/b/).\n"), ("b/", "# Mast\n\nIt is tall.\n")]
-    navigator = Navigator(make_site(pages, site=Site("Docs", "file:///docs/")).library())
-    navigator.texts.link_ids = True
-    result = expand(navigator, find(navigator.library, "A"))
-    assert f"[the mast]({find(navigator.library, 'Mast')})" in render(result)

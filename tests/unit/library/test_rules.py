@@ -12,18 +12,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import MIN_CAP, Navigator
 from mkdocs_roaming.library.rules import PhraseMatcher, RulesResult, apply_rules, match_rules, rules_share
 from mkdocs_roaming.library.targets import open_library
-from mkdocs_roaming.library.tools import ExpandResult
 from mkdocs_roaming.manifest.io import dump_manifest, load_manifest, validate_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.manifest.models import Manifest, RuleCondition, RuleEntry
+from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
 
 if TYPE_CHECKING:
     from ..conftest import MadeSite
@@ -198,38 +195,3 @@ def test_rules_share_leaves_half_of_the_budget() -> None:
         0,
         0,
     )
-
-
-WORDS = st.sampled_from(["pump", "oil", "lamp", "water", "pressure", "the", "4.7", "red lamp", "ポンプ", ""])
-
-
-@st.composite
-def rules_on(draw: st.DrawFn, manifest: Manifest) -> list[RuleEntry]:
-    known = [section.id for section in manifest.sections()]
-    some_ids = st.lists(st.sampled_from([*known, "00000000", "deadbeef"]), min_size=1, max_size=12)
-    phrases = st.lists(WORDS, max_size=3).map(tuple)
-    whens = st.builds(
-        RuleCondition, any=phrases, all=phrases, pages=some_ids.map(tuple) | st.just(()), always=st.booleans()
-    )
-    return draw(st.lists(st.builds(RuleEntry, whens, some_ids.map(tuple)), max_size=12))
-
-
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.data())
-def test_apply_rules_stays_within_budget(site: MadeSite, data: st.DataObject) -> None:
-    """Only sections of the site are opened, each once."""
-    rules = data.draw(rules_on(site.manifest))
-    room, cap = data.draw(st.integers(0, 40_000)), data.draw(st.integers(2_000, 24_000))
-    navigator = Navigator(library_with(site, *rules), cap=cap)
-    question = " ".join(data.draw(st.lists(WORDS, max_size=6)))
-    result = apply_rules(navigator, question, data.draw(st.sampled_from([None, "pumps/", "nowhere/"])), room)
-    assert set(result.opens) <= {section.id for section in site.manifest.sections()}
-    assert len(set(result.opens)) == len(result.opens)
-    if result.opens:
-        expanded = navigator.expand_sections(result.opens)
-        assert isinstance(expanded, ExpandResult)
-        opened = [one.id for one in expanded.sections]
-        assert opened == [id_ for id_ in result.opens if id_ in opened]
-        assert {*opened, *(one.id for one in expanded.already_open)} == set(result.opens)
-        assert expanded.skipped == expanded.missing == ()
-    assert navigator.open_chars() <= room
