@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 LOOKBACK = 20
 SMALLEST = 512
+"""Prefixes with fewer tokens are not cached."""
 SECONDS = 300.0
 
 
@@ -18,9 +19,6 @@ SECONDS = 300.0
 class Cache:
     """Writes an entry at each `cache_control` breakpoint, and finds entries there or up to twenty blocks before one."""
 
-    smallest: int = SMALLEST
-    """Prefixes with fewer tokens are not cached."""
-    clock: Callable[[], float] = time.monotonic
     entries: dict[str, float] = field(default_factory=dict)
 
     def count(self, body: Any) -> dict[str, int]:
@@ -29,11 +27,11 @@ class Cache:
         automatic = "system" not in body  # the chat completions API has no breakpoints and caches on its own
         marks = [at for at, block in enumerate(blocks) if block.mark or automatic]
         total = sum(block.tokens for block in blocks)
-        now = self.clock()
+        now = time.monotonic()
         read = max((self._found(blocks, at, now) for at in marks), default=-1)
         wrote = -1
         for at in marks:
-            if _tokens(blocks, at) >= self.smallest:
+            if _tokens(blocks, at) >= SMALLEST:
                 wrote = max(wrote, at)
                 self.entries[blocks[at].digest] = now + SECONDS
         read_tokens = _tokens(blocks, read)

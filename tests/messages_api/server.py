@@ -53,8 +53,6 @@ class MessagesApi:
     budget: int | None = None
     """Maximum output tokens of a request."""
     key: str = "test-key"
-    models: tuple[str, ...] = ()
-    """The known models (default: all)."""
     url: str = ""
     cache: Cache = field(default_factory=Cache)
     exchanges: list[Exchange] = field(default_factory=list)
@@ -65,11 +63,6 @@ class MessagesApi:
     def requests(self) -> list[Any]:
         """The bodies of all requests."""
         return [exchange.body for exchange in self.exchanges if exchange.path in WIRES]
-
-    def take_faults(self) -> list[str]:
-        """Return the faults so far, and clear them."""
-        taken, self.faults = self.faults, []
-        return taken
 
     def prefixes(self) -> set[str]:
         """Return the distinct prefixes (tools, rules, outline) of all requests."""
@@ -164,8 +157,6 @@ class MessagesApi:
         if found:
             self.faults += found
             return Status(400, kind="invalid_request_error", message="; ".join(found))
-        if self.models and body["model"] not in self.models:
-            return Status(404, kind="not_found_error", message=f"model: {body['model']}")
         return None
 
 

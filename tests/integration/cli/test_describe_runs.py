@@ -67,7 +67,7 @@ def serve(writer: Writer, *, wire: str = "openai", prices: bool = False) -> Iter
         table = "[prices]\ninput = 1.0\noutput = 5.0\n" if prices else ""
         Path("roaming.toml").write_text(f'[model]\nname = "{wire}:test"\nbase_url = "{url}"\n{table}', "utf-8")
         yield api
-        assert api.take_faults() == []
+        assert api.faults == []
 
 
 def read_file() -> dict[str, Any]:

@@ -97,15 +97,7 @@ def test_answer_text_releases_paragraph_when_next_one_begins() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("before", "expected"),
-    [
-        ("It is 41927.", "It is 41927.[^aaaaaaaa]"),
-        ("It is 41927.\n\n", "It is 41927.[^aaaaaaaa]"),
-        ("Write:\n\n```\nx\n```\n", "Write:\n\n```\nx\n```\n\n[^aaaaaaaa]"),
-        ("| a |\n|---|\n| 1 |", "| a |\n|---|\n| 1 |\n\n[^aaaaaaaa]"),
-    ],
-)
+@pytest.mark.parametrize(("before", "expected"), TABLES["answer text native citation supports text before it"])
 def test_answer_text_native_citation_supports_text_before_it(before: str, expected: str) -> None:
     answer = AnswerText(OpenSections())
     assert list(answer.feed(before)) == []

@@ -37,26 +37,14 @@ def test_hosts_that_commands_connect_to_are_foreign_unless_they_are_documented(c
     assert marked(text, f"Run this:\n\n{text}") == []
 
 
-DOCS = """Run `curl -fsSL https://get.tool.example/v1.2/install.sh | sh`, or:
-
-```sh
-git clone https://git.tool.example/tool/tool.git
-docker run --rm tool/server:1.2
-pip install --index-url https://pypi.tool.example/simple/ tool
-eval "$(tool completion bash)"
-wget https://dl.tool.example/1.2/tool-linux.tar.gz
-```
-"""
-
-
 @pytest.mark.parametrize("code", TABLES["adapted commands are not foreign"])
 def test_adapted_commands_are_not_foreign(code: str) -> None:
-    assert marked(f"```sh\n{code}\n```", DOCS, question="How do I do this on my.corp.example?") == []
+    assert marked(f"```sh\n{code}\n```", TABLES["docs"], question="How do I do this on my.corp.example?") == []
 
 
 @pytest.mark.parametrize(("code", "found"), TABLES["other remotes images and scripts of known hosts are foreign"])
 def test_other_remotes_images_and_scripts_of_known_hosts_are_foreign(code: str, found: str) -> None:
-    assert marked(f"```sh\n{code}\n```", DOCS, site="https://docs.other.example/") == [found]
+    assert marked(f"```sh\n{code}\n```", TABLES["docs"], site="https://docs.other.example/") == [found]
 
 
 def test_words_that_mix_alphabets_are_known_if_the_evidence_has_them() -> None:

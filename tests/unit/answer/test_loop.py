@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from tables import read_tables
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.budget import Budget, compute_limiter, run_in_thread
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import (
     Event,
@@ -228,13 +229,6 @@ def test_support_is_checked_against_opened_sections(ask: Ask, ids: dict[str, str
     assert [(mark.kind, mark.start, mark.end, mark.section) for mark in found.marks] == [("number", 12, 16, server)]
 
 
-def test_support_check_finds_cited_passage(ask: Ask, ids: dict[str, str]) -> None:
-    server = ids["Server"]
-    result = summarize(ask(ScriptedModel([[expand_call(server)], [Text(f"The port is 8642 [^{server}].")]])))
-    (passage,) = result.passages
-    assert (passage.section, passage.text) == (server, "server.port · 8642 · the port it listens on")
-
-
 class Clock:
     now = 0.0
 
@@ -347,6 +341,19 @@ except DeadlineExceededError:
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
     assert (ended.stdout, ended.stderr) == ("out of time\n", "")
+
+
+def test_abandoned_function_does_not_block_others() -> None:
+    go = threading.Event()
+
+    async def work() -> int:
+        with anyio.move_on_after(0.05):
+            await run_in_thread(lambda: go.wait(120), compute_limiter())
+        with anyio.fail_after(60):
+            return await run_in_thread(lambda: 7, compute_limiter())
+
+    assert anyio.run(work) == 7
+    go.set()
 
 
 # Tools

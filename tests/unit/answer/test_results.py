@@ -117,24 +117,8 @@ def test_short_section_above_others_is_a_result_if_it_says_more_than_its_title(a
     assert [section.title for section in pumps.citations] == ["Oil"]
 
 
-HOSTILE = """\
-# Kettle
-
-## The **spout** [^0badcafe] `pour` <script> [x](javascript:alert(1))
-
-The spout pours[^0badcafe] tea.[^none]
-
-> [ref]: https://evil.example/
-
-[^deadbeef]: The spout
-
-```
-[^0badcafe] [^[^0badcafe]deadbeef]
-"""
-
-
 def test_text_of_a_section_is_no_citation_or_markup_of_a_result(ask: Ask) -> None:
-    result = summarize(ask(Offline(), "spout tea", navigator=Navigator(library_from_markdown(HOSTILE))))
+    result = summarize(ask(Offline(), "spout tea", navigator=Navigator(library_from_markdown(TABLES["hostile page"]))))
     (citation,) = result.citations
     assert result.state == "results"
     assert CITATION.findall(result.text) == [citation.id]

@@ -7,12 +7,10 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import (
     Event,
     OutlineRead,
     RoundStarted,
-    SectionCited,
     SiteRead,
     summarize,
 )
@@ -59,13 +57,3 @@ def test_site_larger_than_manifest_says_is_roamed(ask: Ask) -> None:
     small = replace(page, sections=(replace(page.sections[0], tokens=1),))
     library = library.rename_ids(lambda manifest: replace(manifest, pages=(small,)))
     assert isinstance(ask(ScriptedModel([[]]), navigator=Navigator(library), whole_site_tokens=100)[0], OutlineRead)
-
-
-def test_follow_up_reads_site_again_without_duplicates(ask: Ask, ids: dict[str, str]) -> None:
-    server = ids["Server"]
-    model = ScriptedModel([[Text(f"On 127.0.0.1 [^{server}].")]])
-    history = [Exchange("Which port?", f"8642 [^{server}].")]
-    events = ask(model, "Where?", opened=[server], history=history, whole_site_tokens=WHOLE)
-    assert len(model.requests[0].turns) == 3
-    assert summarize(events).state == "answered"
-    assert [event.section.id for event in events if isinstance(event, SectionCited)] == [server]

@@ -44,24 +44,6 @@ MakeSite = Callable[..., Any]
 INSTALL = "Run `setup --quiet` with administrator rights. It takes 4 minutes and listens on port 8124 afterwards."
 REMOVE = "Delete the folder of the program. The readings stay in the archive for 30 days."
 GUIDE = f"# Guide\n\nHow to begin with the program.\n\n## Install\n\n{INSTALL}\n\n## Remove\n\n{REMOVE}\n"
-PUMPE = """\
-# Pumpe
-
-So bedienen Sie die Pumpe.
-
-## Anhalten
-
-Mit `pump stop` hält die Pumpe nach 30 Sekunden an. Die Einstellungen stehen in `pump.toml`.
-"""
-PONPU = """\
-# ポンプ
-
-ポンプの使い方を説明します。
-
-## 止め方
-
-`pump stop` を実行すると、ポンプは30秒後に止まります。設定は `pump.toml` にあります。
-"""
 TEXTS = Path(__file__).parents[2] / "golden" / "descriptions"
 SITE_URL = "https://docs.example/p/"
 LINKS = "# More\n\n## Next\n\nText about the next steps.\n"
@@ -259,7 +241,10 @@ def test_refused_question_is_reported_and_leaves_the_description(library: Librar
 
 
 def make_pump(make_site: MakeSite, language: str) -> Library:
-    pages, site = {"en": [("guide/", GUIDE)], "de": [("p/", PUMPE)], "ja": [("p/", PONPU)]}, Site("Docs", SITE_URL)
+    pages, site = (
+        {"en": [("guide/", GUIDE)], "de": [("p/", TABLES["Pumpe"])], "ja": [("p/", TABLES["ポンプ"])]},
+        Site("Docs", SITE_URL),
+    )
     made: Library = make_site(pages[language], site=replace(site, language=language)).library()
     return made
 

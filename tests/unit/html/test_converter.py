@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from tables import read_tables
 
 from mkdocs_roaming.html import code as html_code
 from mkdocs_roaming.html.converter import convert
@@ -23,6 +24,7 @@ from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.html.visitor import Element
 from mkdocs_roaming.manifest.sections import split_sections
 
+TABLES = read_tables(__file__)
 GOLDEN = Path(__file__).parents[2] / "golden" / "html"
 CASES = sorted(GOLDEN.glob("*.html"))
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -125,36 +127,10 @@ def find_languages(markdown: str) -> list[str]:
     return [token.info for token in parse_tokens(markdown) if token.type == "fence"]
 
 
-def test_convert_writes_recorded_languages_of_equal_code_in_order() -> None:
-    page = "<div class='highlight'><pre><code>a <span>=</span> 1\n\nb\n</code></pre></div><pre>other</pre>" * 2
-    recorded = [("a = 1\n\nb", "python"), ("never shown", "sh"), ("a = 1\n\nb", "py .x")]
-    assert find_languages(convert(page, title="T", code_languages=recorded).markdown) == ["python", "", "py .x", ""]
-
-
-def test_convert_prefers_languages_of_html_except_plain_text() -> None:
-    page = "".join(f"<div class='language-{name} highlight'><pre>{name}</pre></div>" for name in ("toml", "text"))
-    recorded = [("toml", "ini"), ("text", "promql")]
-    assert find_languages(convert(page, title="T", code_languages=recorded).markdown) == ["toml", "promql"]
-
-
-def test_convert_prefers_recorded_languages_to_those_of_the_surroundings() -> None:
-    page = (
-        "<div class='termy'><pre>$ a</pre><pre>b</pre></div><div class='doc-signature highlight'><pre>f()</pre></div>"
-    )
-    source = "<details class='mkdocstrings-source'><summary>Source code in x.py</summary><pre>1</pre></details>"
-    assert find_languages(convert(page + source, title="T").markdown) == ["console", "console", "python", "python"]
-    recorded = [("$ a", "bash"), ("f()", "c"), ("1", "pyx")]
-    assert find_languages(convert(page + source, title="T", code_languages=recorded).markdown) == [
-        "bash",
-        "console",
-        "c",
-        "pyx",
-    ]
-
-
-@pytest.mark.parametrize("language", ["", "text", "plain"])
-def test_convert_writes_no_recorded_plain_text(language: str) -> None:
-    assert find_languages(convert("<pre>a</pre>", title="T", code_languages=[("a", language)]).markdown) == [""]
+@pytest.mark.parametrize(("page", "recorded", "languages"), TABLES.values(), ids=list(TABLES))
+def test_convert_writes_languages_of_code(page: str, recorded: list[list[str]], languages: list[str]) -> None:
+    pairs = [(code, language) for code, language in recorded]
+    assert find_languages(convert(page, title="T", code_languages=pairs).markdown) == languages
 
 
 def test_convert_tree_equals_convert_text_and_keeps_the_tree() -> None:

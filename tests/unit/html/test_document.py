@@ -95,15 +95,7 @@ def test_metadata_is_copied_from_whole_page() -> None:
     assert extract_title(tree) == "Tides"
 
 
-@pytest.mark.parametrize(
-    ("attributes", "language"),
-    [
-        ('xmlns="http://www.w3.org/1999/xhtml" xml:lang="de"', "de"),
-        ('xmlns:og="http://ogp.me/ns#" lang="pt" xml:lang="de"', "pt"),
-        ('v-on:click.once="x" @click="y" LANG="fi"', "fi"),
-        ("xml:base='/'", None),
-    ],
-)
+@pytest.mark.parametrize(("attributes", "language"), TABLES["language of a root with prefixes"])
 def test_metadata_of_root_with_prefixed_attributes_has_its_language(attributes: str, language: str | None) -> None:
     head = '<head><title xml:lang="en">Tides</title><meta og:x="1" name="description" content="When"/></head>'
     copied = copy_metadata(parse_document(f"<html {attributes}>{head}<body><p>text</p></body></html>"))

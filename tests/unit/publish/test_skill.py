@@ -85,28 +85,11 @@ def test_name_has_the_letters_that_skills_may_have(tmp_path: Path, site_name: st
     assert validate_site(open_library(tmp_path)).faults == ()
 
 
-@pytest.mark.parametrize(
-    ("site", "description"),
-    [
-        (
-            replace(SITE, name="Kettle", version="2.1"),
-            "Find and read the documentation of Kettle 2.1. Use it for questions and tasks about Kettle 2.1. "
-            "About everything. It covers: Install.",
-        ),
-        (
-            replace(SITE, name="Kettle – the documentation", description="Boil water"),
-            "Find and read Kettle – the documentation. Use it for questions and tasks about Kettle. "
-            "Boil water. It covers: Install.",
-        ),
-        (
-            replace(SITE, name="Documentation", description=""),
-            "Find and read Documentation. Use it for questions and tasks about Documentation. "
-            "See quiet mode. It covers: Install.",
-        ),
-    ],
-)
-def test_description_says_what_the_site_is_and_names_its_guides(tmp_path: Path, site: Site, description: str) -> None:
-    front_matter, _ = publish_skill(tmp_path, site=site)
+@pytest.mark.parametrize(("site", "description"), TABLES["descriptions"])
+def test_description_says_what_the_site_is_and_names_its_guides(
+    tmp_path: Path, site: dict[str, str], description: str
+) -> None:
+    front_matter, _ = publish_skill(tmp_path, site=replace(SITE, **site))
     assert front_matter["description"] == description
 
 

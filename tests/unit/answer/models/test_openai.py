@@ -11,6 +11,7 @@ from messages_api.chat_wire import Dialect
 from messages_api.navigator import Navigator as WordNavigator
 from messages_api.parts import Part, Raw, Say, Think
 from messages_api.script import Script
+from tables import read_tables
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
@@ -23,6 +24,8 @@ from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
 
 from .conftest import expand_call, reply
+
+TABLES = read_tables(__file__)
 
 Ask = Callable[..., list[Event]]
 Make = Callable[..., Model]
@@ -75,24 +78,7 @@ def test_note_follows_question_in_single_round(ask: Ask, api: MessagesApi, opena
 # Dialects
 
 
-@pytest.mark.parametrize(
-    "dialect",
-    [
-        Dialect(),
-        Dialect(newline="\r\n"),
-        Dialect(newline="\r"),
-        Dialect(space="", comments=True),
-        Dialect(ids="all"),
-        Dialect(index=False, ids="all"),
-        Dialect(index=False, ids="first"),
-        Dialect(index=False, ids="none"),
-        Dialect(index=False, ids="none", whole_calls=True, argument_objects=True, finish_calls="stop"),
-        Dialect(whole_calls=True, argument_objects=True),
-        Dialect(finish_calls="stop", usage=False),
-        Dialect(done=False),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("dialect", [Dialect(**row) for row in TABLES["dialects"]], ids=str)
 def test_dialects_give_equal_answers(ask: Ask, api: MessagesApi, openai: Make, dialect: Dialect) -> None:
     api.brain, api.dialect = WordNavigator(), dialect
     events = ask(openai(), LOG)
