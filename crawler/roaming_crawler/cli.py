@@ -242,7 +242,8 @@ class CrawlProgress:
 
     def show(self) -> None:
         """Show the numbers and the time."""
-        done, seconds = self.pages + self.skipped, time.monotonic() - self.started
+        done = self.pages + self.skipped
+        seconds = time.monotonic() - self.started
         skipped = f", {self.skipped} skipped" if self.skipped else ""
         line = sanitize(f"{done} of {self.known} pages{skipped}{self.waiting}, {seconds:.0f} s")
         if not self.bar:
@@ -267,7 +268,8 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
             click.echo(f"  {name:<8}{count:>6}")
     for option in dict.fromkeys(other.option for other in result.left_out):
         others = [other for other in result.left_out if other.option == option]
-        names, count = ", ".join(other.name for other in others), sum(other.pages for other in others)
+        names = ", ".join(other.name for other in others)
+        count = sum(other.pages for other in others)
         pages = f"{pluralize(count, 'page')} in " if count else ""
         click.echo(sanitize(f"  left out: {pages}{names}; --{option} {others[0].name}"))
     _print_reasons(result)

@@ -94,10 +94,12 @@ def find_richer_source(markdown: str, converted: str, article: str = "") -> Lite
         article: That HTML. The converter writes tables of parameters as lists, so its tables count, too.
     """
     text = strip_pointer(split_front_matter(markdown)[0])
-    own, other = len(find_words(_strip_markup(text))), len(find_words(_strip_markup(converted)))
+    own = len(find_words(_strip_markup(text)))
+    other = len(find_words(_strip_markup(converted)))
     pairs = [(len(pattern.findall(text)), len(pattern.findall(converted))) for pattern in (_TABLE, _ALERT, _CODE)]
     pairs[0] = pairs[0][0], max(pairs[0][1], min(pairs[0][0], article.count("<table")))
-    has_more, has_less = any(one > two for one, two in pairs), any(one < two for one, two in pairs)
+    has_more = any(one > two for one, two in pairs)
+    has_less = any(one < two for one, two in pairs)
     if own > 2 * other or (not has_less and own >= 0.95 * other and (has_more or own > 1.1 * other)):
         return "markdown"
     if other > 2 * own or (not has_more and other >= 0.95 * own and (has_less or other > 1.1 * own)):

@@ -101,7 +101,11 @@ class _Crawl:
     ) -> None:
         self.start = _parse_start_url(url)
         self.record = CrawlRecord(self.start, language=config.scope.language, version=config.scope.version)
-        self.folder, self.config, self.fetcher, self.clock, self.on_event = folder, config, fetcher, clock, on_event
+        self.folder = folder
+        self.config = config
+        self.fetcher = fetcher
+        self.clock = clock
+        self.on_event = on_event
         file = config.options.descriptions
         self.descriptions = read_descriptions(Path(file)) if file else None
 
@@ -132,7 +136,8 @@ class _Crawl:
             return result
 
     async def _crawl_and_publish(self, session: Session, resume: bool) -> CrawlResult:
-        state, config = session.state, self.config
+        state = session.state
+        config = self.config
         variant = await self._find_variant(session)
         scope, notes = (variant, []) if variant else await self._find_scope(session)
         self.on_event("start", {"url": self.start, "scope": scope.url, "resumed": resume, "known": len(state.old)})
@@ -202,13 +207,15 @@ class _Crawl:
                 if not start:
                     problem = f": {page.skip_reason}" if page.skip_reason else " has no link to it"
                     raise UsageError(f"--language {language}: {response.url}{problem}; give the URL of that language")
-                self.start, scope = start, replace(base, url=folder)
+                self.start = start
+                scope = replace(base, url=folder)
         if version not in ("", ALL):
             found = await find_version(session, self.start, version)
             if not found.exact:
                 near = f"the nearest is {found.url}" if found.kind != "latest" else "it names no such version"
                 raise UsageError(f"--version {version}: {self.start}: {near}; give the URL of that version")
-            self.start, scope = found.page, replace(base, url=found.url)
+            self.start = found.page
+            scope = replace(base, url=found.url)
         return scope
 
     async def _find_scope(self, session: Session) -> tuple[Scope, list[str]]:

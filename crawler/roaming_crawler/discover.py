@@ -226,7 +226,8 @@ class _LlmsDiscovery:
 
     async def _read_lists(self, first: str) -> None:
         """Read an llms.txt and those that it names."""
-        discovered, queue = self.discovered, [first]
+        discovered = self.discovered
+        queue = [first]
         for url in queue:
             response = await self._get_markdown(url)
             if response is None:
@@ -248,7 +249,8 @@ class _LlmsDiscovery:
 
     def _select_nested(self, index: LlmsIndex, known: Sequence[str]) -> list[str]:
         """Return the other lists on the same host that an llms.txt names."""
-        origin, room = url_origin(known[0]), MAX_NESTED_LLMS + 1 - len(known)
+        origin = url_origin(known[0])
+        room = MAX_NESTED_LLMS + 1 - len(known)
         self.other_hosts.update(other for url in index.nested if (other := url_origin(url)) != origin)
         new = [url for url in index.nested if url_origin(url) == origin and url not in known]
         if len(new) > room:

@@ -41,7 +41,7 @@ def summarize_text(body: PageBody) -> TextSummary:
     return TextSummary(hashlib.sha256(text).digest(), sum(map(len, pieces)), pieces[:3], sum(map(len, lines)), sample)
 
 
-def find_copies(pages: Iterable[FetchedPage], summaries: Mapping[str, TextSummary], base: str = "") -> dict[str, str]:
+def find_copies(pages: Iterable[FetchedPage], summaries: Mapping[str, TextSummary], base: str) -> dict[str, str]:
     """Return the URL of the original by the path of each copy of a page.
 
     The original has the shortest path.

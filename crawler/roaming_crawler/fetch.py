@@ -148,11 +148,13 @@ class HostPace:
         self.latency = seconds if not self.latency else 0.8 * self.latency + 0.2 * seconds
         self.good_responses += 1
         if self.good_responses >= 10 and self.factor > 1:
-            self.factor, self.good_responses = max(1.0, self.factor / 2), 0
+            self.factor = max(1.0, self.factor / 2)
+            self.good_responses = 0
 
     def slow_down(self) -> None:
         """Halve the request rate after the server reported overload."""
-        self.factor, self.good_responses = min(self.factor * 2, 64.0), 0
+        self.factor = min(self.factor * 2, 64.0)
+        self.good_responses = 0
 
 
 async def resolve(host: str, port: int) -> list[str]:
@@ -249,7 +251,9 @@ class WebFetcher:
             private_urls: URLs whose hosts and ports may have private addresses.
             on_wait: Callback with host and seconds before each wait.
         """
-        self.politeness, self.clock, self._on_wait = politeness, clock or Clock(), on_wait
+        self.politeness = politeness
+        self.clock = clock or Clock()
+        self._on_wait = on_wait
         self._paces: dict[str, HostPace] = {}
         backend = backend or PublicNetworkBackend(
             named=[endpoint for url in private_urls for endpoint in named_endpoints(url)]

@@ -45,7 +45,8 @@ def flag_pages(batch: Batch, hidden: Mapping[str, Sequence[InjectedText]]) -> li
     remove_left_out_entries(batch)
     flagged: list[FlaggedText] = []
     for path in list(batch.pages):
-        page, converted = batch.pages[path], batch.converted[path]
+        page = batch.pages[path]
+        converted = batch.converted[path]
         # An article was converted; what it hides is of interest only if that is what was published.
         unseen = hidden.get(path, ()) if page.markdown is None else ()
         found = _scan_page(converted.markdown, (page.title, page.description), unseen)

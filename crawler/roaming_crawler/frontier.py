@@ -98,7 +98,8 @@ class _PageLimit:
 
     def release(self) -> bool:
         """End the reservation; return whether there was one."""
-        reserved, self.reserved = self.reserved, set()
+        reserved = self.reserved
+        self.reserved = set()
         return bool(reserved)
 
     def _is_reserved(self, url: str) -> bool:
@@ -213,7 +214,8 @@ class _Frontier:
 
     async def _visit_deferred(self) -> list[PageRef]:
         """Return the deferred pages if reserved room is left, otherwise add what the last crawl has of them."""
-        deferred, self.deferred = self.deferred, []
+        deferred = self.deferred
+        self.deferred = []
         if self.limit.release() and self.limit.room(len(self.table.pages)):
             return deferred
         session = self.fetcher.session

@@ -21,8 +21,8 @@ class LlmsLink:
 
     url: str
     title: str
-    description: str = ""
-    group: tuple[str, ...] = ()
+    description: str
+    group: tuple[str, ...]
     """The headings above it, from the second level on."""
 
 
@@ -163,9 +163,11 @@ def split_llms_full(text: str, base: str) -> dict[str, str]:
 def _blank_code(lines: Sequence[str]) -> list[str]:
     """Return the lines with those in code fences left blank. An unclosed fence contains nothing."""
     prose = list(lines)
-    fence, start = "", 0
+    fence = ""
+    start = 0
     for at, line in enumerate(lines):
-        before, fence = fence, follow_fence(line, fence)
+        before = fence
+        fence = follow_fence(line, fence)
         if fence and not before:
             start = at
         elif before and not fence:

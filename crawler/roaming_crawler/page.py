@@ -114,8 +114,8 @@ class PageFetcher:
     session: Session
     scope: Scope
     reader: ProcessPoolReader
-    source: Source = "auto"
-    full: str = ""
+    source: Source
+    full: str
     learning: bool = True
     _forms: list[str] = field(default_factory=list)
     """URL forms of Markdown that were found."""
@@ -175,7 +175,8 @@ class PageFetcher:
         return len(common) > 2 and len(page.words & common) >= 0.85 * len(common) and not is_long
 
     async def _get(self, ref: PageRef) -> FetchedPage | SkippedPage:
-        markdown, html = None, _Html()
+        markdown = None
+        html = _Html()
         if self.source == "markdown" or self._has_no_html(ref):
             markdown = await self._get_listed_markdown(ref)
         if markdown is None or (self.source == "markdown" and not ref.guessed):

@@ -94,7 +94,7 @@ class VisitedPages:
     pages: list[FetchedPage]
     skipped: list[SkippedPage]
     left_out: tuple[OtherVariant, ...]
-    copies: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[str, str]
     """URLs of the originals by the paths of copies."""
 
 
@@ -104,14 +104,16 @@ def publish_crawl(
     visited: VisitedPages,
     bodies: MutableMapping[str, PageBody],
     config: CrawlConfig,
-    descriptions: Descriptions | None = None,
+    descriptions: Descriptions | None,
 ) -> CrawlResult:
     """Publish the fetched pages into the folder of a session. Bodies are read from disk one by one.
 
     Raises:
         NoPagesError: There are no pages.
     """
-    notes, pages, skipped = list(discovered.notes), visited.pages, visited.skipped
+    notes = list(discovered.notes)
+    pages = visited.pages
+    skipped = visited.skipped
     if not pages:
         raise _make_no_pages_error(discovered.scope.url, skipped)
     common = find_common_part(page.parsed.title for page in pages)
@@ -287,7 +289,8 @@ def _make_outputs(pages: Sequence[FetchedPage], site_url: str, common: CommonPar
     titles = _make_titles(pages, common)
     outputs = {}
     for page in sorted(pages, key=lambda page: page.path):
-        path, title = paths[storage_path(page.path)], titles[page.key]
+        path = paths[storage_path(page.path)]
+        title = titles[page.key]
         is_own = descriptions[page.description] == 1 and page.description != page.parsed.title
         outputs[page.key] = Page(
             path=path,

@@ -87,7 +87,8 @@ _WORKER_SCRIPT = (
 def run_worker() -> None:
     """Serve calls from standard input until it is closed. An exception in a function ends the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the crawl, which kills this process
-    requests, results = sys.stdin.buffer, sys.stdout.buffer
+    requests = sys.stdin.buffer
+    results = sys.stdout.buffer
     while True:
         try:
             function, arguments = pickle.load(requests)  # written by the crawl

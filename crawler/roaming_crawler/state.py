@@ -60,7 +60,6 @@ class CrawlRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 class _FinishedCrawl(msgspec.Struct):
     site: CrawlRecord
     records: list[CachedResponse]
-    version: int = 1
 
 
 class CrawlState:
@@ -152,7 +151,8 @@ class CrawlState:
     def _load(self) -> None:
         with suppress(OSError, ValueError):
             finished = decode_json((self.path / "state.json").read_bytes(), _FinishedCrawl)
-            self.site, self.old = finished.site, {record.key: record for record in finished.records}
+            self.site = finished.site
+            self.old = {record.key: record for record in finished.records}
         with suppress(OSError, ValueError):  # responses after a damaged line are requested again
             first, *lines = self._journal.read_bytes().split(b"\n")[:-1] or [b""]
             self.unfinished = decode_json(first, CrawlRecord)

@@ -176,7 +176,8 @@ class VariantFilter:
 
         That is without a version, in the version of the start page, or else in one that users prefer.
         """
-        parent, rank = folder.parent, _rank_version(folder.name)
+        parent = folder.parent
+        rank = _rank_version(folder.name)
         folders = find_variant_folders(self.start, self.scope.url)
         own = next((one.url for one in folders if one.option == "version" and one.parent == parent), "")
         paths = [ref.url[len(folder.url) :] for ref in refs if len(ref.url) > len(folder.url)]
@@ -238,7 +239,8 @@ def find_version_folder(url: str, base: str) -> str:
 
 def match_language(one: str, other: str) -> bool:
     """Return whether two tags are one language, such as `en` and `en-US`, but not `zh-CN` and `zh-TW`."""
-    parts, other_parts = _split_tag(one), _split_tag(other)
+    parts = _split_tag(one)
+    other_parts = _split_tag(other)
     shorter = min(len(parts), len(other_parts))
     return bool(one and other) and parts[:shorter] == other_parts[:shorter]
 
@@ -250,10 +252,12 @@ def match_version(name: str, used: str) -> int:
         3 for the same name or release, 2 for the series of the release, such as `3.1` of 3.1.4, 1 for the series of a
         major version, such as `3.x`, 0 for another version.
     """
-    own, wanted = _RELEASE.match(name[:_MAX_NAME_CHARS].lower()), _RELEASE.match(used[:_MAX_NAME_CHARS].lower())
+    own = _RELEASE.match(name[:_MAX_NAME_CHARS].lower())
+    wanted = _RELEASE.match(used[:_MAX_NAME_CHARS].lower())
     if name == used or own is None or wanted is None:
         return 3 if name == used != "" else 0
-    (numbers, stage), (wanted_numbers, wanted_stage) = _split_release(own), _split_release(wanted)
+    numbers, stage = _split_release(own)
+    wanted_numbers, wanted_stage = _split_release(wanted)
     length = len(numbers)
     is_series = bool(own["any"]) or length < len(wanted_numbers) or bool(wanted_stage)
     padded = [*wanted_numbers, *[0] * (length - len(wanted_numbers))]

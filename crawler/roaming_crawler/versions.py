@@ -91,7 +91,8 @@ async def find_version(session: Session, start: str, version: str) -> Documented
 
 async def follow_redirects(session: Session, start: str) -> str:
     """Return the URL to which a host's redirects and a page's refresh lead."""
-    end, target = start, start
+    end = start
+    target = start
     for _ in range(_MAX_HOPS):
         response = await session.get(target, ACCEPT_HTML)
         if not response.ok:
@@ -209,7 +210,8 @@ class _Search:
 
     def _choose_version(self, name: str, own: str | None) -> str | None:
         """Return the version that pages document by the name of their folder and their own, None if they contradict."""
-        rate, own_rate = self._rate(name), self._rate(own or "")
+        rate = self._rate(name)
+        own_rate = self._rate(own or "")
         named = _clean(name)
         if rate and own is None:
             return None
@@ -314,7 +316,8 @@ _MAX_HOPS = 3
 _MAX_REQUESTS = 12
 """Number of requests after the first one."""
 _MAX_HEAD_CHARS = 100_000
-_MAX_ENTRIES, _MAX_ALIASES = 1_000, 20
+_MAX_ENTRIES = 1_000
+_MAX_ALIASES = 20
 """Number of versions in a list that are read, and of the aliases of each."""
 _MAX_NAME_CHARS = 100
 _NO_VERSION = "0.0.0-none"

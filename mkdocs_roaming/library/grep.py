@@ -68,7 +68,7 @@ class GrepResult:
     sections: tuple[SectionMatch, ...]
     found: int
     matches: int
-    unread: int = 0
+    unread: int
     origin: Origin = OWN
     unread_sites: tuple[str, ...] = ()
 
@@ -90,12 +90,14 @@ def grep(library: Library, pattern: str, *, limit: int = MAX_SECTIONS) -> GrepRe
     expression = _compile(pattern)
     library.prefetch()
     found: list[SectionMatch] = []
-    unread, error = 0, None
+    unread = 0
+    error = None
     for section in library.sections:
         try:
             text = library.text(section)
         except LibraryError as reason:
-            unread, error = unread + 1, reason
+            unread = unread + 1
+            error = reason
             continue
         if match := _search_section(library, section, text, expression):
             found.append(match)

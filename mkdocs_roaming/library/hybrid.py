@@ -20,7 +20,6 @@ from mkdocs_roaming.library.snippets import SNIPPET_CHARS, strip_markdown
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.sections import file_digest
-from mkdocs_roaming.search.ranking import Weights
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word
 
@@ -38,7 +37,6 @@ class HybridSearch(Search):
     Args:
         library: The site.
         queries: Computes the vectors of queries.
-        weights: The parameters of the ranking by words.
         cache: Indexes of earlier processes.
     """
 
@@ -47,10 +45,9 @@ class HybridSearch(Search):
         library: SiteTexts,
         queries: QueryEmbedder,
         *,
-        weights: Weights | None = None,
         cache: IndexCache | None = None,
     ) -> None:
-        super().__init__(library, weights=weights, cache=cache)
+        super().__init__(library, cache=cache)
         self.vectors = VectorIndex(library.whole, queries)
 
     def words_only(self, query: str) -> bool:
@@ -106,7 +103,8 @@ def fuse_scores(by_words: Mapping[str, float], by_vectors: Mapping[str, float]) 
         by_vectors: Cosines by section id.
     """
     best = max(by_words.values(), default=0.0)
-    lowest, highest = min(by_vectors.values(), default=0.0), max(by_vectors.values(), default=0.0)
+    lowest = min(by_vectors.values(), default=0.0)
+    highest = max(by_vectors.values(), default=0.0)
     scores = {id_: (1 - VECTOR_WEIGHT) * score / best for id_, score in by_words.items()} if best > 0 else {}
     for id_, cosine in by_vectors.items():
         share = (cosine - lowest) / (highest - lowest) if highest > lowest else 1.0
@@ -121,7 +119,8 @@ class VectorIndex:
     """The vectors of a library's sections, read on first use. Safe for several threads."""
 
     def __init__(self, library: SiteTexts, queries: QueryEmbedder) -> None:
-        self.library, self.queries = library, queries
+        self.library = library
+        self.queries = queries
         self._lock = threading.Lock()
         self._columns: VectorColumns | None = None
         self._sections: list[tuple[SectionRef | None, int]] = []  # and the number of windows of each
@@ -170,12 +169,14 @@ class VectorIndex:
 
     def _fail(self, reason: str) -> None:
         self._retry_at = self.queries.clock() + FAILURE_PAUSE
-        is_new, self._problem = self._problem != reason, reason
+        is_new = self._problem != reason
+        self._problem = reason
         if is_new:
             self.queries.on_warning(f"search uses words only: {reason}")
 
     def _read(self) -> VectorColumns:
-        library, entry = self.library, self.library.manifest.vectors
+        library = self.library
+        entry = self.library.manifest.vectors
         where = f"{library.where}: "
         if entry is None:
             raise VectorsError(f"{where}the site publishes no vectors; build it with `search: hybrid`")

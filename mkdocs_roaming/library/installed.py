@@ -145,7 +145,9 @@ class _BundleReader(Reader):
 
 def _merge(manifests: Mapping[Bundle, Manifest]) -> Manifest:
     """Return one manifest, in which each distribution is a group of the nav, named with its version."""
-    ids, pages, nav = IdAllocator(), list[PageEntry](), list[NavEntry]()
+    ids = IdAllocator()
+    pages = list[PageEntry]()
+    nav = list[NavEntry]()
     for bundle, manifest in manifests.items():
         group = ids.allocate(f"{bundle.package}:")
         renamed = {one.id: ids.allocate(f"{bundle.package}:{one.id}") for one in manifest.sections()}

@@ -61,7 +61,8 @@ class Origin(Struct, frozen=True):
 
     def __or__(self, other: Origin) -> Origin:
         """Return the origin of two results together."""
-        hosts, flags = dict.fromkeys((*self.hosts, *other.hosts)), dict.fromkeys((*self.flags, *other.flags))
+        hosts = dict.fromkeys((*self.hosts, *other.hosts))
+        flags = dict.fromkeys((*self.flags, *other.flags))
         return Origin(tuple(hosts), tuple(flags))
 
     def render(self) -> str:
@@ -207,7 +208,8 @@ class Library:
         restricted.manifest = scope.restrict(self.manifest)
         restricted.sections = SectionIndex(restricted.manifest)
         restricted._whole = self.whole
-        restricted._memoized, restricted._restrict = {}, lru_cache(_MAX_SCOPES)(restricted._copy)
+        restricted._memoized = {}
+        restricted._restrict = lru_cache(_MAX_SCOPES)(restricted._copy)
         return restricted
 
     def search(self, query: str, *, limit: int = 10) -> list[SearchResult]:

@@ -284,7 +284,8 @@ class Navigator(Toolset):
         if question == query and (similar := self.search.find_similar_names(question)) is not None:
             if not similar:
                 return "", []
-            query, note = " ".join(similar), f"{NO_ANSWER} Similar names: {', '.join(similar)}."
+            query = " ".join(similar)
+            note = f"{NO_ANSWER} Similar names: {', '.join(similar)}."
             return note, self.search.find(query, limit=_MAX_RANKED)
         note = self.search.judge(question)
         if note not in ("", NO_ANSWER):

@@ -25,7 +25,8 @@ class OpenSections:
     """
 
     def __init__(self, sections: SectionIndex, read: Callable[[SectionRef], str]) -> None:
-        self._sections, self._read = sections, read
+        self._sections = sections
+        self._read = read
         self.trail: dict[str, None] = {}
         self._chars: dict[str, int] = {}  # by section id
         self._whole: set[str] = set()  # ids of sections whose whole own text is open

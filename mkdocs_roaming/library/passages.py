@@ -211,7 +211,8 @@ def _choose_rows(block: _Block, terms: set[str], language: str) -> str:
             room -= size
             chosen.append(at)
     gap = f"| {GAP} |" if head else re.sub(r"(?<! )(?! ).*", f"- {GAP}", rows[0], count=1, flags=re.DOTALL)
-    shown, last = list(head), -1
+    shown = list(head)
+    last = -1
     for at in sorted(chosen):
         shown += [*([gap] if at > last + 1 else []), rows[at]]
         last = at
@@ -253,7 +254,8 @@ def _split_blocks(markdown: str) -> Iterator[_Block]:
 
 def _format_fence(token: Token) -> str:
     """Return fenced code between fences that every client reads as those of one block."""
-    code, mark = token.content.removesuffix("\n"), token.markup
+    code = token.content.removesuffix("\n")
+    mark = token.markup
     longest = max(map(len, re.findall(f"{mark[0]}+", code)), default=0)
     mark = mark[0] * max(len(mark), longest + 1)
     return "\n".join([f"{mark}{token.info.replace('`', '')}", *([code] if code else []), mark])

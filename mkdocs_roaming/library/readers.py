@@ -71,7 +71,8 @@ class FolderReader(Reader):
     is_remote = False
 
     def __init__(self, root: Path) -> None:
-        self.root, self.where = root.resolve(), str(root)
+        self.root = root.resolve()
+        self.where = str(root)
         self.folders = (self.root,)
         self.is_crawled = (self.root / CRAWL_STATE).exists()
 
@@ -96,7 +97,9 @@ class MemoryReader(Reader):
     is_remote = False
 
     def __init__(self, files: Mapping[str, bytes], manifest: bytes = b"", *, where: str) -> None:
-        self.files, self._manifest, self.where = files, manifest, where
+        self.files = files
+        self._manifest = manifest
+        self.where = where
 
     def manifest(self, cache_key: str = "") -> bytes:
         """Return the manifest's JSON; empty if none was given."""

@@ -147,7 +147,9 @@ class Search:
     def restrict(self, library: SiteTexts) -> Self:
         """Return a search of a restricted library of the same site, which shares this search's index."""
         restricted = copy(self)
-        restricted.library, restricted._indexed, restricted._relevance = library, self._indexed or self, None
+        restricted.library = library
+        restricted._indexed = self._indexed or self
+        restricted._relevance = None
         restricted._key = ""
         return restricted
 
@@ -208,7 +210,8 @@ class Search:
 
         It is `NO_ANSWER`, or names the site's language if the query is in another one.
         """
-        relevance, query = self._get_relevance(), query[:MAX_QUERY_CHARS]
+        relevance = self._get_relevance()
+        query = query[:MAX_QUERY_CHARS]
         if self._resolve_address(query) is not None:
             return ""
         if (language := relevance.find_language(query)) is not None:
@@ -222,7 +225,8 @@ class Search:
 
     def find_foreign(self, query: str, *, limit: int = 10) -> list[Hit]:
         """Return the sections for a query in another language: those in its language, then those with its names."""
-        relevance, names = self._get_relevance(), self.find_names(query)
+        relevance = self._get_relevance()
+        names = self.find_names(query)
         hits = self.find(query, limit=limit)
         found = [hit for hit in hits if relevance.is_in_language(query, self._read(hit.section))]
         by_id = {hit.section.id: hit for hit in (*found, *(self.find(names, limit=limit) if names else ()))}
@@ -268,7 +272,8 @@ class Search:
 
     def _occurs(self, word: Word) -> bool:
         """Return whether a visible section contains a word."""
-        index, visible = self._get_index(), self.library.sections
+        index = self._get_index()
+        visible = self.library.sections
         rows = index.postings.find(word.runs, prefix=word.prefix).rows
         is_whole = self.library is self.library.whole
         return bool(rows) if is_whole else any(visible.get(index.sections[row].id) for row in rows)
@@ -286,7 +291,8 @@ class Search:
 
     def _resolve_address(self, query: str) -> SectionRef | None:
         """Return the section that an id, a path or a URL names; a single word is a query, not a path."""
-        sections, query = self.library.sections, query.strip()
+        sections = self.library.sections
+        query = query.strip()
         if len(query) > MAX_QUERY_CHARS:
             return None
         return sections.get(query) or (sections.find(query) if re.search(_ADDRESS, query) else None)
@@ -296,8 +302,10 @@ class Search:
         key = tuple(words), with_pairs, self.library
         last, ranked = self._last_ranking
         if key != last:
-            ranker, library = self._get_ranker(), self.library
-            sections, visible = ranker.index.sections, library.sections
+            ranker = self._get_ranker()
+            library = self.library
+            sections = ranker.index.sections
+            visible = library.sections
             is_visible = None if library is library.whole else lambda row: visible.get(sections[row].id) is not None
             ranked = ranker.rank(words, is_visible, with_pairs=with_pairs)
             if with_pairs:
@@ -317,7 +325,8 @@ class Search:
 
     def _open_index(self) -> Index:
         """Return the index from the cache, or build and cache it."""
-        library, fields = self.library.whole, self.weights.fields
+        library = self.library.whole
+        fields = self.weights.fields
         sections = library.sections
         if self._cache is None or len(sections) < self._cache.min_sections:
             return Index.from_texts(sections, _read_texts(library), fields)

@@ -64,7 +64,8 @@ def make_snippet(markdown: str, words: Iterable[Word], language: str = "en") -> 
         for chunk in _CHUNK.finditer(text)
         if (shared := terms & _extract_cached(chunk[0], language))
     ]
-    best_score, best_start = 0.0, 0
+    best_score = 0.0
+    best_start = 0
     for at, (start, _, _) in enumerate(matches):
         distinct: set[str] = set()
         count = 0
@@ -74,7 +75,8 @@ def make_snippet(markdown: str, words: Iterable[Word], language: str = "en") -> 
             distinct |= found
             count += 1
         if len(distinct) + count / 100 > best_score:
-            best_score, best_start = len(distinct) + count / 100, start
+            best_score = len(distinct) + count / 100
+            best_start = start
     return _cut(text, best_start)
 
 
@@ -109,7 +111,8 @@ def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars
     heading = HEADING.match(markdown)
     lead = lead or (heading.end() if heading else 0)
     start = start if start > lead else 0
-    source, rest = markdown[start:end], markdown[end:]
+    source = markdown[start:end]
+    rest = markdown[end:]
     beginning = f"{markdown[:lead].rstrip()}\n\n{describe_rest(markdown[lead:start])}\n" if start > lead else ""
     opening = _repeat_opening(markdown[:start], source)
     left_open = find_open_fence(markdown[:end])[1]
@@ -168,16 +171,19 @@ def _find_best_part(
         [markdown[start:end] for start, end in zip(starts, ends, strict=True)], terms, language
     )
     counts = Counter(chain.from_iterable(found))
-    best, best_part = -1.0, (0, 0)
+    best = -1.0
+    best_part = (0, 0)
     for at, start in enumerate(starts):
-        last, distinct = at, found[at]
+        last = at
+        distinct = found[at]
         while last + 1 < len(ends) and ends[last + 1] - start <= max_chars:
             last += 1
             distinct = distinct | found[last]
         score = sum(log1p(len(ends) / counts[term]) for term in sorted(distinct))
         is_equal = score == best and start < best_part[1]
         if score > best or is_equal:
-            best, best_part = score, (start, ends[last])
+            best = score
+            best_part = (start, ends[last])
     start, end = best_part
     start = min((each for each in starts if end - each <= max_chars), default=start)
     if end - start > max_chars:
@@ -218,7 +224,10 @@ def _find_lead(markdown: str, ends: Sequence[int]) -> int:
 def _find_block_ends(markdown: str) -> list[int]:
     """Return where the blocks of Markdown end. Blank lines separate none in a fence or below an introduction."""
     ends: list[int] = []
-    fence, at, blank, last = "", 0, False, ""
+    fence = ""
+    at = 0
+    blank = False
+    last = ""
     for line in markdown.splitlines(keepends=True):
         if not fence and blank and line.strip() and not _INTRODUCTION.search(last):
             ends.append(at)
@@ -233,7 +242,8 @@ def find_open_fence(markdown: str) -> tuple[str, str]:
     """Return the line that opens a fence without an end, and the fence; two empty texts if there is none."""
     opening = fence = ""
     for line in markdown.splitlines(keepends=True):
-        before, fence = fence, follow_fence(line, fence)
+        before = fence
+        fence = follow_fence(line, fence)
         if not fence:
             opening = ""
         elif not before:

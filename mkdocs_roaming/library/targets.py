@@ -70,7 +70,9 @@ class PackageInfo(Struct, frozen=True):
         Args:
             crawled: Unix time at which the documentation was fetched.
         """
-        day, used, documented = format_day(crawled), plain_version(self.used), plain_version(self.documented)
+        day = format_day(crawled)
+        used = plain_version(self.used)
+        documented = plain_version(self.documented)
         if self.origin == "latest":
             why = f"the project uses {used}" if used else "the version in use is unknown"
             return f"{self.name} (crawled {documented or 'the latest version'} on {day}; {why})"
@@ -126,7 +128,7 @@ class Candidate(Struct, frozen=True):
 
     library: Library
     question: str
-    page: str | None = None
+    page: str | None
     site: SiteInfo | None = None
 
 
@@ -377,7 +379,8 @@ def _open_redirected(reader: WebReader, url: str) -> Library:
     """
     from mkdocs_roaming.text.meta_tags import find_redirect  # imports email; most sites have a manifest
 
-    root, address = reader.root, url
+    root = reader.root
+    address = url
     for _ in range(_MAX_REDIRECTS):
         response = reader.get(address, MAX_MARKDOWN_BYTES)
         target = parent_url(response.url.partition("?")[0].partition("#")[0])
@@ -436,7 +439,10 @@ class SiteTarget:
         scope: Scope | None = None,
     ) -> None:
         self.where = where
-        self._search, self._trust_rules, self._opener, self._scope = search, trust_rules, opener, scope
+        self._search = search
+        self._trust_rules = trust_rules
+        self._opener = opener
+        self._scope = scope
 
     @cached_property
     def library(self) -> Library:
@@ -459,7 +465,8 @@ class SiteTarget:
 
     def search(self, query: str, limit: int) -> list[TargetHit]:
         """Return the best sections for a query, best first."""
-        library, search = self.library, self._search(self.library)
+        library = self.library
+        search = self._search(self.library)
         hits = search.find(query, limit=limit)
         note = "\n".join(filter(None, (search.judge(query), library.find_left_out(query)))) if hits else ""
         return [TargetHit(library, hit, hit.score, note=note) for hit in hits]

@@ -138,7 +138,7 @@ class OutlineResult:
     """The outline, or a branch of it, and the site that it is from."""
 
     text: str
-    origin: Origin = OWN
+    origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
