@@ -22,7 +22,6 @@ from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.plugins import load_entry_point
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
 from mkdocs_roaming.publish.pipeline import LeftOut
-from mkdocs_roaming.sources import decode_text
 from mkdocs_roaming.text.markdown import pluralize, sanitize, to_single_line
 from roaming_crawler.config import CrawlConfig, CrawlLimits, DiscoveryConfig, EventHandler, Politeness, ScopeConfig
 
@@ -114,7 +113,7 @@ def crawl_part(url: str, folder: Path, options: dict[str, Any]) -> tuple[Callabl
 
     def read_html(path: str, url: str) -> str:
         response = state.load_response(records[url]) if url in records else None
-        return decode_text(response.body, response.charset) if response else ""
+        return response.text if response else ""
 
     return read_html, [LeftOut(skipped, reason) for skipped, reason in result.skipped]
 

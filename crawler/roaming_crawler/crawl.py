@@ -201,7 +201,7 @@ class _Crawl:
         version = config.version
         if language not in ("", ALL):
             response = await session.get(await follow_redirects(session, self.start), ACCEPT_HTML)
-            page = parse_page(response.body, response.charset, response.url, base.url)
+            page = parse_page(response, base.url)
             if not match_language(page.language, language):
                 start, folder = find_language_start(language, page, base.url)
                 if not start:

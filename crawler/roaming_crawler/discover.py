@@ -14,7 +14,6 @@ from lxml import etree
 from mkdocs_roaming.errors import ManifestError, RoamingError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem
-from mkdocs_roaming.sources import decode_text
 from roaming_crawler.config import MEGABYTE, DiscoveryConfig
 from roaming_crawler.contents import sniff_kind
 from roaming_crawler.fetch import FetchError, Response, decompress
@@ -120,8 +119,8 @@ async def _read_start_page(session: Session, discovered: DiscoveredPages, start:
     response = await _get(session, start, accept=ACCEPT_HTML)
     if response is None or sniff_kind(response) != "html":
         return
-    page = parse_page(response.body, response.charset, response.url, discovered.scope.url)
-    for link in (*page.links, *page.nav_links):
+    page = parse_page(response, discovered.scope.url)
+    for link in page.all_links:
         if is_page_url(link) and discovered.scope.contains(link):
             discovered.add(make_page_ref(link))
 
@@ -232,7 +231,7 @@ class _LlmsDiscovery:
             response = await self._get_markdown(url)
             if response is None:
                 continue
-            text = decode_text(response.body, response.charset)
+            text = response.text
             if url != first and len(split_llms_full(text, response.url)) > 1:  # named like a list
                 self.texts.append(url)
                 continue
@@ -281,7 +280,7 @@ class _LlmsDiscovery:
             response = await self._get_markdown(url, MAX_FULL_BYTES)
             if response is None:
                 continue
-            full = split_llms_full(decode_text(response.body, response.charset), response.url)
+            full = split_llms_full(response.text, response.url)
             by_key = {loose_key(make_page_ref(page).url): text for page, text in full.items()}
             listed = [ref for ref in discovered.entries.values() if loose_key(ref.url) in by_key]
             if listed and len(listed) >= 0.9 * len(discovered.entries):

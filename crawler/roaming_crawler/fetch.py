@@ -28,6 +28,7 @@ import msgspec
 
 from mkdocs_roaming._guard import PrivateAddressError, check_addresses, named_endpoints, parse_ip_literal
 from mkdocs_roaming.errors import RoamingError
+from mkdocs_roaming.sources import decode_text
 from roaming_crawler.config import MEGABYTE, Politeness
 from roaming_crawler.scope import canonical_url, url_origin
 
@@ -66,6 +67,11 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
     """`Last-Modified` header."""
     robots: str = ""
     """`X-Robots-Tag` headers, one a line."""
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return decode_text(self.body, self.charset)
 
     @property
     def ok(self) -> bool:

@@ -250,7 +250,7 @@ class _Frontier:
         max_depth = self.config.limits.depth
         if not self.config.links or (max_depth is not None and ref.depth >= max_depth):
             return
-        links = result.links if isinstance(result, SkippedPage) else (*result.parsed.links, *result.parsed.nav_links)
+        links = result.links if isinstance(result, SkippedPage) else result.parsed.all_links
         for link in links:
             if link in self._seen_links:  # most links of the navigation are on every page
                 continue

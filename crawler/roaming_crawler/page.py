@@ -12,7 +12,6 @@ from urllib.parse import unquote
 from mkdocs_roaming.html.titles import title_from_path
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.markdown_source import split_front_matter
-from mkdocs_roaming.sources import decode_text
 from roaming_crawler.config import Source
 from roaming_crawler.contents import find_richer_source, shows_generator_source, sniff_kind
 from roaming_crawler.fetch import FetchError, Response
@@ -95,11 +94,6 @@ class _Html:
     def has_text(self) -> bool:
         """Whether there is HTML whose text is not written by scripts."""
         return self.response is not None and not self.parsed.is_shell
-
-    @property
-    def all_links(self) -> tuple[str, ...]:
-        """The links in the article and around it."""
-        return (*self.parsed.links, *self.parsed.nav_links)
 
 
 @dataclass(slots=True)
@@ -184,7 +178,7 @@ class PageFetcher:
         if markdown is None and self._wants_markdown(ref, html):
             markdown = await self._find_markdown(ref, html)
         if html.reason and (html.has_text or markdown is None):
-            return SkippedPage(ref.url, html.reason, html.all_links, html.parsed.nav)
+            return SkippedPage(ref.url, html.reason, html.parsed.all_links, html.parsed.nav)
         headings: tuple[Heading, ...] = ()
         if markdown is not None:
             markdown, headings = await self._choose_source(markdown, ref, html)
@@ -224,7 +218,7 @@ class PageFetcher:
 
     def _has_known_links(self, markdown: _Markdown, ref: PageRef, html: _Html) -> bool:
         """Return whether most links of the Markdown within the site are on the HTML page, too."""
-        known = {loose_key(link) for link in html.all_links}
+        known = {loose_key(link) for link in html.parsed.all_links}
         links = [link for link in _extract_markdown_links(markdown, ref.url) if self.scope.holds(link)]
         return sum(loose_key(link) in known for link in links) >= _MIN_KNOWN_LINKS * len(links)
 
@@ -328,7 +322,7 @@ class PageFetcher:
             return None
         if not response.ok or kind not in response.kind or sniff_kind(response) != "markdown":
             return None
-        text = decode_text(response.body, response.charset)
+        text = response.text
         return None if _NOT_FOUND_TEXT.match(text) else _Markdown(text, url)
 
 

@@ -29,9 +29,10 @@ from mkdocs_roaming.html.document import (
 )
 from mkdocs_roaming.html.formulas import mark_formulas
 from mkdocs_roaming.manifest.models import NavItem, url_to_path
-from mkdocs_roaming.sources import decode_text, site_nav
+from mkdocs_roaming.sources import site_nav
 from mkdocs_roaming.text.injection import InjectedText, scan_hidden_texts
 from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
+from roaming_crawler.fetch import Response
 from roaming_crawler.scope import canonical_url
 
 PARSER_VERSION = "11"
@@ -69,15 +70,20 @@ class ParsedPage:
     """Why the page is not published: a redirect, `noindex`, a JavaScript shell, a login form."""
 
     @property
+    def all_links(self) -> tuple[str, ...]:
+        """The links in the article and around it."""
+        return (*self.links, *self.nav_links)
+
+    @property
     def is_shell(self) -> bool:
         """Whether scripts write the text."""
         return self.skip_reason == _SHELL
 
 
-def parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage:
-    """Parse the HTML of a page at a URL. If it cannot be parsed, the result has a `skip_reason` alone."""
+def parse_page(response: Response, site_url: str) -> ParsedPage:
+    """Parse the HTML of a page. If it cannot be parsed, the result has a `skip_reason` alone."""
     try:
-        return _parse_page(data, charset, url, site_url)
+        return _parse_page(response, site_url)
     except RoamingError:  # of the setup, such as a theme that cannot be loaded
         raise
     except Exception as error:  # a page of others may break any of our assumptions, and must not end the crawl
@@ -90,8 +96,8 @@ def describe_failure(verb: str, error: Exception) -> str:
     return f"cannot be {verb} ({type(error).__name__}: {message}); please report this page"
 
 
-def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPage:
-    text = decode_text(data, charset)
+def _parse_page(response: Response, site_url: str) -> ParsedPage:
+    text = response.text
     try:
         tree = parse_document(text)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
@@ -99,7 +105,7 @@ def _parse_page(data: bytes, charset: str, url: str, site_url: str) -> ParsedPag
     if "data-roaming" in text:
         remove_own_elements(tree)
     metadata = copy_metadata(tree)
-    base = _base_url(metadata, url)
+    base = _base_url(metadata, response.url)
     article = find_article(tree)
     mark_formulas(article, tree)
     if metadata.find(".//base[@href]") is not None:

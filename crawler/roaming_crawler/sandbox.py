@@ -49,7 +49,7 @@ class WorkerProcess:
         except OSError as error:
             raise RoamingError(f"cannot start a worker process ({error}); leave it out with --workers 0") from None
 
-    def call(self, function: Callable[..., bytes], *arguments: str | bytes) -> bytes:
+    def call(self, function: Callable[..., bytes], *arguments: object) -> bytes:
         """Return the result of a function.
 
         Raises:
@@ -111,8 +111,7 @@ class ProcessPoolReader:
     async def page(self, response: Response) -> ParsedPage:
         """Return the parsed page."""
         try:
-            arguments = (response.body, response.charset, response.url, self.site_url)
-            return decode_page(await self._run(parse_encoded_page, *arguments))
+            return decode_page(await self._run(parse_encoded_page, response, self.site_url))
         except TimeoutError:
             return ParsedPage(skip_reason=f"not parsed within {_PARSE_TIMEOUT:g} s")
         except (WorkerError, msgspec.MsgspecError):
@@ -131,7 +130,7 @@ class ProcessPoolReader:
         while self._idle:
             self._idle.pop().kill()
 
-    async def _run(self, function: Callable[..., bytes], *arguments: str | bytes) -> bytes:
+    async def _run(self, function: Callable[..., bytes], *arguments: object) -> bytes:
         if not self.use_processes:
             return await anyio.to_thread.run_sync(function, *arguments, limiter=self.limiter)
         async with self.limiter:
@@ -147,9 +146,9 @@ class ProcessPoolReader:
             return data
 
 
-def parse_encoded_page(data: bytes, charset: str, url: str, site_url: str) -> bytes:
+def parse_encoded_page(response: Response, site_url: str) -> bytes:
     """Return the encoded form of a parsed page, with its navigation apart, which pages have in common."""
-    page = parse_page(data, charset, url, site_url)
+    page = parse_page(response, site_url)
     return msgspec.msgpack.encode((msgspec.msgpack.encode(page.nav), replace(page, nav=())))
 
 

@@ -218,7 +218,7 @@ def find_language_start(language: str, page: ParsedPage, base: str) -> tuple[str
     for other, target in page.alternates:
         if match_language(other, language) and url_origin(target) == url_origin(base):
             return target, scope_url(target)
-    for link in sorted((*page.links, *page.nav_links), key=lambda link: (link.count("/"), link)):
+    for link in sorted(page.all_links, key=lambda link: (link.count("/"), link)):
         for folder in find_variant_folders(link, base):
             if folder.option == "language" and match_language(folder.name, language):
                 return link, folder.url

@@ -20,7 +20,6 @@ from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import SiteEntry
-from mkdocs_roaming.sources import decode_text
 from mkdocs_roaming.text.markdown import plain_version
 from mkdocs_roaming.text.meta_tags import find_redirect
 from roaming_crawler.contents import sniff_kind
@@ -255,11 +254,11 @@ class _Search:
 
     async def _read_lists(self, response: Response, base: str) -> list[ListedVersion]:
         """Return the versions next to that of the start page."""
-        page = parse_page(response.body, response.charset, response.url, base)
+        page = parse_page(response, base)
         switcher = _SWITCHER.search(_read_html(response))
         urls = [base + "versions.json", canonical_url(switcher[1], response.url) if switcher else None]
         found = [one for url in urls if url for one in _parse_list(await self._get(url), base)]
-        links = [*page.links, *page.nav_links]
+        links = list(page.all_links)
         if sitemap := await self._get(urljoin(base, "/sitemap.xml"), cap=MAX_SITEMAP_BYTES):
             with suppress(SitemapError, FetchError, httpx2.DecodingError, ValueError):
                 paths = {urlsplit(url).path for url in parse_sitemap(sitemap.body)[0]}  # it may name another host
@@ -268,7 +267,7 @@ class _Search:
 
 
 def _read_html(response: Response) -> str:
-    return decode_text(response.body, response.charset) if response.ok and sniff_kind(response) == "html" else ""
+    return response.text if response.ok and sniff_kind(response) == "html" else ""
 
 
 def _clean(name: str) -> str:

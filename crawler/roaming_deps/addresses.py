@@ -216,7 +216,7 @@ def names_package(page: ParsedPage, inventory: str, metadata: Metadata) -> bool:
     match = re.search(r"^# Project: (.{1,200})$", inventory[:1_000], re.MULTILINE)
     project = _squeeze(match[1]) if match and metadata.imports else ""
     repository = _find_repository(metadata) or "none"
-    links = {_to_repository(link) for link in (*page.links, *page.nav_links)}
+    links = {_to_repository(link) for link in page.all_links}
     if repository in links:
         title = _squeeze(f"{page.site_name} {page.title} {page.heading}")
         return project in names or any(name in title for name in names)

@@ -57,14 +57,14 @@ async def _find_start(session: Session, address: Address, metadata: Metadata) ->
     if address.source != "homepage" or (await session.get(urljoin(address.url, "objects.inv"), probe=True)).ok:
         return address.url
     response = await session.get(address.url, ACCEPT_HTML)
-    page = parse_page(response.body, response.charset, response.url, address.url)
+    page = parse_page(response, address.url)
     return find_documentation_link(page, response.url, metadata) or address.url
 
 
 async def verify_site(session: Session, version: DocumentedVersion, metadata: Metadata) -> None:
     """Raise OtherSiteError if a site does not name the package."""
     response = await session.get(version.page, ACCEPT_HTML)
-    page = parse_page(response.body, response.charset, response.url, version.url)
+    page = parse_page(response, version.url)
     inventory = await session.get(version.url + "objects.inv", probe=True)
     if not names_package(page, inventory.body[:1_000].decode("utf-8", "replace") if inventory.ok else "", metadata):
         name, url = metadata.name, version.url

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from roaming_crawler.fetch import Response
 from roaming_crawler.sandbox import WorkerError, WorkerProcess, decode_page, parse_encoded_page
 
 URL = "https://docs.ebbkeeper.example/"
@@ -30,9 +31,9 @@ def _say(text: str) -> bytes:
 
 
 def test_pages_with_the_same_navigation_share_one() -> None:
-    first = decode_page(parse_encoded_page(PAGE.encode(), "utf-8", URL + "gauges/", URL))
+    first = decode_page(parse_encoded_page(Response(URL + "gauges/", 200, PAGE.encode()), URL))
     moved = PAGE.replace('href="/', 'href="../../').replace("the tides", "all tides")
-    second = decode_page(parse_encoded_page(moved.encode(), "utf-8", URL + "guide/tides/", URL))
+    second = decode_page(parse_encoded_page(Response(URL + "guide/tides/", 200, moved.encode()), URL))
     assert second.article != first.article
     assert second.nav is first.nav
 

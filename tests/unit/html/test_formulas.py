@@ -14,6 +14,7 @@ from mkdocs_roaming.html.document import find_article, parse_document
 from mkdocs_roaming.html.final_page import reconcile_formulas
 from mkdocs_roaming.html.formulas import mark_formulas, read_site_script
 from mkdocs_roaming.html.visitor import Element
+from roaming_crawler.fetch import Response
 from roaming_crawler.parser import parse_page
 
 TABLES = read_tables(__file__)
@@ -99,5 +100,5 @@ def test_mark_formulas_in_hostile_text_takes_linear_time(text: str) -> None:
 
 def test_parse_page_marks_formulas_that_scripts_of_the_page_look_for() -> None:
     url = "https://docs.example/"
-    page = parse_page(f"<title>T</title>{MATHJAX}<main><p>$$a_1 * b$$</p></main>".encode(), "", url, url)
+    page = parse_page(Response(url, 200, f"<title>T</title>{MATHJAX}<main><p>$$a_1 * b$$</p></main>".encode()), url)
     assert convert_body(page.article) == "$$a_1 * b$$"
