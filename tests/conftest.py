@@ -180,13 +180,6 @@ SHAPES: dict[str, Callable[[], MadeSite]] = {
     "one large page among small ones": _lopsided,
 }
 
-LARGE_SHAPES: dict[str, Callable[[], MadeSite]] = {
-    "flat nav of 5000 pages": lambda: _flat(5000),
-    "250 pages of 20": lambda: _flat(250, 19, 4),
-    "5 pages of 1000": lambda: _flat(5, 999, 5),
-    "nav of six levels by four": lambda: _deep(6, 4, 0),
-}
-
 _site_cache: dict[str, MadeSite] = {}
 
 
@@ -231,14 +224,6 @@ def shape(request: pytest.FixtureRequest) -> MadeSite:
     """Sites of up to 1,000 sections, one of each shape."""
     if request.param not in _site_cache:
         _site_cache[request.param] = SHAPES[request.param]()
-    return _site_cache[request.param]
-
-
-@pytest.fixture(params=LARGE_SHAPES)
-def large_shape(request: pytest.FixtureRequest) -> MadeSite:
-    """Sites of up to 5,000 sections, one of each shape."""
-    if request.param not in _site_cache:
-        _site_cache[request.param] = LARGE_SHAPES[request.param]()
     return _site_cache[request.param]
 
 

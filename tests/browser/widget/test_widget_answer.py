@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import STRICT, TESTS, Reply, Stage, Widget, answer, box_of, picture, recorded
+from .conftest import STRICT, TESTS, Reply, Stage, Widget, answer, box_of, recorded
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -165,7 +165,6 @@ def test_citation_highlights_its_passage_on_the_same_page(page: Page, stage: Sta
     assert page.locator("[data-roaming-arrived]").inner_text() == "The lid"
     assert turn.locator("a.source").get_attribute("aria-current") == "location"
     assert page.evaluate("violated") == []
-    picture(page, "arrived")
 
 
 def test_citation_highlights_its_passage_after_a_page_load(page: Page, stage: Stage, widget: Widget) -> None:
@@ -197,7 +196,6 @@ def test_card_shows_breadcrumb_and_passage(page: Page, stage: Stage, widget: Wid
     assert "On this page" in card.inner_text()
     box, panel = box_of(card), box_of(widget.panel)
     assert panel["x"] <= box["x"] <= panel["x"] + panel["width"] - box["width"]
-    picture(page, "card")
     card.hover()  # the pointer may move to it
     page.wait_for_timeout(400)
     assert card.is_visible()
@@ -301,7 +299,6 @@ def test_note_of_unsupported_words_opens_in_the_text(page: Page, stage: Stage, w
     assert mark.get_attribute("aria-expanded") == "false"
     second.click()
     assert turn.locator("li > .note").is_visible()
-    picture(page, "note")
 
 
 LINKS = [
@@ -333,7 +330,6 @@ def test_comment_follows_a_negative_rating(page: Page, stage: Stage, widget: Wid
     comment = turn.get_by_role("textbox", name="What was wrong or missing?")
     expect(comment).to_be_focused()
     comment.fill("  The lid is missing. " + "🫖" * 400)
-    picture(page, "comment")
     with page.expect_response("**/v1/feedback"):
         comment.press("Enter")
     sent = [{key: asked.get(key) for key in ("helpful", "comment")} for asked in stage.asked[1:]]
@@ -353,7 +349,6 @@ def test_follow_up_questions_are_asked_and_only_below_the_last_answer(page: Page
     first: Locator = widget.turns.first
     widget.open().ask(QUESTION)
     assert first.locator(".next button").all_inner_texts() == ["And the lid?", "And tea?", "Three?"]
-    picture(page, "follow-ups")
     first.locator(".next button").first.click()
     widget.turns.nth(1).locator("[part=actions]").wait_for()
     assert stage.asked[1]["question"] == "And the lid?"

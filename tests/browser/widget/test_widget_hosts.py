@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .conftest import TESTS, Reply, Stage, Widget, answer, picture, recorded, served
+from .conftest import TESTS, Reply, Stage, Widget, answer, recorded, served
 from .themes import built
 
 if TYPE_CHECKING:
@@ -152,7 +152,6 @@ def test_forced_colors_keep_borders_and_focus(page: Page, stage: Stage, widget: 
         "one => { const style = getComputedStyle(one);"
         "return [style.borderInlineStartWidth, style.borderInlineStartColor, style.backgroundColor, style.color] }"
     )
-    picture(page, "forced-colors")
     for one in (widget.panel, widget.panel.locator("[part=send]"), turn.locator("[part=actions] button").first):
         width, border, background, text = one.evaluate(drawn)
         assert width == "1px"

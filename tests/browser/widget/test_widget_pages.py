@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .conftest import Stage, Widget, answer, box_of, picture, recorded, served
+from .conftest import Stage, Widget, answer, box_of, recorded, served
 from .themes import built
 
 if TYPE_CHECKING:
@@ -136,7 +136,6 @@ def test_citation_highlights_its_passage_after_instant_navigation(
     assert heading.get_attribute("id") == "read-a-gauge"
     bar = "one => [getComputedStyle(one).backgroundPositionX, getComputedStyle(one).direction]"
     assert heading.evaluate(bar) == [{"ltr": "0px", "rtl": "100%"}[direction], direction]
-    picture(page, f"arrived-material-{width}-{direction}")
 
 
 def test_panel_is_modal_on_small_screens(page: Page, material: Stage, widget: Widget) -> None:
@@ -164,7 +163,6 @@ def test_translation_and_custom_strings_are_used(page: Page, stage: Stage, widge
     stage.plays(recorded("answered"))
     widget.visit(stage.page("""endpoint="/" strings='{"title": "Frag den Kessel"}'""", lang="de-AT"))
     turn = widget.ask("Welcher Port?")
-    picture(page, "german")
     assert widget.panel.locator("h2").inner_text() == "Frag den Kessel"
     assert widget.status.inner_text() == "Antwort fertig, 2 Quellen"
     assert "3 Abschnitte gelesen, 2 zitiert" in turn.inner_text()

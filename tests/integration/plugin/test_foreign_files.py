@@ -89,15 +89,6 @@ def test_files_of_plugin_that_runs_earlier_stop_build(
     assert not (mkdocs.folder / "site/roaming").exists()
 
 
-def test_llms_txt_of_plugin_that_runs_earlier_is_kept_or_replaced(mkdocs: Project) -> None:
-    hook = add_hook(mkdocs, "llms.txt", priority=BEFORE)
-    assert mkdocs(SOURCES, plugin={"overwrite": True}, **hook).text("llms.txt").startswith("# Docs\n")
-    built = mkdocs(SOURCES, plugin={"llms_txt": "preamble"}, **hook)
-    assert built.text("llms.txt").startswith("Another plugin wrote this.\n\nLinks to pages")
-    assert built.faults == ()
-    assert mkdocs(SOURCES, plugin={"llms_txt": False}, **hook).text("llms.txt") == "Another plugin wrote this.\n"
-
-
 def test_plugin_may_write_llms_txt_later_if_none_is_published(mkdocs: Project) -> None:
     hook = add_hook(mkdocs, "llms.txt", priority=AFTER)
     assert mkdocs(SOURCES, plugin={"llms_txt": False}, **hook).text("llms.txt") == "Another plugin wrote this.\n"
