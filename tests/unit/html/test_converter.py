@@ -224,3 +224,16 @@ def test_convert_rendered_markdown_keeps_code_links_and_headings(source: str) ->
     read = split_sections(converted.markdown, headings=converted.headings)
     assert [(s.level, s.title) for s in read] == [(h.level, h.text) for h in converted.headings]
     assert again is not None
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        "<ul hidden><li>secret</ul>",
+        "<ul><li hidden>secret<li>b</ul>",
+        "<table hidden><tr><td>secret<td>c</table>",
+        '<div class="admonition note" style="display: none"><p>secret</div>',
+    ],
+)
+def test_hidden_blocks_are_not_written(element: str) -> None:
+    assert "secret" not in convert(f"<p>Open</p>{element}", title="T").markdown
