@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import tomllib
 from pathlib import Path
 from shutil import rmtree
 from typing import NamedTuple
@@ -27,6 +28,7 @@ from roaming_deps.project import PROJECT_FILE, Ecosystem, PackageDocs, project_f
 from roaming_deps.view import DepsCollection
 from roaming_fleet.tools import StoreNavigator
 
+COMMANDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["commands"]
 CRAWLED = 1_763_640_000.0
 """Unix time on 2025-11-20."""
 KITE, SWIRL, REQUESTS = (
@@ -83,18 +85,22 @@ def run(*command: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in command])
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code", "parts", "absent"), [case[1:] for case in COMMANDS], ids=[case[0] for case in COMMANDS]
+)
+def test_command(project: Project, arguments: list[str], code: int, parts: list[str], absent: list[str]) -> None:
+    done = run(*(argument.replace("ROOT", str(project.root)) for argument in arguments))
+    assert done.exit_code == code, done.output
+    for name, text in {"KITE": KITE, "SWIRL": SWIRL, "REQUESTS": REQUESTS, "WHY": WHY}.items():
+        parts, absent = ([part.replace(name, text) for part in listed] for listed in (parts, absent))
+    assert [part for part in parts if part not in done.output] == []
+    assert [part for part in absent if part in done.output] == []
+    assert not (code and done.stdout)
+
+
 def ids(text: str) -> dict[str, str]:
     """Return the ids in an outline by the titles after them."""
     return {title: id_ for id_, title in re.findall(r"\[(\S+)\] (\w+)", text)}
-
-
-def test_outline_lists_packages_with_versions(project: Project) -> None:
-    listed = run("outline", "--deps")
-    assert listed.exit_code == 0, listed.output
-    for key, label in (("kite", KITE), ("requests", REQUESTS), ("tea-swirl", SWIRL)):
-        assert f"\n[{key}] {label} — " in listed.stdout
-    assert "gull" not in listed.stdout
-    assert run("outline", f"deps://{project.root}").stdout == listed.stdout
 
 
 @pytest.mark.parametrize(("key", "label"), [("kite", KITE), ("requests", REQUESTS), ("tea-swirl", SWIRL)])
@@ -125,31 +131,6 @@ def test_json_of_results_names_package(project: Project) -> None:
         json.loads(outline.stdout),
     ):
         assert (found["package"], found["site"], found["crawled"]) == (package, "kite", CRAWLED)
-
-
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [("kite", KITE), ("Kite", KITE), ("kite-tail", KITE), ("KITE_TAIL", KITE), ("@tea/swirl", SWIRL)],
-)
-def test_package_is_found_by_its_names(project: Project, name: str, label: str) -> None:
-    assert run("outline", "--deps", name).stdout.startswith(label)
-    assert label in run("search", "--deps", f"{name}: wind, session").stdout
-
-
-@pytest.mark.parametrize("command", [["search", "gull: how?"], ["ask", "`gull.fly()`"], ["outline", "gull"]])
-def test_package_without_documentation_says_why(project: Project, command: list[str]) -> None:
-    done = run(command[0], "--deps", *command[1:])
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert done.stderr == f"roaming: gull 1.0: {WHY}\n"
-
-
-def test_quoted_code_decides_which_package_is_searched(project: Project) -> None:
-    everywhere = run("search", "--deps", "session")
-    assert REQUESTS in everywhere.stdout
-    assert SWIRL in everywhere.stdout
-    decided = run("search", "--deps", "session with requests.get")
-    assert REQUESTS in decided.stdout
-    assert SWIRL not in decided.stdout
 
 
 @pytest.mark.parametrize("url", ["", "https://docs.python.example/"])
@@ -189,12 +170,6 @@ def test_flagged_sections_are_labelled_or_left_out(project: Project) -> None:
         assert "Tie two" not in run(command[0], "--deps", "--skip-flagged", *command[1:]).output
 
 
-def test_option_to_skip_flagged_sections_needs_deps(project: Project) -> None:
-    for options in ([str(project.data)], ["--installed"]):
-        done = run("search", *options, "--skip-flagged", "line")
-        assert (done.exit_code, "--skip-flagged needs --deps" in done.stderr) == (2, True), done.output
-
-
 def test_project_that_was_never_synced_says_so(project: Project, tmp_path: Path) -> None:
     done = run("outline", f"deps://{tmp_path}")
     assert (done.exit_code, done.stderr) == (1, f"roaming: {tmp_path}: not synced yet; run `roaming deps sync`\n")
@@ -205,21 +180,6 @@ def test_project_without_any_documentation_says_so(project: Project) -> None:
     done = run("search", "--deps", "kite")
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr == f"roaming: {project.root}: no package has documentation; `roaming deps list` says why\n"
-
-
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        (["expand", "07f3277d"], "many packages; PACKAGE:ID names a section"),
-        (["expand", "osprey:07f3277d"], "no documentation of osprey:07f3277d; `roaming outline deps://"),
-        (["outline", "osprey"], "no documentation of osprey; `roaming outline deps://"),
-        (["expand", "kite"], "kite is a site; `roaming outline deps://"),
-    ],
-)
-def test_unknown_package_has_hint(project: Project, command: list[str], message: str) -> None:
-    done = run(command[0], "--deps", *command[1:])
-    assert done.exit_code == 1
-    assert message in done.stderr
 
 
 def test_mcp_client_is_configured_with_folder_of_project(project: Project) -> None:
@@ -341,16 +301,6 @@ def test_interrupted_sync_never_mixes_label_and_text(project: Project) -> None:
     assert ("40 m" in found, "kite 3.1.4 (crawled 3.1 on 2025-11-20)" in found) == (True, True)
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [("chat", "has many packages"), ("lint", "has many packages"), ("serve", "`roaming mcp`, not over HTTP")],
-)
-def test_other_commands_refuse_packages(project: Project, command: str, message: str) -> None:
-    done = run(command, f"deps://{project.root}")
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert message in done.stderr
-
-
 def test_running_server_notices_sync(project: Project) -> None:
     tools = StoreNavigator(DepsCollection(project.root, project.data, refresh_seconds=0.0))
     assert KITE in render(tools.search_sections("kite: line"))
@@ -397,12 +347,6 @@ def test_package_that_cannot_be_read_is_named_and_hides_no_other(
     assert (alone.exit_code, alone.stderr) == (1, "roaming: kite: cannot be read; run `roaming deps sync`\n")
     tools = StoreNavigator(DepsCollection(project.root, project.data))
     assert "\nkite: cannot be read; run `roaming deps sync`\n" in render(tools.search_sections("session wind"))
-
-
-@pytest.mark.parametrize("options", [["--deps", "--installed"], ["--installed", "--deps", "--skip-flagged"]])
-def test_options_for_two_libraries_exclude_each_other(project: Project, options: list[str]) -> None:
-    done = run("search", *options, "session")
-    assert (done.exit_code, "--deps and --installed exclude each other" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("text", ["", "{"])

@@ -113,19 +113,6 @@ def test_unreadable_sites_raise_error_instead_of_no_results(store: Path) -> None
         assert PUBLIC_MESSAGE in call_tool(http, "expand_sections", {"ids": ["trains:00000000"]})
 
 
-@pytest.mark.parametrize("manifest", [None, b"{", b"[]", b'{"version": 1}', b"<html>"])
-def test_unreadable_site_does_not_affect_others(store: Path, manifest: bytes | None) -> None:
-    make_unreadable(store / RECORDS_DIR / "screens.json")
-    file = store / "boats/roaming/manifest.json"
-    if manifest is None:
-        make_unreadable(file)
-    else:
-        file.write_bytes(manifest)
-    collection = Collection(store)
-    assert [hit.site.key for hit in collection.find("mount static files")][:1] == ["apps"]
-    assert [hit.site.key for hit in collection.find("colours of the hull or mount static files")][:1] == ["apps"]
-
-
 def test_health_reports_unreachable_store(store: Path) -> None:
     collection, head = Collection(store), store / HEAD_PATH
     content = head.read_bytes()

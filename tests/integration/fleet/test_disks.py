@@ -29,16 +29,6 @@ def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "link", refuse)
 
 
-@pytest.fixture
-def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse locks like some network disks."""
-
-    def refuse(*_: Any) -> None:
-        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
-
-    monkeypatch.setattr("fcntl.flock", refuse)
-
-
 @pytest.mark.usefixtures("no_links")
 def test_create_is_exclusive_without_hard_links(tmp_path: Path) -> None:
     bucket = FolderBucket(tmp_path)
@@ -48,20 +38,6 @@ def test_create_is_exclusive_without_hard_links(tmp_path: Path) -> None:
             assert made.count(True) == 1
             assert bucket.get(name) == b"%d" % made.index(True)
     assert len(list(tmp_path.iterdir())) == 20
-
-
-@pytest.mark.usefixtures("no_locks")
-def test_disk_without_locks_is_reported(
-    sites: Any, tmp_path: Path, roaming: Any, fast_options: tuple[str, ...]
-) -> None:
-    reason = ".roaming/lock: cannot be used (Operation not supported); fix that and repeat the command"
-    alone = roaming("crawl", sites.url(0), "-o", tmp_path / "one", *fast_options)
-    assert alone.stderr == f"roaming: {tmp_path}/one/{reason}\n"
-    listing = sites.listing(tmp_path / "sites.txt", 2)
-    many = roaming("crawl", "--many", listing, "-o", tmp_path / "store", *fast_options)
-    assert many.exit_code == 3
-    assert f"failed  site-001: {tmp_path}/store/site-001/{reason}" in many.stderr
-    assert not sites.requests
 
 
 @pytest.mark.parametrize("into", ["folder", "bucket"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -226,19 +225,3 @@ def test_lock_survives_lost_response(s3: Any) -> None:
             lock.renew()
         assert lock.renew()
         lock.confirm()
-
-
-def test_second_run_is_refused(sites: Any, tmp_path: Path, roaming: Any, fast_options: tuple[str, ...]) -> None:
-    store = tmp_path / "store"
-    command = ("crawl", "--many", sites.listing(tmp_path / "sites.txt", 2), "-o", store, *fast_options)
-    bucket = open_bucket(store)
-    bucket.create(STORE_MARKER, b"{}")
-    with hold_lock(bucket, "20260101T000000-abcdef"):
-        refused = roaming(*command)
-        assert (refused.exit_code, sites.requests.total()) == (1, 0)
-        assert re.fullmatch(
-            rf"roaming: {store}: in use by the run 20260101T000000-abcdef \(.+, process {os.getpid()}\), whose lock is "
-            r"valid until \d\d:\d\d:\d\d UTC and is renewed while it runs; wait until it has finished\n",
-            refused.stderr,
-        )
-    assert roaming(*command).exit_code == 0
