@@ -27,23 +27,21 @@ class FakeClock:
         return Clock(lambda: self.now, lambda: self.now, self.sleep)
 
 
-async def _fetch_all(fetcher: Any, urls: list[str]) -> None:
-    async with fetcher, anyio.create_task_group() as group:
-        for url in urls:
-            group.start_soon(fetcher.get, Request(url))
+def _fetch(fetcher: Any, *urls: str) -> list[int]:
+    """Request URLs one after another, and return the statuses."""
+
+    async def run() -> list[int]:
+        async with fetcher as web:
+            return [(await web.get(Request(url))).status for url in urls]
+
+    return anyio.run(run)
 
 
 def test_delay_doubles_after_429_and_recovers(site: Any, fetcher: Any, html: Any, reply: Any) -> None:
     fake_clock = FakeClock()
     count = iter(range(100))
     site.default = lambda handler: reply("later", 429) if next(count) == 0 else reply(html("Fine"))
-
-    async def ask() -> None:
-        async with fetcher(Politeness(delay=1), clock=fake_clock.clock()) as client:
-            for at in range(14):
-                await client.get(Request(f"{site.url}{at}"))
-
-    anyio.run(ask)
+    _fetch(fetcher(Politeness(delay=1), clock=fake_clock.clock()), *(f"{site.url}{at}" for at in range(14)))
     gaps = [round(wait, 1) for wait in fake_clock.slept]
     assert 2.0 in gaps[:4]
     assert gaps[-1] == 1.0
@@ -51,16 +49,15 @@ def test_delay_doubles_after_429_and_recovers(site: Any, fetcher: Any, html: Any
 
 def test_delay_follows_slow_responses() -> None:
 
-    async def paced() -> tuple[float, float, float]:
+    async def pace_requests() -> list[float]:
         pace = HostPace(0.2, anyio.CapacityLimiter(2))
         gaps = []
-        for seconds in (0.1, 8.0, 0.1):
-            for _ in range(30):
-                pace.record_response(seconds)
+        for seconds in [0.1] * 30 + [8.0] * 30 + [0.1] * 30:
+            pace.record_response(seconds)
             gaps.append(round(pace.gap, 1))
-        return gaps[0], gaps[1], gaps[2]
+        return gaps[29::30]
 
-    assert anyio.run(paced) == (0.2, 8.0, 0.2)
+    assert anyio.run(pace_requests) == [0.2, 8.0, 0.2]
 
 
 def test_crawl_delay_is_capped_at_thirty_seconds(site: Any, run_crawl: Any) -> None:
@@ -112,13 +109,7 @@ def test_cookies_are_sent_along_redirects_of_one_origin(site: Any, fetcher: Any,
     site.responses["/a"] = _require_cookie(reply, "one", "/a")
     site.responses["/b"] = _require_cookie(reply, "two", "/c")
     site.responses["/c"] = _require_cookie(reply, "three", "/b")
-
-    async def run() -> None:
-        async with fetcher() as web:
-            for path in ("a", "b"):
-                assert (await web.get(Request(site.url + path))).ok
-
-    anyio.run(run)
+    assert _fetch(fetcher(), f"{site.url}a", f"{site.url}b") == [200, 200]
     assert [(request.path, request.headers.get("Cookie")) for request in site.requests] == [
         ("/a", None),
         ("/a", "one=1"),
@@ -133,12 +124,7 @@ def test_cookies_are_not_sent_to_other_origin(site: Any, fetcher: Any, reply: An
     site.responses["/a"] = reply("", 302, headers={"Location": f"{other}b", "Set-Cookie": "secret=1"})
     site.responses["/b"] = reply("", 302, headers={"Location": f"{site.url}c"})
     site.put("/c", "page")
-
-    async def run() -> None:
-        async with fetcher(private_urls=[site.url, other]) as web:
-            assert (await web.get(Request(site.url + "a"))).ok
-
-    anyio.run(run)
+    assert _fetch(fetcher(private_urls=[site.url, other]), f"{site.url}a") == [200]
     assert [request.headers.get("Cookie") for request in site.requests] == [None, None, None]
 
 
@@ -146,10 +132,5 @@ def test_cookies_are_not_sent_to_other_origin(site: Any, fetcher: Any, reply: An
 def test_unusable_cookies_are_dropped(cookie: str, site: Any, fetcher: Any, reply: Any) -> None:
     site.responses["/a"] = reply("", 302, headers={"Location": "/b", "Set-Cookie": cookie})
     site.put("/b", "page")
-
-    async def run() -> None:
-        async with fetcher() as web:
-            assert (await web.get(Request(site.url + "a"))).ok
-
-    anyio.run(run)
+    assert _fetch(fetcher(), f"{site.url}a") == [200]
     assert site.requests[-1].headers.get("Cookie") is None
