@@ -11,6 +11,7 @@ from tables import read_tables
 from mkdocs_roaming.html.converter import convert
 from mkdocs_roaming.html.document import (
     copy_metadata,
+    count_visible_words,
     extract_canonical_url,
     extract_description,
     extract_site_name,
@@ -56,6 +57,13 @@ def test_find_article_removes_theme_elements_from_a_copy_of_the_tree() -> None:
     before = etree.tostring(tree)
     assert "".join(find_article(tree).itertext()) == "TText after"
     assert etree.tostring(tree) == before
+
+
+def test_count_visible_words_ignores_scripts_styles_and_titles() -> None:
+    page = (
+        "<body><title>no</title><p>One two<br>two</p><script>no()</script><svg><text>no</text></svg><style>no{}</style>"
+    )
+    assert count_visible_words(page) == {"one": 1, "two": 2}
 
 
 @pytest.mark.parametrize(
