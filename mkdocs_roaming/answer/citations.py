@@ -54,7 +54,7 @@ _LINK_TO_SECTION = re.compile(
 )
 _PAIR = re.compile(r"([^\w\s|])\1|[(\[{<（［【〔「『《〈⟦‹«»›“”„‘’‚][)\]}>）］】〕」』》〉⟧›»«‹”“’‘]")
 _MARK_OF_ID = re.compile(r"[\\^#§:]|</?\w+>")
-_CODED = re.compile(rf"`+(?P<mark>[^\w\n]*(?P<id>{_ID})[^\w\n]*)`+", re.IGNORECASE)  # models copy it from the rules
+_CODED = re.compile(rf"[^\w\n]*(?P<id>{_ID})[^\w\n]*", re.IGNORECASE)  # models copy it from the rules
 _BLANK_LINES = re.compile(r"(?:[ \t]*+\n)+")
 _CONTINUATION = re.compile(r"```|~~~|\[\^")
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
@@ -243,9 +243,9 @@ class AnswerText:
             return mark if match["id"] in match["title"] else match[0] + ("" if is_cited else mark)
 
         for start, end in reversed(find_code(paragraph)):
-            coded = _CODED.fullmatch(paragraph, start, end)
+            coded = _CODED.fullmatch(paragraph[start:end].strip("`"))
             if coded and resolve(coded["id"]):
-                paragraph = paragraph[:start] + coded["mark"] + paragraph[end:]
+                paragraph = paragraph[:start] + coded[0] + paragraph[end:]
         paragraph = sub_outside_code(_MENTION, replace_mention, paragraph)
         is_cited = any(map(resolve, re.findall(rf"\[\^({_ID})", paragraph, re.IGNORECASE)))
         return sub_outside_code(_LINK_TO_SECTION, replace_link, paragraph)
