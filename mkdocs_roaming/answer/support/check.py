@@ -19,6 +19,7 @@ from mkdocs_roaming.answer.support.evidence import (
     MAX_PASSAGE_CHARS,
     Evidence,
     Segment,
+    StatementIndex,
     find_numbers,
     find_words,
     mask_code,
@@ -129,7 +130,9 @@ def check_support(
         found += ((kind, segment.start + start, segment.start + end) for kind, start, end in marks)
     found = [mark for mark in found if not _is_inside(mark[1], gaps)]
     found += _label("name", foreign)
-    return _make_support(answer, list(_merge(found)), segments, evidence)
+    # The first paragraph of a section is its breadcrumb or heading, which states nothing by itself.
+    statements = StatementIndex({id_: text.partition("\n\n")[2] or text for id_, text in sections.items()}, language)
+    return _make_support(answer, list(_merge(found)), segments, statements)
 
 
 def mark_addresses(answer: str, addresses: Sequence[tuple[int, int]]) -> Support:
@@ -266,7 +269,9 @@ def _is_inside(position: int, spans: Sequence[tuple[int, int]]) -> bool:
     return following > 0 and position < spans[following - 1][1]
 
 
-def _make_support(answer: str, found: Sequence[_Found], segments: Sequence[Segment], evidence: Evidence) -> Support:
+def _make_support(
+    answer: str, found: Sequence[_Found], segments: Sequence[Segment], statements: StatementIndex
+) -> Support:
     """Return the result for marks in the order of the text, whose offsets are characters of the answer."""
     to_utf16 = make_utf16_converter(answer)
     starts, marks = [start for _, start, _ in found], list[Mark]()
@@ -277,8 +282,8 @@ def _make_support(answer: str, found: Sequence[_Found], segments: Sequence[Segme
         position += len(own)
         if own:
             unsupported += segment.end - segment.start
-            nearest = evidence.find_nearest(answer[segment.start : segment.end])
-            source = (nearest.section, nearest.text[:MAX_PASSAGE_CHARS]) if nearest else (None, "")
+            nearest = statements.find_nearest(answer[segment.start : segment.end])
+            source = (nearest.section, " ".join(nearest.body.split())[:MAX_PASSAGE_CHARS]) if nearest else (None, "")
             marks += (Mark(kind, to_utf16(start), to_utf16(end), *source) for kind, start, end in own)
     return Support(round(1 - unsupported / total, 4) if total else 1.0, tuple(marks))
 

@@ -25,7 +25,8 @@ MAX_PASSAGE_CHARS = 240
 
 # Segments
 
-_MAX_SEGMENT_CHARS = 800  # some comparisons take time that grows with the square of a segment's length
+_PIECE = re.compile(r"\S[\s\S]{0,798}(?=\s|\Z)|\S{1,800}")
+"""A part of a segment: some comparisons take time that grows with the square of a segment's length."""
 
 _LINE = re.compile(r"[^\n]+\n?|\n")
 _QUOTE_PREFIX = re.compile(r"[ \t]*(?:>[ \t]?)+|[ \t]*")
@@ -64,8 +65,12 @@ class Segment:
 
 
 def split_segments(text: str) -> list[Segment]:
-    """Return the segments of Markdown text in order."""
-    return [piece for segment in _read_segments(text) for piece in _limit_length(text, segment)]
+    """Return the segments of Markdown text in order; long ones are split."""
+    return [
+        replace(segment, start=piece.start(), end=piece.end())
+        for segment in _read_segments(text)
+        for piece in _PIECE.finditer(text, segment.start, segment.end)
+    ]
 
 
 def mask_code(text: str, filler: str = " ") -> str:
@@ -75,18 +80,6 @@ def mask_code(text: str, filler: str = " ") -> str:
         parts += [text[last:start], _NO_LINE_END.sub(filler, text[start:end])]
         last = end
     return "".join([*parts, text[last:]])
-
-
-def _limit_length(text: str, segment: Segment) -> Iterator[Segment]:
-    """Split a segment that exceeds the maximum length."""
-    start = segment.start
-    while segment.end - start > _MAX_SEGMENT_CHARS:
-        space = text.rfind(" ", start + _MAX_SEGMENT_CHARS // 2, start + _MAX_SEGMENT_CHARS)
-        stop = space if space > 0 else start + _MAX_SEGMENT_CHARS
-        yield replace(segment, start=start, end=stop)
-        start = stop + (space > 0)
-    if start < segment.end:
-        yield replace(segment, start=start)
 
 
 def _read_segments(text: str) -> Iterator[Segment]:
@@ -161,6 +154,13 @@ def find_numbers(text: str) -> Iterator[tuple[str, int, int]]:
         yield _normalize_number(match[0]), match.start(), match.end()
 
 
+def find_content(text: str, language: str) -> set[str]:
+    """Return the stems of a text's words without stop words, and its numbers."""
+    normal = normalize_text(text)
+    words = (word for word in find_words(normal) if len(word) > 1 and not is_stop_word(word, language))
+    return {*(stem(word, language) for word in words), *(number for number, _, _ in find_numbers(normal))}
+
+
 def _normalize_number(text: str) -> str:
     return re.sub(r"[,_]", "" if _THOUSANDS.fullmatch(text) else ".", text)
 
@@ -189,13 +189,48 @@ class Statement:
 
     Attributes:
         section: Id of the section.
-        text: The statement on one line.
-        words: The stems of its words.
+        text: The section's text.
+        segment: The place of the statement in it.
+        words: What `find_content` finds in it.
     """
 
     section: str
     text: str
-    words: frozenset[str]
+    segment: Segment
+    words: set[str]
+
+    @property
+    def body(self) -> str:
+        """The Markdown of the statement."""
+        return self.text[self.segment.start : self.segment.end]
+
+
+class StatementIndex:
+    """The statements of sections, found by their words."""
+
+    def __init__(self, sections: Mapping[str, str], language: str) -> None:
+        """Read sections by id; headings are no statements."""
+        self.language = language
+        self._statements = [
+            Statement(id_, text, segment, find_content(text[segment.start : segment.end], language))
+            for id_, text in sections.items()
+            for segment in split_segments(text)
+            if segment.kind != "heading"
+        ]
+        self._positions: dict[str, list[int]] = {}
+        for position, statement in enumerate(self._statements):
+            for word in statement.words:
+                self._positions.setdefault(word, []).append(position)
+
+    def find_nearest(self, text: str) -> Statement | None:
+        """Return the statement that shares most with a text; rare words count most, then short statements."""
+        scores = Counter[int]()
+        for word in sorted(find_content(text, self.language)):
+            positions = self._positions.get(word, [])
+            if len(positions) <= _MAX_STATEMENTS_OF_WORD:
+                scores.update(dict.fromkeys(positions, 840_000 // (1 + len(positions))))
+        found = [(score, -len(self._statements[position].words), -position) for position, score in scores.items()]
+        return self._statements[-max(found)[2]] if found else None
 
 
 class Evidence:
@@ -214,17 +249,13 @@ class Evidence:
     """
 
     def __init__(self, sections: Mapping[str, str], question: str, language: str, answer: str = "") -> None:
-        """Prepare the sections, by id, the questions of the conversation, and the answer.
-
-        The first paragraph of a section is its breadcrumb or heading, which states nothing by itself.
-        """
+        """Prepare the sections, by id, the questions of the conversation, and the answer."""
         self._language = language
         self._question = normalize_text(question)
         self._known: dict[str, bool] = {}
         self._scans = 0
         self._read_text(sections.values())
         self._read_code(_LINE_OF_CODE.join(normalize_text(line) for text in sections.values() for line in _code(text)))
-        self._read_statements(sections)
         self.chosen_numbers = set(_OPTION_WITH_NUMBER.findall("\n".join(_code(answer))))
         self.own_names = set(_find_own_names(answer))
 
@@ -261,24 +292,6 @@ class Evidence:
         """Return whether a question contains a text."""
         return normalize_text(text) in self._question
 
-    def find_nearest(self, text: str) -> Statement | None:
-        """Return the statement that shares most with a text; rare words count most."""
-        scores = Counter[int]()
-        for word in sorted(self.content_words(text)):
-            positions = self._positions.get(word, [])
-            if len(positions) <= _MAX_STATEMENTS_OF_WORD:
-                scores.update(dict.fromkeys(positions, 840_000 // (1 + len(positions))))
-        best = max(scores, key=lambda position: (scores[position], -position), default=None)
-        return None if best is None else self._statements[best]
-
-    def content_words(self, text: str) -> set[str]:
-        """Return the stems of a text's words, without stop words and very short words."""
-        return {
-            stem(word, self._language)
-            for word in find_words(normalize_text(text))
-            if len(word) > 2 and not is_stop_word(word, self._language)
-        }
-
     def _read_text(self, texts: Iterable[str]) -> None:
         bodies = [normalize_text(text) for text in texts]
         without_backticks = [body.replace("`", "") for body in bodies]
@@ -298,26 +311,6 @@ class Evidence:
         self.followers: dict[str, set[str]] = {}
         for word, follower in _FOLLOWER.findall(code):
             self.followers.setdefault(word, set()).add(follower)
-
-    def _read_statements(self, sections: Mapping[str, str]) -> None:
-        self._statements: list[Statement] = []
-        self._positions: dict[str, list[int]] = {}
-        for id_, section in sections.items():
-            heading, _, text = section.partition("\n\n")
-            text = text or heading
-            for segment in split_segments(text):
-                statement = self._make_statement(id_, text[segment.start : segment.end])
-                for word in statement.words:
-                    self._positions.setdefault(word, []).append(len(self._statements))
-                self._statements.append(statement)
-
-    def _make_statement(self, section: str, text: str) -> Statement:
-        normal = normalize_text(text)
-        return Statement(
-            section,
-            " ".join(text.split()),
-            frozenset(stem(word, self._language) for word in find_words(normal)),
-        )
 
 
 def _find_own_names(text: str) -> Iterator[str]:

@@ -7,29 +7,24 @@ Fragments match the first occurrence on the rendered page, so there is none if t
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
 from itertools import islice
 from urllib.parse import quote
 
 from mkdocs_roaming.answer.support.check import CITATION, blank_citations, make_utf16_converter
 from mkdocs_roaming.answer.support.evidence import (
     MAX_PASSAGE_CHARS,
-    Segment,
-    find_numbers,
-    find_words,
+    Statement,
+    StatementIndex,
+    find_content,
     normalize_text,
-    split_segments,
 )
 from mkdocs_roaming.text.markdown import strip_markup, truncate_at_word
-from mkdocs_roaming.text.tokenizer import is_stop_word, stem
 
 MAX_CITED_CHARS = 100_000
 """Maximum length of the text in which a passage is searched, and of the text before it in which its words may occur."""
 
-_Statements = tuple[list[Segment], list[set[str]], Counter[str]]
 _CITATION_GROUP = re.compile(r"\[\^[0-9a-f]{8}\](?:\s*\[\^[0-9a-f]{8}\])*")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n(?=[^\n]*\S)")
 _CELL_END = re.compile(r"(?<!\\)\|")
@@ -81,7 +76,7 @@ def find_passages(answer: str, sections: Mapping[str, CitedSection], language: s
         language: Language of the site.
     """
     to_utf16 = make_utf16_converter(answer)
-    read = cache(partial(_read_statements, language=language))  # not for longer: sections and their words are large
+    indexes = {id_: StatementIndex({id_: section.text}, language) for id_, section in sections.items()}
     cited = (
         (citation, claim)
         for claim, group in _iter_claims(answer)
@@ -91,7 +86,7 @@ def find_passages(answer: str, sections: Mapping[str, CitedSection], language: s
     return [
         Passage(citation[1], *found, to_utf16(citation.start()))
         for citation, claim in islice(cited, _MAX_PASSAGES)
-        if (found := _find_passage(sections[citation[1]], _find_content(claim, language), read))
+        if (found := _find_passage(sections[citation[1]], claim, indexes[citation[1]]))
     ]
 
 
@@ -107,50 +102,27 @@ def _iter_claims(answer: str) -> Iterator[tuple[str, tuple[int, int]]]:
         start = group.end()
 
 
-def _find_content(text: str, language: str) -> set[str]:
-    """Return the stems of a text's words without stop words, and its numbers."""
-    normal = normalize_text(text)
-    words = (word for word in find_words(normal) if len(word) > 1 and not is_stop_word(word, language))
-    return {*(stem(word, language) for word in words), *(number for number, _, _ in find_numbers(normal))}
-
-
-def _read_statements(text: str, language: str) -> _Statements:
-    """Return the statements of a section, their words, and how many of them have a word."""
-    segments = [one for one in split_segments(text) if one.kind != "heading"]
-    content = [_find_content(text[one.start : one.end], language) for one in segments]
-    return segments, content, Counter(word for words in content for word in words)
-
-
-def _find_passage(section: CitedSection, words: set[str], read: Callable[[str], _Statements]) -> tuple[str, str] | None:
-    """Return the text and the fragment of the statement with most of some words; rare words count most."""
-    segments, contents, frequency = read(section.text)
-
-    def score(content: set[str]) -> float:
-        return sum(1 / (1 + frequency[word]) for word in sorted(content & words))
-
-    scored = [(score(content), -len(content), -number) for number, content in enumerate(contents)]
-    if not scored:
+def _find_passage(section: CitedSection, claim: str, statements: StatementIndex) -> tuple[str, str] | None:
+    """Return the text and the fragment of the statement that is nearest to a claim."""
+    nearest, words = statements.find_nearest(claim), find_content(claim, statements.language)
+    if nearest is None or len(nearest.words & words) < min(_MIN_WORDS, len(words) * _MIN_SHARE):
         return None
-    best = -max(scored)[2]
-    segment, shared = segments[best], len(contents[best] & words)
-    if (shared < _MIN_WORDS and shared < len(words) * _MIN_SHARE) or not shared:
-        return None
-    parts = _to_plain(segment, section.text[segment.start : segment.end])
+    parts = _to_plain(nearest)
     if not parts:
         return None
-    before = f"{section.before}\n{section.text[: segment.start]}"
+    before = f"{section.before}\n{section.text[: nearest.segment.start]}"
     # Formulas are rendered as something else. What is before a long section is not known.
     is_known = "$" not in parts[0] and len(section.before) <= MAX_CITED_CHARS
     fragment = make_fragment(parts, before) if is_known else ""
     return truncate_at_word(" · ".join(parts), MAX_PASSAGE_CHARS), fragment
 
 
-def _to_plain(segment: Segment, text: str) -> list[str]:
+def _to_plain(statement: Statement) -> list[str]:
     """Return a statement as the rendered page shows it; the cells of a table row are separate."""
-    if segment.kind == "code":
-        return [" ".join(text.split())]
-    text = _IMAGE_OR_NOTE.sub("", text)
-    cells = _CELL_END.split(text.strip().strip("|")) if segment.kind == "row" else [text]
+    if statement.segment.kind == "code":
+        return [" ".join(statement.body.split())]
+    text = _IMAGE_OR_NOTE.sub("", statement.body)
+    cells = _CELL_END.split(text.strip().strip("|")) if statement.segment.kind == "row" else [text]
     return [plain for cell in cells if (plain := strip_markup(cell.strip().replace("\\|", "|")))]
 
 
