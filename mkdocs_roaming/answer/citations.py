@@ -63,7 +63,6 @@ _CONTAINERS = re.compile(r"\A(?:[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t])+")  # around a
 _LOOKAHEAD_CHARS = 5
 _MAX_MARKER_CHARS = 16
 _MAX_PASSES = 8
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n")
 
 
 class AnswerText:
@@ -102,14 +101,6 @@ class AnswerText:
     def text(self) -> str:
         """The released text."""
         return "\n\n".join(self.released)
-
-    @property
-    def gaps(self) -> list[tuple[int, int]]:
-        """The spans of the statements in the text that cited `[^none]`."""
-        text = self.text
-        gaps = (_SENTENCE_END.split(one.text)[-1] for one in self.statements if one.is_marked)
-        found = ((text.find(gap), len(gap)) for gap in gaps)
-        return [(start, start + length) for start, length in found if start >= 0]
 
     @property
     def foreign_addresses(self) -> list[tuple[int, int]]:

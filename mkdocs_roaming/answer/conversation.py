@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 
 import anyio
 import anyio.lowlevel
@@ -136,14 +135,13 @@ class Conversation:
         for exchange in history:
             self.turns += (UserTurn(exchange.question), AssistantTurn(exchange.answer))
 
-    def quote_results(self) -> None:
-        """Replace all calls and results by the text of the opened sections, before the question."""
-        results = [result.result for turn in self.turns if isinstance(turn, ToolTurn) for result in turn.results]
+    def quote_results(self, asked: UserTurn) -> None:
+        """Replace all calls and results by the text of the opened sections, before the question that they follow."""
+        at = next(at for at, turn in enumerate(self.turns) if turn is asked)
+        results = [result.result for turn in self.turns[at:] if isinstance(turn, ToolTurn) for result in turn.results]
         texts = [format_section(section) for result in results for section in take_sections(result)[0]]
-        *earlier, asked = takewhile(lambda turn: not getattr(turn, "calls", None), self.turns)
-        assert isinstance(asked, UserTurn)
         context = "\n\n".join(filter(None, [READING_SECTIONS, *texts, asked.context]))
-        self.turns = [*earlier, UserTurn(asked.question, context)]
+        self.turns[at:] = [UserTurn(asked.question, context)]
 
     def add_results(self, results: Sequence[ToolResult]) -> None:
         """Add a tool turn."""

@@ -43,7 +43,6 @@ async def check_answer(run: Run) -> AsyncGenerator[Event, None]:
             {one.id: f"{' › '.join((site.name, *index.breadcrumb(one)))}\n\n{library.text(one)}" for one in opened},
             question="\n".join(turn.question for turn in run.conversation.turns if isinstance(turn, UserTurn)),
             language=site.language,
-            gaps=run.text.gaps,
             foreign=run.text.foreign_addresses,
         )
 

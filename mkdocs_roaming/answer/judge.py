@@ -42,11 +42,10 @@ Flaw = Literal["empty", "call", "citations"]
 
 
 class Statement(Struct, frozen=True):
-    """The text before one or more citations; `is_marked` if one of them is `[^none]`, `is_gap` if it is a gap."""
+    """The text before one or more citations; `is_gap` if it is a gap."""
 
     text: str
     is_gap: bool
-    is_marked: bool
 
 
 FLAWS: Mapping[Flaw, str] = {
@@ -120,7 +119,7 @@ def find_statements(paragraph: str) -> Iterator[Statement]:
         is_marked = GAP_CITATION.search(group[0]) is not None
         is_gap = is_marked or gap_words().search(_TABLE_ROW.sub("", statement)) is not None
         if statement or not is_marked:
-            yield Statement(statement, is_gap, is_marked)
+            yield Statement(statement, is_gap)
 
 
 def is_refusal(statements: Iterable[Statement]) -> bool:

@@ -57,7 +57,6 @@ from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
 from mkdocs_roaming.text.markdown import escape_markup
 
 _MAX_CALL_ID_CHARS = 60
-_MAX_PREFETCHED_PAGES = 16
 _MAX_NAMED_SECTIONS = 8
 _MORE_ROOM = 4  # for a model whose thinking left none for its text
 _REPLACEMENT_SECONDS = 5.0
@@ -95,14 +94,12 @@ async def answer(
         clock: Returns the time in seconds.
     """
     budget = budget or Budget()
-    run = Run(question, navigator, model, budget, Deadline(budget.seconds, clock))
+    deadline = Deadline(budget.seconds, clock)
     opened = opened or navigator.opened
+    run = Run(question, navigator, model, budget, deadline, page, opened, history, whole_site_tokens, prefetch_tokens)
     try:
         # The whole text of a small site, or an outline and the first sections; without a model, the answer.
-        if model.name == Offline.name:
-            first = _answer_with_results(run, page, history)
-        else:
-            first = prepare(run, page, opened, history, whole_site_tokens, prefetch_tokens)
+        first = _answer_with_results(run) if model.name == Offline.name else prepare(run)
         for event in await first:
             yield event
         while run.state is None:
@@ -118,7 +115,7 @@ async def answer(
                             yield event
             except StopAnswer as stop:  # a request that was too much for the model is made smaller
                 _reduce_request(run, stop)
-                for event in await prepare(run, page, opened, history, whole_site_tokens, prefetch_tokens):
+                for event in await prepare(run):
                     yield event
                 continue
             calls = _end_reply(run, reply)
@@ -132,7 +129,6 @@ async def answer(
 
             # The tool calls, in order.
             run.text.discard()
-            await _prefetch_pages(run, calls)
             open_before = navigator.open_chars()
             results: list[ToolResult] = []
             for call in calls:
@@ -156,7 +152,7 @@ async def answer(
             async for event in checks:
                 yield event
     else:
-        for event in await _find_replacement(run, page, history):
+        for event in await _find_replacement(run):
             yield event
     yield await finish(run)
 
@@ -252,15 +248,6 @@ def _with_unique_id(call: ToolCall, used: set[str]) -> ToolCall:
 # The tool calls
 
 
-async def _prefetch_pages(run: Run, calls: Sequence[ToolCall]) -> None:
-    """Fetch the pages of all sections that are asked for in parallel: the calls are then made one by one."""
-    library, sections = run.navigator.library, run.navigator.sections
-    found = (sections.get(id_) for call in calls[:MAX_CALLS_PER_REPLY] for id_ in describe_call(call).ids)
-    pages = list({section.page.path: section.page for section in found if section}.values())[:_MAX_PREFETCHED_PAGES]
-    if len(pages) > 1:
-        await run.read(lambda: library.prefetch(pages))
-
-
 async def _call_tool(run: Run, call: ToolCall, calls_before: int, open_before: int) -> ToolResult:
     """Make a call.
 
@@ -302,21 +289,21 @@ def _judge_reply(run: Run, reply: str) -> AnswerState | None:
     return "partial" if state == "answered" and (text.withheld or text.foreign_addresses) else state
 
 
-async def _answer_with_results(run: Run, page: str | None, history: Sequence[Exchange]) -> list[Event]:
-    events, run.text = await show_results(run, page, history, run.deadline)
+async def _answer_with_results(run: Run) -> list[Event]:
+    events, run.text = await show_results(run, run.deadline)
     run.conversation.tokens_read = sum(event.tokens for event in events if isinstance(event, SectionOpened))
     run.state = "results" if run.text.text else "not_found"
     return events
 
 
-async def _find_replacement(run: Run, page: str | None, history: Sequence[Exchange]) -> list[Event]:
+async def _find_replacement(run: Run) -> list[Event]:
     """Return the events of a text that replaces an answer: the reason, and results if the model failed."""
     reason = run.stop.explain(has_text=False) if run.stop else run.note or prompts.NO_ANSWER
     is_failure = run.stop is not None and run.stop.state != "refused" and run.stop.cause != "site"
     if is_failure and run.model.name != Offline.name:
         opened = set(run.navigator.opened)
         with suppress(StopAnswer):
-            found, results = await show_results(run, page, history, Deadline(_REPLACEMENT_SECONDS, time.monotonic))
+            found, results = await show_results(run, Deadline(_REPLACEMENT_SECONDS, time.monotonic))
             if results.text:
                 shown = [
                     event

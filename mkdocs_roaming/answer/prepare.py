@@ -73,6 +73,11 @@ class Run:
         model: The model.
         budget: Limits of the answer.
         deadline: End of the time.
+        page: The reader's page: an id, a path or a URL.
+        opened: The ids of the sections that earlier answers opened.
+        history: Earlier questions and answers.
+        whole_site_tokens: A site with fewer estimated tokens is read whole.
+        prefetch_tokens: Maximum size of the sections that search opens.
         conversation: The turns so far.
         text: The text that the reader has.
         rules: The instructions for the model.
@@ -96,6 +101,11 @@ class Run:
     model: Model
     budget: Budget
     deadline: Deadline
+    page: str | None
+    opened: Sequence[str]
+    history: Sequence[Exchange]
+    whole_site_tokens: int
+    prefetch_tokens: int
     conversation: Conversation = field(init=False)
     text: AnswerText = field(init=False)
     rules: str = ""
@@ -125,23 +135,8 @@ class Run:
         return await stop_on_error(result, SITE)
 
 
-async def prepare(
-    run: Run,
-    page: str | None,
-    opened: Sequence[str],
-    history: Sequence[Exchange],
-    whole_site_tokens: int,
-    prefetch_tokens: int,
-) -> list[Event]:
+async def prepare(run: Run) -> list[Event]:
     """Write the rules and the first turns of an answer.
-
-    Args:
-        run: The answer.
-        page: The reader's page: an id, a path or a URL.
-        opened: The ids of the sections that earlier answers opened.
-        history: Earlier questions and answers.
-        whole_site_tokens: A site with fewer estimated tokens is read whole.
-        prefetch_tokens: Maximum size of the sections that search opens.
 
     Returns:
         What was read and opened.
@@ -153,10 +148,10 @@ async def prepare(
     navigator.texts.link_ids, navigator.search_tokens = True, _SEARCH_TOKENS
     manifest = navigator.library.manifest
     room = await _find_room(run)
-    history = _choose_history(history, room.history)
+    history = _choose_history(run.history, room.history)
     conversation.start(history)
     run.budget = replace(run.budget, open_chars=min(run.budget.open_chars, room.opened * CHARS_PER_TOKEN))
-    site = await run.read(lambda: read_small_site(navigator, min(whole_site_tokens, room.site)))
+    site = await run.read(lambda: read_small_site(navigator, min(run.whole_site_tokens, room.site)))
     run.has_tools = site is None and room.outline > 0
     run.max_rounds = run.round + (run.budget.rounds if run.has_tools else 1)
     run.outline, run.site = "", ()
@@ -171,16 +166,17 @@ async def prepare(
         run.outline = prompts.format_outline(manifest.site, await run.read(lambda: navigator.outline(room.outline)))
         events.append(OutlineRead(manifest.digest, len(navigator.sections), estimate_tokens(run.outline)))
     run.rules = prompts.build_rules(navigator.name, reading)
-    context = format_page_context(navigator, page, with_outline=run.has_tools)
-    conversation.turns.append(UserTurn(run.question, context))
+    context = format_page_context(navigator, run.page, with_outline=run.has_tools)
+    asked = UserTurn(run.question, context)
+    conversation.turns.append(asked)
     if site is not None:
         return events
-    if ids := conversation.choose_reopened(opened, history, _MAX_REOPENED):
+    if ids := conversation.choose_reopened(run.opened, history, _MAX_REOPENED):
         events += await _reopen_sections(run, ids, history)
-    events += await _open_pinned_sections(run, page)
-    events += await _prefetch_sections(run, history, prefetch_tokens)
+    events += await _open_pinned_sections(run)
+    events += await _prefetch_sections(run, history)
     if not run.has_tools:
-        conversation.quote_results()
+        conversation.quote_results(asked)
     return events
 
 
@@ -271,10 +267,10 @@ async def _reopen_sections(run: Run, ids: list[str], history: Sequence[Exchange]
     return [*events, *run.conversation.make_room(run.budget.open_chars)]
 
 
-async def _open_pinned_sections(run: Run, page: str | None) -> list[Event]:
+async def _open_pinned_sections(run: Run) -> list[Event]:
     """Open the sections that the site's rules choose for the question."""
     chars = rules_share(run.budget.open_chars, run.navigator.open_chars())
-    rules = await run.read(lambda: apply_rules(run.navigator, run.question, page, chars))
+    rules = await run.read(lambda: apply_rules(run.navigator, run.question, run.page, chars))
     if not rules.opens:
         return []
     arguments = {"ids": list(rules.opens), **({"query": rules.words} if rules.words else {})}
@@ -282,11 +278,11 @@ async def _open_pinned_sections(run: Run, page: str | None) -> list[Event]:
     return await _record_call(run, call, lambda: run.navigator.call(call.name, arguments))
 
 
-async def _prefetch_sections(run: Run, history: Sequence[Exchange], max_tokens: int) -> list[Event]:
+async def _prefetch_sections(run: Run, history: Sequence[Exchange]) -> list[Event]:
     """Open the sections that search ranks first; a follow-up is searched with the question before it."""
     share = _PREFETCH_CHARS_PER_TOKEN if run.has_tools else CHARS_PER_TOKEN
     room = (run.budget.open_chars - run.navigator.open_chars()) // share
-    max_tokens = min(max_tokens, room)
+    max_tokens = min(run.prefetch_tokens, room)
     if max_tokens <= 0:
         return []
     earlier = history[-1].question if history else ""

@@ -10,10 +10,10 @@ from typing import Any
 from msgspec import Struct
 
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.estimate import estimate_request
 from mkdocs_roaming.answer.events import collect_answer
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import Model, Part, Request, Text, ToolCall, Usage, find_context
+from mkdocs_roaming.answer.models.openai import estimate_request
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
 from mkdocs_roaming.manifest.lookup import SectionRef

@@ -16,7 +16,6 @@ from msgspec import Struct
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Deadline
 from mkdocs_roaming.answer.citations import AnswerText
-from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Event, Reference, SectionOpened, SectionsFound, ToolCalled
 from mkdocs_roaming.answer.models.base import NO_SOURCE, ModelConfig, Part, Request, Stop, Text
 from mkdocs_roaming.answer.prepare import Run
@@ -80,21 +79,17 @@ class _Found(Struct, frozen=True):
     note: str
 
 
-async def show_results(
-    run: Run, page: str | None, history: Sequence[Exchange], deadline: Deadline
-) -> tuple[list[Event], AnswerText]:
+async def show_results(run: Run, deadline: Deadline) -> tuple[list[Event], AnswerText]:
     """Return the events of a search and of its results, and the text of the results; it is empty without results.
 
     Args:
         run: The answer.
-        page: The reader's page: an id, a path or a URL.
-        history: Earlier questions and answers.
         deadline: End of the time.
 
     Raises:
         StopAnswer: The site cannot be read, or no time is left.
     """
-    found = await run.read(lambda: _find_results(run, page, history), deadline)
+    found = await run.read(lambda: _find_results(run), deadline)
     text, sections = AnswerText(run.conversation), run.navigator.sections
     references = tuple(Reference.from_section(sections, section) for section in found.sections)
     events: list[Event] = [
@@ -122,14 +117,14 @@ def _format_result(section: Reference, passage: str) -> str:
     return f"{title}\n\n{passage}\n\n[^{section.id}]"
 
 
-def _find_results(run: Run, page: str | None, history: Sequence[Exchange]) -> _Found:
+def _find_results(run: Run) -> _Found:
     navigator, search = run.navigator, run.navigator.search
     language = navigator.library.manifest.site.language
-    is_elliptic_question = bool(history) and is_elliptic(run.question, language)
-    query = f"{history[-1].question} {run.question}" if is_elliptic_question else run.question
-    rules = apply_rules(navigator, run.question, page, rules_share(run.budget.open_chars))
+    is_elliptic_question = bool(run.history) and is_elliptic(run.question, language)
+    query = f"{run.history[-1].question} {run.question}" if is_elliptic_question else run.question
+    rules = apply_rules(navigator, run.question, run.page, rules_share(run.budget.open_chars))
     pinned = [section for id_ in rules.opens if rules.words and (section := navigator.sections.get(id_))]
-    note = search.judge(query, is_follow_up=bool(history))
+    note = search.judge(query, is_follow_up=bool(run.history))
     is_foreign = note not in ("", NO_ANSWER)
     names = search.find_names(query) if is_foreign else query
     hits = [hit.section for hit in search.find(names, limit=_MAX_HITS)]

@@ -219,6 +219,9 @@ class Navigator(Toolset):
         skipped = [_shorten_id(id_) for id_ in wanted[limit:]]
         with self._lock:
             sections, unknown, already_open = self._classify(wanted[:limit], part)
+            pages = list({section.page.path: section.page for section in sections}.values())
+            if len(pages) > 1:
+                self.library.prefetch(pages)
             notes = ExpandResult((), tuple(unknown), tuple(already_open), tuple(skipped))
             room = (
                 self.cap - len(render(notes)) - _FRAME_CHARS - (MAX_LABEL_CHARS if self.library.origin().hosts else 0)

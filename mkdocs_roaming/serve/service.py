@@ -23,10 +23,10 @@ from typing import Any
 import anyio
 
 from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Prices
-from mkdocs_roaming.answer.estimate import estimate_request
 from mkdocs_roaming.answer.events import Event, Finished, TextReleased, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
+from mkdocs_roaming.answer.models.openai import estimate_request
 from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.answer.support.evidence import find_words, normalize_text
 from mkdocs_roaming.errors import ModelError

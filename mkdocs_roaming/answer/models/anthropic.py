@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import astuple
+
 from mkdocs_roaming._http import parse_base_url
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models.base import (
@@ -60,6 +62,10 @@ _STOP_REASONS: Mapping[str, StopReason] = {
     "pause_turn": "length",
     "refusal": "refusal",
 }
+
+
+_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+"""What the API counts, in the order of the fields of `Usage`."""
 
 
 class AnthropicModel(ApiModel):
@@ -158,28 +164,16 @@ def _encode_turns(request: Request, has_search_results: bool) -> list[Block]:
 
 
 def _encode_reply(turn: AssistantTurn) -> list[Block]:
-    """Return the blocks of an earlier reply."""
+    """Return the blocks of an earlier reply, as it was if its state is known."""
     state = turn.provider_state
-    if not isinstance(state, TurnState) or len(_tool_use_blocks(state.blocks)) != len(turn.calls):
-        blocks = [_text_block(turn.text)] if turn.text.strip() else []
-        blocks += [
-            {
-                "type": "tool_use",
-                "id": call.id,
-                "name": encode_tool_name(call.name),
-                "input": arguments_as_object(call.arguments),
-            }
-            for call in turn.calls
-        ]
-        return blocks or [_text_block(prompts.NO_ANSWER)]
-    blocks = [dict(block) for block in state.blocks]
-    for call, block in zip(turn.calls, _tool_use_blocks(blocks), strict=True):
-        block["id"], block["name"] = call.id, encode_tool_name(call.name)
+    blocks = [dict(block) for block in state.blocks] if isinstance(state, TurnState) else []
+    uses = [block for block in blocks if block["type"] == "tool_use"]
+    if not blocks or len(uses) != len(turn.calls):
+        uses = [{"type": "tool_use", "input": arguments_as_object(call.arguments)} for call in turn.calls]
+        blocks = [*([_text_block(turn.text)] if turn.text.strip() else []), *uses]
+    for call, block in zip(turn.calls, uses, strict=True):
+        block |= {"id": call.id, "name": encode_tool_name(call.name)}
     return blocks or [_text_block(prompts.NO_ANSWER)]
-
-
-def _tool_use_blocks(blocks: Sequence[Mapping[str, Any]]) -> list[Any]:
-    return [block for block in blocks if block["type"] == "tool_use"]
 
 
 def _text_block(text: str) -> Block:
@@ -300,17 +294,8 @@ class MessageReader(ReplyReader):
     def _read_usage(self, counted: Mapping[str, Any]) -> Iterator[Part]:
         """Yield the usage since the last event: later events count totals."""
         known = self.usage
-
-        def increase(name: str, before: int) -> int:
-            count = counted.get(name)
-            return max(count - before, 0) if isinstance(count, int) else 0
-
-        usage = Usage(
-            increase("input_tokens", known.input),
-            increase("cache_read_input_tokens", known.cache_read),
-            increase("cache_creation_input_tokens", known.cache_write),
-            increase("output_tokens", known.output),
-        )
+        counts = zip(map(counted.get, _COUNTS), astuple(known), strict=True)
+        usage = Usage(*(max(count - before, 0) if isinstance(count, int) else 0 for count, before in counts))
         if usage != Usage():
             self.usage = known + usage
             yield usage

@@ -21,6 +21,7 @@ from mkdocs_roaming.answer.models.base import (
     ToolResult,
     Usage,
 )
+from mkdocs_roaming.answer.models.context import iter_texts
 from mkdocs_roaming.answer.models.provider import ApiModel
 from mkdocs_roaming.answer.models.replies import (
     PartialCall,
@@ -31,6 +32,7 @@ from mkdocs_roaming.answer.models.replies import (
 )
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.tools import TOOLS, Tool
+from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 Message = dict[str, Any]
 
@@ -111,6 +113,13 @@ def encode_request(request: Request, *, has_system_role: bool = True, keeps_tool
         if not request.tools:
             parameters["tool_choice"] = "none"
     return parameters
+
+
+def estimate_request(request: Request) -> int:
+    """Return the estimated tokens of a request."""
+    encoded = encode_request(request)
+    texts = (json.dumps(encoded.get("tools", "")), *iter_texts(encoded["messages"]))
+    return sum(map(estimate_tokens, texts))
 
 
 def _encode_turns(request: Request, has_system_role: bool) -> list[Message]:

@@ -102,7 +102,6 @@ def check_support(
     *,
     question: str = "",
     language: str = "en",
-    gaps: Sequence[tuple[int, int]] = (),
     foreign: Sequence[tuple[int, int]] = (),
 ) -> Support:
     """Compare an answer with the sections that were opened for it.
@@ -112,12 +111,11 @@ def check_support(
         sections: Each section by id: its breadcrumb, a blank line, its text.
         question: The reader's questions: their words need no source.
         language: Language of the site.
-        gaps: Start and end of statements that the model marked with `[^none]`; others are found by their words.
         foreign: Start and end of addresses that are marked in any case.
     """
     text = blank_citations(answer)
     segments = split_segments(text)
-    gaps = sorted((*_find_gaps(answer), *gaps))
+    gaps = list(_find_gaps(answer))
     if not foreign and all(_is_inside(segment.start, gaps) for segment in segments):
         return Support(1.0)  # it only says that the documentation does not answer
     prose = (text[segment.start : segment.end] for segment in segments if segment.kind != "code")

@@ -61,7 +61,7 @@ _COMMAND_WORD = re.compile(r"[a-z][a-z0-9-]*")
 _KEY = re.compile(r"\s*(?:- )?([\w.-]+)\s*(?:=(?!=)|:(?=\s|$))\s*(.*)$")
 _QUOTED_WORD = re.compile(r"([\"'])([a-z]+)\1\s*,?\s*")
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
-_TABLE = re.compile(r"\[\[?([\w.-]+)\]\]?")
+_TABLE = re.compile(r"\[\[?(?:[\w.-]+\.)?([\w-]+)\]\]?")
 _HOLE = re.compile(
     r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-])\{[\w-]{1,40}\}|(?<=\w[_./ =@-])<[\w-]{1,40}>"
 )
@@ -113,7 +113,7 @@ class NameReader:
         if self._evidence.quotes(code):
             return
         if table := _TABLE.fullmatch(code):
-            if self._is_unknown_word(normalize_text(table[1]).rpartition(".")[2]) or not self._is_known(table[1]):
+            if self._is_unknown_word(normalize_text(table[1])):
                 yield table.span(1)
             return
         code = _HOLE.sub(_fill, _QUOTED_PROSE.sub(_blank, code))

@@ -15,8 +15,8 @@ import httpx2
 import pytest
 
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.estimate import estimate_request
 from mkdocs_roaming.answer.models.base import Part, Request, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.openai import estimate_request
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.quotas import AnswerQuota

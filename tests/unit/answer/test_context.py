@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from mkdocs_roaming.answer.conversation import Exchange
-from mkdocs_roaming.answer.estimate import estimate_request
 from mkdocs_roaming.answer.events import Event, OutlineRead, summarize
 from mkdocs_roaming.answer.models.base import Part, Request, Stop, Text, ToolTurn
+from mkdocs_roaming.answer.models.openai import estimate_request
 from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator

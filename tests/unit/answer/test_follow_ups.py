@@ -62,14 +62,11 @@ class Slow(MemoryReader):
         return self._library.file(path)
 
 
-def test_sections_of_one_reply_are_fetched_in_parallel(ask: Ask, library: Library) -> None:
+def test_sections_of_one_call_are_fetched_in_parallel(ask: Ask, library: Library) -> None:
     pages = list({section.page.path: section for section in library.sections}.values())[:3]
     reader = Slow(library, together=3)
     navigator = Navigator(Library(library.manifest, reader))
-    calls = [
-        ToolCall("one", "expand_sections", {"ids": [pages[2].id]}),
-        ToolCall("two", "expand_sections", {"ids": [pages[0].id, pages[1].id]}),
-    ]
+    calls = [ToolCall("one", "expand_sections", {"ids": [pages[index].id for index in (2, 0, 1)]})]
     events = ask(ScriptedModel([calls, [Text(f"Yes [^{pages[0].id}].")]]), navigator=navigator)
     assert opened(events) == [pages[index].section.title for index in (2, 0, 1)]
     assert reader.asked == 3
