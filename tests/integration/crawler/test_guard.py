@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +16,8 @@ import pytest
 from mkdocs_roaming._guard import PrivateAddressError, named_endpoints
 from roaming_crawler.config import Politeness
 from roaming_crawler.fetch import FetchError, PublicNetworkBackend, Request, WebFetcher
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 TABLE = Path(__file__).parents[2] / "golden" / "crawler" / "addresses.txt"
 CASES = [line.split() for line in TABLE.read_text("utf-8").splitlines() if line and not line.startswith("#")]
@@ -132,15 +135,7 @@ def test_crawl_requires_allow_private_for_local_host(site: Any, run_crawl: Any, 
     assert site.requests == []
 
 
-@pytest.mark.parametrize(
-    ("url", "host", "port"),
-    [
-        ("http://127.0.0.1:8000/guide/", "127.0.0.1", 8000),
-        ("https://Docs.Example/", "docs.example", 443),
-        ("http://[::1]/", "::1", 80),
-        ("http://d\u00f6cs.example:81/", "xn--dcs-sna.example", 81),
-    ],
-)
+@pytest.mark.parametrize(("url", "host", "port"), TABLES["private_address_is_allowed_for_named_host_and_port_only"])
 def test_private_address_is_allowed_for_named_host_and_port_only(url: str, host: str, port: int) -> None:
     async def connect(host: str, port: int) -> list[str]:
         wire = RecordingBackend()

@@ -126,20 +126,11 @@ def test_measure_coverage_ignores_colours_of_a_terminal() -> None:
     assert (coverage.words, coverage.visible_words) == (2, 2)
 
 
-@pytest.mark.parametrize(
-    ("markdown", "converted", "richer"),
-    [
-        (WORDS, WORDS, "both"),
-        (WORDS + "\n[a]: https://docs.example/one/two/three\n", WORDS, "both"),
-        (WORDS * 3, WORDS, "markdown"),
-        (WORDS, WORDS * 3, "html"),
-        (WORDS + "\n```python\nx\n```\n", WORDS + "\n```\nx\n```\n", "markdown"),
-        (WORDS + "\n" + TABLE, WORDS + "a b 1 2\n", "markdown"),
-        (WORDS * 10 + "Rain.\n", WORDS * 10 + "\n" + ALERT, "html"),
-        (WORDS * 10 + "\n" + TABLE, WORDS * 10 + "\n" + ALERT, "both"),
-    ],
-)
+@pytest.mark.parametrize(("markdown", "converted", "richer"), TABLES["richer_sources"])
 def test_find_richer_source(markdown: str, converted: str, richer: str) -> None:
+    fillers = {"{words}": WORDS, "{many}": WORDS * 10, "{table}": TABLE, "{alert}": ALERT}
+    for name, filler in fillers.items():
+        markdown, converted = markdown.replace(name, filler), converted.replace(name, filler)
     assert find_richer_source(markdown, converted) == richer
 
 

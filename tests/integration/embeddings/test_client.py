@@ -156,24 +156,10 @@ def test_environment_overrides_configured_url(serve: Serve) -> None:
     ) == ToyEmbedder().embed(["a"])
 
 
-@pytest.mark.parametrize(
-    ("config", "environ", "message"),
-    [
-        (EmbeddingsConfig("m"), {}, "no server for m. Set base_url"),
-        (EmbeddingsConfig("m", "localhost:1"), {}, "is not a server address"),
-        (EmbeddingsConfig("m", "http://127.0.0.1:9", "MINE"), {}, "the key for m is read from MINE, which is not set"),
-        (
-            EmbeddingsConfig("m", "http://127.0.0.1:9", "MINE"),
-            {"MINE": "“k”"},
-            "the key in MINE contains a character that no key has",
-        ),
-    ],
-)
-def test_missing_or_invalid_url_and_key_are_reported(
-    config: EmbeddingsConfig, environ: dict[str, str], message: str
-) -> None:
+@pytest.mark.parametrize(("config", "environ", "message"), TABLES["urls_and_keys"])
+def test_missing_or_invalid_url_and_key_are_reported(config: list[str], environ: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
-        create_embeddings_client(config, environ)
+        create_embeddings_client(EmbeddingsConfig(*config), environ)
 
 
 @pytest.mark.parametrize(("config", "message"), TABLES["invalid_configuration_is_reported_with_location"])

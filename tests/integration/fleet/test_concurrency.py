@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from roaming_fleet.catalog import load_head, update_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, SiteRecord, read_record, write_record
 from roaming_fleet.tools import StoreNavigator
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 pytestmark = pytest.mark.slow
 
@@ -169,18 +172,7 @@ def test_incomplete_catalog_is_searched_by_name_only(store: Path) -> None:
         assert "[trains:" in call_tool(http, "search_sections", {"query": "trains: refund"})
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("read_outline", {}),
-        ("read_outline", {"id": "trains"}),
-        ("read_outline", {"id": "https://trains.example/"}),
-        ("search_sections", {"query": "trains: refund"}),
-        ("search_sections", {"query": "refund"}),
-        ("expand_sections", {"ids": ["trains:00000000"]}),
-        ("expand_sections", {"ids": ["{boats}", "trains:00000000"]}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments"), TABLES["http_errors_do_not_show_files"])
 def test_http_errors_do_not_show_files(
     store: Path, tool: str, arguments: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:

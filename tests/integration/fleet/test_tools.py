@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from roaming_fleet.catalog import update_catalog
 from roaming_fleet.collection import Collection
 from roaming_fleet.records import RECORDS_DIR, read_record, write_record
 from roaming_fleet.tools import StoreNavigator
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 pytestmark = pytest.mark.anyio
 
@@ -134,16 +137,7 @@ def test_expand_opens_sections_of_several_sites(navigator: StoreNavigator) -> No
     assert navigator.fork(MAX_EXPANSION_CHARS).expand_sections([url]).sections[0].id == pumps
 
 
-@pytest.mark.parametrize(
-    ("address", "message"),
-    [
-        ("07f3277d", "of which site? Ids look like apps:07f3277d"),
-        ("train:07f3277d", "there is no site 'train'; nearest: trains;"),
-        ("trains", "a site: read_outline(trains) shows what is in it"),
-        ("trains:00000000", "no section has this id; nearest: [trains:"),
-        ("https://elsewhere.example/", "no site here has this address"),
-    ],
-)
+@pytest.mark.parametrize(("address", "message"), TABLES["expand_of_unknown_id_has_hint"])
 def test_expand_of_unknown_id_has_hint(navigator: StoreNavigator, address: str, message: str) -> None:
     opened = navigator.expand_sections([address])
     assert isinstance(opened, ExpandResult)

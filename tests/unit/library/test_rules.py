@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,8 @@ from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import dump_manifest, load_manifest, validate_manifest
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.manifest.models import RuleCondition, RuleEntry
+
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 if TYPE_CHECKING:
     from ..conftest import MadeSite
@@ -167,16 +170,7 @@ def test_manifest_round_trip_keeps_rules(site: MadeSite, ids: dict[str, str]) ->
     assert (load_manifest(text).rules, validate_manifest(text)) == (rules, [])
 
 
-@pytest.mark.parametrize(
-    ("broken", "says"),
-    [
-        ({"open": ["07f3277d"]}, "rules/0: Object missing required field `when`"),
-        ({"when": {"any": "pump"}, "open": ["07f3277d"]}, "rules/0/when/any: Expected `array`, got `str`"),
-        ({"when": {"always": "yes"}, "open": ["07f3277d"]}, "rules/0/when/always: Expected `bool`, got `str`"),
-        ({"when": {"pages": ["guide/"]}, "open": ["07f3277d"]}, "rules/0/when/pages/0: Expected `str` matching regex"),
-        ({"when": {"always": True}, "open": ["../../etc"]}, "rules/0/open/0: Expected `str` of length <= 8"),
-    ],
-)
+@pytest.mark.parametrize(("broken", "says"), TABLES["load_manifest_with_invalid_rule_raises_error_with_path"])
 def test_load_manifest_with_invalid_rule_raises_error_with_path(
     site: MadeSite, broken: dict[str, Any], says: str
 ) -> None:

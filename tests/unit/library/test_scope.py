@@ -99,27 +99,12 @@ def test_restrict_without_page_names_existing_tags_and_paths(library: Library, s
         library.restrict(scope)
 
 
-OTHERS = (Alternate("https://docs.example/1/manifest.json", version="1.0"),)
-
-
-@pytest.mark.parametrize(
-    ("own", "others", "scope", "message"),
-    [
-        (
-            "2.0",
-            OTHERS,
-            "1.0",
-            r"the site is version 2\.0, not version 1\.0; open https://docs\.example/1/manifest\.json",
-        ),
-        ("2.0", OTHERS, "next", r"not version next; .* other versions: 1\.0"),
-        ("2.0", (), "1.0", r"not version 1\.0; name the URL or folder of that version; other versions: none$"),
-        ("", (), "2", r"the site is not versioned, not version 2; name"),
-    ],
-)
+@pytest.mark.parametrize(("own", "others", "scope", "message"), TABLES["other_versions"])
 def test_restrict_to_other_version_names_its_manifest(
-    make_site: Callable, own: str, others: tuple[Alternate, ...], scope: str, message: str
+    make_site: Callable, own: str, others: list[str], scope: str, message: str
 ) -> None:
-    site = Site("Docs", "https://docs.example/p/", version=own, alternates=others)
+    alternates = tuple(Alternate("https://docs.example/1/manifest.json", version=version) for version in others)
+    site = Site("Docs", "https://docs.example/p/", version=own, alternates=alternates)
     library = make_site([("a/", "# A\n\nText.\n")], site=site).library()
     assert paths(library.restrict(Scope(version=own or None))) == ["a/"]
     with pytest.raises(UsageError, match=message):
