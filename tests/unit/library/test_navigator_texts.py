@@ -18,35 +18,43 @@ from mkdocs_roaming.library.tools import ExpandResult, SearchResults, render
 from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.search.relevance import NO_ANSWER
 
-CASES = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text("utf-8"))
+DATA = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text("utf-8"))
 LEFT_OUT = re.compile(rf"^{GAP}(?: \d+ tokens more: .*)?\n", re.MULTILINE)
 LONG = "\n\n".join(
     f"Paragraph {at} describes ballast in detail, over and over again, for all ships." for at in range(80)
 )
 CLOTH = "It has a lot of cloth, which is folded and dried after each day at sea, and then put away for the night."
-PAGES = (
-    ("", "# Boat\n\nEverything about the boat and its parts.\n"),
-    (
-        "keel/",
-        "# Keel\n\n## Ballast\n\n"
-        + LONG
-        + "\n\nThe keelson carries 4.7 tons of lead below the mast.\n\n"
-        + LONG.replace("ballast", "gravel")
-        + "\n\n## Paint\n\nUse red paint. See [the sails](https://docs.example/p/sails/index.md#reefing) for `[x](https://docs.example/p/sails/)`.\n",
+FILLERS = {
+    "{ballast}": LONG,
+    "{gravel}": LONG.replace("ballast", "gravel"),
+    "{cloth}": CLOTH,
+    "{long}": "A sail of the boat, with a rope, a hook and a lot of cloth that is folded and dried after each day. "
+    * 2,
+    "{metal}": "Metal. " * 900,
+    "{mast}": "The mast is made of wood and carries all sails of the boat. " * 60,
+    "{water}": "Water. " * 900,
+    "{some_water}": "Water. " * 300,
+    "{code}": "```py\n" + "call()\n\n" * 300 + "```\n\n",
+    "{address}": f"https://play.example/#code={'x' * 400}",
+    "{functions}": "".join(
+        f"## `set_sail_{at}()`\n\nSets sail number {at} of the boat in the wind. {CLOTH}\n\n" for at in range(20)
     ),
-    (
-        "sails/",
-        "# Sails\n\nSails move the boat, and there are three of them on board.\n\n"
-        "## Reefing\n\nReef at 12 knots with the red line, then tie the knots.\n\n## Storage\n\nKeep sails dry and folded in the cabin.\n",
-    ),
-    ("v1/sails/", "# Sails of old\n\nSails move the boat, and there are three of them on board.\n"),
-    ("v2/sails/", "# Sails now\n\nSails move the boat, and there are three of them on board.\n"),
-)
+}
+
+
+def fill(text: str, fillers: dict[str, str]) -> str:
+    for name, filler in fillers.items():
+        text = text.replace(name, filler)
+    return text
+
+
+def make_pages(texts: dict[str, str]) -> list[tuple[str, str]]:
+    return [(f"{path}/" if path else "", fill(text, FILLERS)) for path, text in texts.items()]
 
 
 @pytest.fixture
 def library(make_site: Callable) -> Library:
-    return make_site(PAGES).library()
+    return make_site(make_pages(DATA["pages"])).library()
 
 
 def find(library: Library, title: str) -> str:
@@ -69,32 +77,10 @@ def shown(result: ExpandResult | SearchResults) -> list[str]:
     return [text.id for expansion in result.sections for text in expansion.shown]
 
 
-FILLERS = {
-    "{cloth}": CLOTH,
-    "{long}": "A sail of the boat, with a rope, a hook and a lot of cloth that is folded and dried after each day. "
-    * 2,
-    "{metal}": "Metal. " * 900,
-    "{mast}": "The mast is made of wood and carries all sails of the boat. " * 60,
-    "{water}": "Water. " * 900,
-    "{some_water}": "Water. " * 300,
-    "{code}": "```py\n" + "call()\n\n" * 300 + "```\n\n",
-    "{address}": f"https://play.example/#code={'x' * 400}",
-    "{functions}": "".join(
-        f"## `set_sail_{at}()`\n\nSets sail number {at} of the boat in the wind. {CLOTH}\n\n" for at in range(20)
-    ),
-}
-
-
-def fill(text: str, fillers: dict[str, str]) -> str:
-    for name, filler in fillers.items():
-        text = text.replace(name, filler)
-    return text
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", DATA["cases"], ids=lambda case: case["name"])
 def test_text_of_sections(make_site: Callable, case: dict[str, Any]) -> None:
-    pages = [(f"{path}/", fill(text, FILLERS)) for path, text in case.get("pages", {}).items()]
-    library = make_site(pages or PAGES, site=Site("Docs", case.get("url", "https://docs.example/p/"))).library()
+    pages = make_pages(case.get("pages", DATA["pages"]))
+    library = make_site(pages, site=Site("Docs", case.get("url", "https://docs.example/p/"))).library()
     ids = {f"{{{section.section.title}}}": section.id for section in library.sections}
     navigator = Navigator(library, cap=case.get("cap", 24_000))
     navigator.texts.link_ids = True
