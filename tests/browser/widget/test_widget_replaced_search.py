@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .conftest import Stage, Widget, answer, served
+from .conftest import TESTS, Stage, Widget, answer, served
 from .states import sources
 from .themes import built
 
@@ -25,16 +25,7 @@ SEARCHES = {
     "readthedocs": ("#rtd-search-form input", (), None),
     "zensical": (".md-search__button", ("/",), "dialog.theme"),
 }
-ZENSICAL = """<div class="md-search" data-md-component="search"><button type="button" class="md-search__button">Search
-</button></div><dialog class="theme"></dialog><script>
-const dialog = document.querySelector("dialog.theme");
-const button = document.querySelector(".md-search__button");
-button.onclick = () => dialog.showModal();
-addEventListener("keydown", (event) => {
-  if (event.key !== "/" && !(event.ctrlKey && event.key === "k")) return;
-  event.preventDefault();
-  button.click();
-});</script>"""
+ZENSICAL = (TESTS / "golden/widget/shapes/zensical-search.html").read_text("utf-8")
 
 
 @pytest.fixture(params=list(SEARCHES))

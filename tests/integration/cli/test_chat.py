@@ -186,13 +186,3 @@ def test_chat_reads_questions_from_pipe_without_prompt(tmp_path: Path) -> None:
     assert "? " not in result.stdout.replace("default? ", "")
     assert result.stdout.count("**Server** · Settings\n") == 1
     assert result.stderr.startswith("kettle: type a question, or /quit. Model: offline.\n")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"), [(["--model", "gpt"], "unknown model 'gpt'"), (["--config", "x"], "x: cannot")]
-)
-def test_chat_reports_invalid_options_before_starting(tmp_path: Path, arguments: list[str], message: str) -> None:
-    file = tmp_path / "kettle.md"
-    file.write_bytes(KETTLE.read_bytes())
-    result = CliRunner().invoke(main, ["chat", str(file), *arguments])
-    assert (result.exit_code, result.stderr.count("\n"), message in result.stderr) == (1, 1, True)

@@ -6,7 +6,6 @@ import json
 import random
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -18,13 +17,12 @@ from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.manifest.models import NavItem, Site
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
-from mkdocs_roaming.text.tokenizer import SPACELESS, is_stop_word, parse_query
+from mkdocs_roaming.text.tokenizer import SPACELESS, parse_query
 
 from ...conftest import ROOT, URL, MadeSite, make
 from .finder import find_sections, rank_in_node, write_finder
 
 TEXTS = {file.stem: file for file in sorted((ROOT / "tests" / "golden" / "ranking").glob("*.md"))}
-DOCS = ROOT / "docs"
 _ADDRESS = r"[/#]|\.md$"  # `roaming search` puts the section at an address first
 
 
@@ -34,15 +32,6 @@ def make_language(language: str) -> MadeSite:
     pages = [(f"p{number}/", text) for number, text in enumerate(texts)]
     nav = [NavItem(text[2:].partition("\n")[0], path=path) for path, text in pages]
     return make(pages, nav, site=Site("Ebbe", URL, language=language))
-
-
-@cache
-def make_docs() -> MadeSite:
-    """Return a site of this repository's own documentation."""
-    files = sorted(DOCS.rglob("*.md"))
-    paths = [file.relative_to(DOCS).with_suffix("").as_posix().removesuffix("index").rstrip("/") for file in files]
-    pages = [(f"{path}/" if path else "", file.read_text("utf-8")) for path, file in zip(paths, files, strict=True)]
-    return make(pages, [NavItem("Guides", children=tuple(NavItem(path or "Home", path=path) for path, _ in pages))])
 
 
 def iter_queries(library: Library, count: int) -> Iterator[str]:
@@ -97,24 +86,6 @@ def test_sections_have_same_order_in_each_language(language: str, tmp_path: Path
     assert json.loads((folder / INDEX_PATH).read_bytes())["search"]["late"]
 
 
-@pytest.mark.slow
-def test_misspelt_words_have_same_order_as_in_search(tmp_path: Path) -> None:
-    folder = make_docs().publish(tmp_path / "site")
-    library = open_library(str(folder))
-    rng = random.Random(2)
-    texts = (library.text(section) for section in library.sections)
-    words = sorted({word for text in texts for word in re.findall(r"\b[a-z]{5,12}\b", text)})
-    misspelt = {misspell(word, rng) for word in rng.sample(words, 120)}
-    queries = [f"{word} " for word in sorted(misspelt) if not is_stop_word(word)]
-    assert find_differences(folder, queries) == []
-
-
-def misspell(word: str, rng: random.Random) -> str:
-    """Return a word without two of its letters, or with them swapped."""
-    at = rng.randrange(1, len(word) - 1)
-    return word[:at] + rng.choice(["", word[at + 1] + word[at]]) + word[at + 2 :]
-
-
 COMPOUNDS = {
     "Tabellenkalkulation ": "Tabellenkalkulationsdatei schreiben",
     "Kodierung der Zeichen ": "Zeichenkodierung",
@@ -139,7 +110,7 @@ BLOG = json.loads((ROOT / "tests/golden/ranking/blog.json").read_text("utf-8"))
 def test_late_pages_repeats_and_scopes_are_ranked_as_in_search(scope: dict[str, list[str]], tmp_path: Path) -> None:
     folder = make(list(BLOG.items())).publish(tmp_path / "site")
     queries = ["drain a harbour ", "faster pump ", "valve ", "gauge "]
-    queries += ["contribute a valve ", "changes of 2.0 ", "pump sale "]
+    queries += ["contribute a valve ", "changes of 2.0 ", "pump sale ", "harbuor ", "gauje "]
     library = write_finder(folder)
     visible = library.restrict(msgspec.convert(scope, Scope)) if scope else library
     assert rank_in_node(folder, queries, **scope) == rank_in_python(visible, queries)
