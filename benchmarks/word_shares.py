@@ -23,7 +23,7 @@ from mkdocs_roaming.search.index import strip_targets
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.tokenizer import parse_words, stem
 
-MIN_SHARE = 0.0055
+MIN_SHARE = 0.0065
 MIN_CHARS = 150
 
 

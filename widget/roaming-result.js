@@ -26,14 +26,12 @@ const ENGLISH = {
   invalid: "This question was not accepted. Shorten it.",
   rate: "Too many questions just now.",
   wait: "You can ask again in {n}.",
-  now: "You can ask again now.",
   copy: "Copy answer",
   link: "Copy link",
   good: "Helpful",
   bad: "Not helpful",
   thanks: "Thank you",
   comment: "What was wrong or missing? (optional)",
-  sendComment: "Send comment",
   followUps: "Ask next",
 };
 const ENDS = ["answered", "partial", "results", "not_found", "unusable", "refused", "budget"];
@@ -305,7 +303,7 @@ export class Result {
       send(false, comment.slice(0, fits));
       form.replaceWith(el("p", { class: "small" }, words.thanks));
     };
-    const button = el("button", { "aria-label": words.sendComment }, words.send);
+    const button = el("button", {}, words.send);
     const form = el("form", { class: "comment", hidden: true, onsubmit: submit }, input, button);
     const thumbs = [thumb(words.good, true), thumb(words.bad, false)];
     actions.append(...(actions.childNodes.length ? [el("hr")] : []), ...thumbs);
@@ -319,11 +317,11 @@ export class Result {
       const left = Math.ceil((end - Date.now()) / 1000);
       const [size, unit] = left > 5400 ? [3600, "h"] : left > 90 ? [60, "min"] : [1, "s"];
       const n = `${Math.ceil(left / size)} ${unit}`;
-      this.message.textContent = `${message} ${left > 0 ? fill(words.wait, { n }) : words.now}`;
+      this.message.textContent = `${message} ${left > 0 ? fill(words.wait, { n }) : words.online}`;
       buttons.firstChild.disabled = left > 0;
       host._wait(left > 0);
       if (left > 0) setTimeout(tick, 1000);
-      else host._say(words.now);
+      else host._say(words.online);
     };
     tick();
     host._say(this.message.textContent, true);

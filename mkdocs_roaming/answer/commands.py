@@ -179,9 +179,12 @@ def _is_used(match: re.Match[str], before: str, code: str) -> bool:
     end, path = match.end(), match["path"] or ""
     if _pattern("name_end").match(code, end - 1) or "=" in path.partition("?")[0] or (match["user"] and not path):
         return False
-    level = 2 if match["user"] else _read_table()["domains"].get(match["tld"].lower(), 0)
+    domain = "com" if match["user"] else match["tld"]
+    if not _pattern("host_domain").fullmatch(domain):
+        return False
     is_quoted = (before[-1:] in _QUOTES and code[end : end + 1] == before[-1:]) or match[0] == code.strip()
-    return level > 0 and bool(path or match["port"] or (level > 1 and is_quoted) or _pattern("host_key").search(before))
+    is_named = is_quoted and _pattern("quoted_domain").fullmatch(domain)
+    return bool(path or match["port"] or is_named or _pattern("host_key").search(before))
 
 
 # Arguments of commands

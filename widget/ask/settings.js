@@ -43,7 +43,7 @@ const ENGLISH = {
   down: "Answers are not available now.",
   kept: "Your question is kept below, so that you can ask it again later.",
   retry: "Try again",
-  online: "You can ask again.",
+  online: "You can ask again now.",
   lost: "The connection was lost. Please ask again.",
 };
 const TRANSLATED = ["ar", "de", "es", "fa", "fr", "he", "ja", "zh"];

@@ -324,7 +324,7 @@ def test_panel_comes_back_after_outage_with_the_question(page: Page, stage: Stag
         stage.healthy.set()
         reach()
         expect(notice).to_be_hidden()
-        expect(widget.status).to_have_text("You can ask again.")
+        expect(widget.status).to_have_text("You can ask again now.")
         assert widget.input.input_value() == QUESTION
     if how == "button":
         widget.panel.get_by_role("button", name="Try again").click()
