@@ -15,7 +15,6 @@ import pytest
 import yaml
 
 from mkdocs_roaming.errors import ManifestError
-from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import MIN_CAP, Navigator
 from mkdocs_roaming.library.rules import PhraseMatcher, RulesResult, apply_rules, match_rules, rules_share
 from mkdocs_roaming.library.targets import open_library
@@ -54,10 +53,6 @@ def ids(site: MadeSite) -> dict[str, str]:
 
 def rule(*opens: str, name: str = "", **when: Any) -> RuleEntry:
     return RuleEntry(RuleCondition(**when), opens, name)
-
-
-def library_with(site: MadeSite, *rules: RuleEntry) -> Library:
-    return replace(site, manifest=msgspec.structs.replace(site.manifest, rules=rules)).library()
 
 
 @pytest.mark.parametrize("case", yaml.safe_load(PHRASES.read_text("utf-8")), ids=lambda case: case["phrase"])
