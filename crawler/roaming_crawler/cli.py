@@ -112,7 +112,7 @@ def crawl_part(url: str, folder: Path, options: dict[str, Any]) -> tuple[Callabl
     records = {record.url: record for record in state.old.values() if "html" in record.kind}
 
     def read_html(path: str, url: str) -> str:
-        response = state.load_response(records[url]) if url in records else None
+        response = state.load_response(records.get(url))
         return response.text if response else ""
 
     return read_html, [LeftOut(skipped, reason) for skipped, reason in result.skipped]

@@ -101,7 +101,7 @@ def test_second_crawl_of_folder_is_refused(site: Any, tmp_path: Path, html: Any,
         first.kill()
         first.wait()
     assert second.returncode == 1
-    assert "another crawl is writing to it" in second.stderr
+    assert "another command is in progress there" in second.stderr
     site.page("/", "Home")
     assert subprocess.run(_command(site.url, folder), capture_output=True, check=False).returncode == 0
 
