@@ -66,7 +66,8 @@ def _wrap_codehilite() -> None:
 
     @wraps(hilite)
     def record(self: CodeHilite, *args: Any, **kwargs: Any) -> str:
-        code, language = self.src.strip("\n"), self.lang
+        code = self.src.strip("\n")
+        language = self.lang
         html = hilite(self, *args, **kwargs)
         if language is None and (self.src != code or code.startswith("#!")):
             language = self.lang  # named by a first line such as `:::python`, which is removed; otherwise guessed
@@ -81,7 +82,8 @@ def _wrap_pymdownx() -> None:
     from pymdownx.highlight import Highlight
     from pymdownx.superfences import SuperFencesBlockPreprocessor as SuperFences
 
-    highlight, process = Highlight.highlight, getattr(SuperFences, "process_nested_block", None)
+    highlight = Highlight.highlight
+    process = getattr(SuperFences, "process_nested_block", None)
 
     @wraps(highlight)
     def record_code(self: Any, src: str, language: str | None = None, *args: Any, **kwargs: Any) -> Any:
@@ -95,7 +97,9 @@ def _wrap_pymdownx() -> None:
 
     @wraps(process)
     def record_fence(self: Any, *args: Any, **kwargs: Any) -> None:
-        recorded, code, language = _recorded.get(), self.rebuild_block(self.code), self.lang
+        recorded = _recorded.get()
+        code = self.rebuild_block(self.code)
+        language = self.lang
         count = len(recorded or ())
         process(self, *args, **kwargs)
         if recorded is not None and len(recorded) == count:  # a custom fence, which has no highlighter

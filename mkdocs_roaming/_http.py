@@ -225,7 +225,8 @@ class GuardedConnections:
     def shutdown(self) -> None:
         """Shut down all sockets, and those that are added later."""
         with self._lock:
-            self._is_shut_down, sockets = True, self._sockets
+            self._is_shut_down = True
+            sockets = self._sockets
         for each in sockets:
             with suppress(OSError):  # already closed
                 each.shutdown(socket.SHUT_RDWR)
@@ -308,9 +309,11 @@ class HttpClient:
         try:
             return self._send("GET", url, max_bytes, headers=headers)
         except TimeoutError:
-            kind, reason = UnavailableError, f"no complete response within {self._seconds:g} seconds; try again later"
+            kind = UnavailableError
+            reason = f"no complete response within {self._seconds:g} seconds; try again later"
         except httpx2.TimeoutException:
-            kind, reason = UnavailableError, "no response in time; try again later"
+            kind = UnavailableError
+            reason = "no response in time; try again later"
         except httpx2.TooManyRedirects:
             reason = f"more than {MAX_REDIRECTS} redirects; use the address that they lead to"
         except PrivateAddressError as error:

@@ -34,7 +34,8 @@ _MIKE_VERSION = "MIKE_DOCS_VERSION"
 
 def make_site(config: MkDocsConfig, description: str | None, nav: tuple[NavItem, ...]) -> Site:
     """Return the site of the current build: with mkdocs-static-i18n the site of one language."""
-    folder, i18n = language_folder(config), i18n_plugin(config)
+    folder = language_folder(config)
+    i18n = i18n_plugin(config)
     language = config.theme.get("language") or config.theme.get("locale") or "en"
     return Site(
         name=config.site_name,
@@ -90,7 +91,9 @@ def find_llms_txt(config: MkDocsConfig, files: Files) -> File | None:
 def find_redirects(config: MkDocsConfig, files: Files) -> dict[str, str]:
     """Return the URLs to which the pages of mkdocs-redirects lead, by path. They are written after the build."""
     plugin = config.plugins.get("redirects")
-    folder, url, redirects = language_folder(config), site_url(config), {}
+    folder = language_folder(config)
+    url = site_url(config)
+    redirects = {}
     for old, new in (plugin.config.get("redirect_maps") or {}).items() if plugin else ():
         source, hash_sign, fragment = str(new).partition("#")
         file = files.get_file_from_path(source)
@@ -164,7 +167,8 @@ def published_files(files: Files) -> Iterator[File]:
 
 def page_name(file: File, folder: str, config: MkDocsConfig) -> PageName:
     """Return the names by which patterns match a page. Its language in mkdocs-static-i18n is optional."""
-    sources, path = [file.src_uri], unquote(file.url.removeprefix("./"))
+    sources = [file.src_uri]
+    path = unquote(file.url.removeprefix("./"))
     if i18n := i18n_plugin(config):
         language = re.escape(str(i18n.current_language))
         sources.append(re.sub(rf"^{language}/|\.{language}(?=\.\w+$)", "", file.src_uri))

@@ -198,7 +198,8 @@ def load_settings(path: Path | None = None) -> Settings:
     def decode(kind: type[T], name: str, **given: object) -> T:
         return decode_table(data.get(name, {}), kind, f"{path}: [{name}]", **given)
 
-    mode, embeddings = decode(SearchTable, "search").mode, None
+    mode = decode(SearchTable, "search").mode
+    embeddings = None
     if "embeddings" in data:
         embeddings = parse_embeddings_config(data["embeddings"], f"{path}: [embeddings]")
     elif mode == "hybrid":

@@ -35,7 +35,8 @@ class RoamingError(Exception):
 
 def explain_os_error(error: OSError) -> str:
     """Return what a user can do about a file that cannot be read or written; without a name it is the output."""
-    place, reason = error.filename2 or error.filename or "the output", error.strerror or error
+    place = error.filename2 or error.filename or "the output"
+    reason = error.strerror or error
     return f"{place}: cannot be used ({reason}); fix that and repeat the command"
 
 

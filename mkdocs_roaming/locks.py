@@ -114,7 +114,8 @@ def _find_places(folder: Path) -> list[Path]:
 
 def _write_note(note: Path) -> None:
     """Write down who holds a lock: the id of the process, and a description."""
-    process, command = os.getpid(), shlex.join(sys.orig_argv[1:])[:_COMMAND_CHARS]
+    process = os.getpid()
+    command = shlex.join(sys.orig_argv[1:])[:_COMMAND_CHARS]
     since = time.strftime("%Y-%m-%d %H:%M:%S")
     text = f"{process}\nprocess {process} on {socket.gethostname()} ({command}), since {since}"
     with suppress(OSError):

@@ -266,7 +266,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         return load_rules(self._options, config_file, front_matter, lenient=bool(language_folder(config)))
 
     def _load_descriptions(self, config: MkDocsConfig) -> Descriptions | None:
-        base, file = Path(config.config_file_path or ".").parent, self._options.descriptions
+        base = Path(config.config_file_path or ".").parent
+        file = self._options.descriptions
         return read_configured_descriptions(base / file, log.warning) if file else None
 
     def _load_lint(self) -> LintConfig | None:
@@ -302,9 +303,11 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self, pages: Sequence[MkDocsPage], folder: str, config: MkDocsConfig, files: Files
     ) -> tuple[list[Page], list[LeftOut]]:
         """Return the pages to publish, and those that are left out."""
-        included, left_out = [], []
+        included = []
+        left_out = []
         for page in pages:
-            path, name = page_path(page, folder), page_name(page.file, folder, config)
+            path = page_path(page, folder)
+            name = page_name(page.file, folder, config)
             if path is None:
                 continue
             reason = self._selection.find_reason(name) if self._selection else None
@@ -323,8 +326,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def _check_page(self, output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Compare a page with its final HTML: drop it, convert it again or leave it; return the HTML with links."""
-        folder, source = language_folder(config), page.file.src_uri
-        path, build = page_path(page, folder), self._builds.get(folder)
+        folder = language_folder(config)
+        source = page.file.src_uri
+        path = page_path(page, folder)
+        build = self._builds.get(folder)
         if path is None or build is None:
             return output
         batch = build.batch
@@ -362,7 +367,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def _add_elements(self, html: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Add the widget, unless the front matter has `ask: false`; add the page menu if the page is published."""
         folder = language_folder(config)
-        build, path = self._builds.get(folder), page_path(page, folder)
+        build = self._builds.get(folder)
+        path = page_path(page, folder)
         if build is None or path is None:
             return html
         return build.elements.add(html, path, has_widget=page.meta.get("ask") is not False)
@@ -371,7 +377,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def _publish(self, build: _LanguageBuild, folder: str, config: MkDocsConfig) -> None:
         started = time.perf_counter()
-        batch, site_folder = build.batch, Path(config.site_dir) / folder
+        batch = build.batch
+        site_folder = Path(config.site_dir) / folder
         if not batch.pages:
             batch.cache.commit(())  # hidden pages must not stay in the cache either
         if folder and not batch.pages:

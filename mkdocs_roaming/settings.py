@@ -70,9 +70,11 @@ class Setting(NamedTuple):
 
 def list_settings(kind: type) -> dict[str, Setting]:
     """Return the settings of a class by name."""
-    hints, settings = get_type_hints(kind, include_extras=True), {}
+    hints = get_type_hints(kind, include_extras=True)
+    settings = {}
     for name, parameter in signature(kind).parameters.items():
-        hint, meta = hints[name], Meta()
+        hint = hints[name]
+        meta = Meta()
         if get_origin(hint) is Annotated:
             hint, meta = hint.__origin__, hint.__metadata__[-1]
         settings[name] = Setting(name, hint, parameter.default, meta)
@@ -98,7 +100,8 @@ class SettingError(UsageError):
     def __init__(self, where: str, name: str, problem: str) -> None:
         """Set the message, which begins with the place of the table."""
         super().__init__(": ".join(filter(None, (where, name, problem))))
-        self.name, self.problem = name, problem
+        self.name = name
+        self.problem = problem
 
 
 def decode_table(value: object, kind: type[T], where: str = "", **given: object) -> T:
@@ -174,7 +177,9 @@ def _explain(message: str, path: str, table: Mapping[str, object], kind: type, w
             return SettingError(where, f"{name}.{item}", message)
         if not isinstance(outer, inspect.CollectionType):
             break
-        expected, name, value = outer.item_type, f"{name}[{item}]", list(value)[int(item)]
+        expected = outer.item_type
+        name = f"{name}[{item}]"
+        value = list(value)[int(item)]
     shown = repr(value)
     shown = shown if len(shown) <= _MAX_VALUE_CHARS else f"{shown[:_MAX_VALUE_CHARS]}…"
     return SettingError(where, name, f"expected {_describe(expected)}, got {shown}")

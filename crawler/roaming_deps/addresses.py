@@ -32,7 +32,8 @@ from roaming_deps.project import Dependency, DepsSettings, read_file
 
 Source = Literal["settings", "documentation", "homepage", "repository"]
 
-_SECONDS, _AT_ONCE = 60, 4
+_SECONDS = 60
+_AT_ONCE = 4
 _PIP = (
     "install --dry-run --ignore-installed --ignore-requires-python --no-deps --only-binary :all: --no-input --quiet "
     "--disable-pip-version-check --retries 1 --timeout 10 --report -"
@@ -173,7 +174,8 @@ def _from_npm(data: Any) -> dict[str, Metadata]:
     """Return the metadata in a package.json by their key."""
     if not isinstance(data, dict):
         return {}
-    name, repository = str(data.get("name", "")), data.get("repository") or ""
+    name = str(data.get("name", ""))
+    repository = data.get("repository") or ""
     url = str(repository.get("url", "") if isinstance(repository, dict) else repository)
     url = _SHORT_URL.sub("https://github.com/", url)
     urls = {"homepage": str(data.get("homepage") or ""), "repository": url}
@@ -236,7 +238,8 @@ def find_documentation_link(page: ParsedPage, url: str, metadata: Metadata) -> s
         url: Its URL.
         metadata: The package.
     """
-    host, folder = (urlsplit(url).hostname or "").removeprefix("www."), urlsplit(url).path.rpartition("/")[0]
+    host = (urlsplit(url).hostname or "").removeprefix("www.")
+    folder = urlsplit(url).path.rpartition("/")[0]
     names = {_squeeze(name) for name in (metadata.name, *metadata.imports)}
     for link in (*page.nav_links, *page.links):
         target = (urlsplit(link).hostname or "").removeprefix("www.")

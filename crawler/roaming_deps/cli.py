@@ -109,7 +109,8 @@ def list_packages(folder: Path, strict: bool, as_json: bool) -> None:
     project = load_project(data_folder(os.environ), root)
     if project is None:
         raise UsageError(f"{root}: not synced yet; run roaming deps sync")
-    changes, problem = 0, ""
+    changes = 0
+    problem = ""
     try:
         changes = count_changes(project)
     except UsageError as error:

@@ -18,7 +18,8 @@ _HEAD = (
     '- Search: `roaming search --deps "PACKAGE: words"`, from the Python package mkdocs-roaming\n'
 )
 _MORE = "… and {} more: roaming deps list\n"
-_MAX_TITLE_CHARS, _MAX_LEVEL = 60, 2
+_MAX_TITLE_CHARS = 60
+_MAX_LEVEL = 2
 
 
 def render_index(collection: DepsCollection, address: str, *, max_bytes: int) -> str:

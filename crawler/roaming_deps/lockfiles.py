@@ -48,7 +48,8 @@ class _Files:
     """The files that are read, with their digests."""
 
     def __init__(self, root: Path) -> None:
-        self.root, self.digests = root.resolve(), dict[Path, str]()
+        self.root = root.resolve()
+        self.digests = dict[Path, str]()
 
     def text(self, path: Path) -> str:
         """Return the text of a file."""
@@ -67,7 +68,8 @@ def read_dependencies(root: Path, *, installed: Mapping[str, str]) -> tuple[list
     Raises:
         UsageError: There is no lock file, or one cannot be read.
     """
-    files, found = _Files(root), list[Dependency]()
+    files = _Files(root)
+    found = list[Dependency]()
     for patterns, versions in ((LOCK_FILES[:6], installed), (LOCK_FILES[6:], {})):
         matches = ((one, sorted(filter(Path.is_file, files.root.glob(one)))) for one in patterns)
         pattern, paths = next((match for match in matches if match[1]), ("", []))
@@ -92,7 +94,8 @@ def count_changes(project: Project) -> int:
         return 0
     used = {(one.ecosystem, one.info.name): one.info.used for one in project.packages}
     chosen = {name: version for (ecosystem, name), version in used.items() if ecosystem == "python"}  # of several ones
-    found, settings = read_dependencies(root, installed=chosen)[0], load_deps_settings(root)
+    found = read_dependencies(root, installed=chosen)[0]
+    settings = load_deps_settings(root)
     now = {(one.ecosystem, one.name): one for one in found}
     new = [key for key, one in now.items() if key not in used and settings.is_wanted(one)]
     changed = [key for key in used if key not in now or now[key].version not in ("", used[key])]

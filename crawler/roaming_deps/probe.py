@@ -36,7 +36,8 @@ async def find_package_version(
         RoamingError: There is none, or it is not that of the package.
     """
     name = hashlib.sha256(address.url.encode("utf-8", "replace")).hexdigest()[:16]
-    state, politeness = CrawlState(folder / name), config.politeness
+    state = CrawlState(folder / name)
+    politeness = config.politeness
     state.path.mkdir(parents=True, exist_ok=True)
     state.start(CrawlRecord(address.url), resume=False)
     async with WebFetcher(politeness, private_urls=[address.url] if config.allow_private else []) as web:
@@ -67,7 +68,8 @@ async def verify_site(session: Session, version: DocumentedVersion, metadata: Me
     page = parse_page(response, version.url)
     inventory = await session.get(version.url + "objects.inv", probe=True)
     if not names_package(page, inventory.body[:1_000].decode("utf-8", "replace") if inventory.ok else "", metadata):
-        name, url = metadata.name, version.url
+        name = metadata.name
+        url = version.url
         hint = f'if it is right: sites = {{ {name} = "{url}" }}'
         raise OtherSiteError(f"leads to {url}, which does not name {name}; {hint}")
 

@@ -48,7 +48,8 @@ def free_space(data: Path, keys: set[str]) -> str:
     Returns:
         Why nothing can be crawled; empty if there is room.
     """
-    limit, store = _max_bytes(), data / "store"
+    limit = _max_bytes()
+    store = data / "store"
     if count_bytes(store) > limit:
         _remove_unused(data, keep=keys)
     size = count_bytes(store)
@@ -72,7 +73,8 @@ def collect_garbage(data: Path) -> list[tuple[str, int]]:
 
 
 def _remove_unused(data: Path, keep: Iterable[str] = ()) -> list[tuple[str, int]]:
-    bucket, store = open_bucket(data / "store"), data / "store"
+    bucket = open_bucket(data / "store")
+    store = data / "store"
     used = {docs.place for project in _find_projects(data)[0] for docs in project.packages} | set(keep)
     keys = [Path(blob.path).stem for blob in bucket.list(RECORDS_DIR)]
     removed = [(key, count_bytes(store / key)) for key in sorted(keys) if key not in used and read_record(bucket, key)]
@@ -84,7 +86,8 @@ def _remove_unused(data: Path, keep: Iterable[str] = ()) -> list[tuple[str, int]
 
 def _find_projects(data: Path) -> tuple[list[Project], list[Path]]:
     """Return the projects, and the views of those that are gone or were not synced for long."""
-    projects, old = list[Project](), list[Path]()
+    projects = list[Project]()
+    old = list[Path]()
     for file in data.glob(f"projects/*/{PROJECT_FILE}"):
         with suppress(ValueError):  # a damaged file is written again by the next sync
             project = decode_json(file.read_bytes(), Project)

@@ -111,7 +111,8 @@ def sync(
         BucketError: The store cannot be used.
     """
     config = replace(_CONFIG, refresh=refresh, allow_private=allow_private, politeness=politeness or Politeness())
-    data, root = project.data_folder(os.environ), root.resolve()
+    data = project.data_folder(os.environ)
+    root = root.resolve()
     with hold_lock(data, lambda message: on_event("locked", {"why": message})):
         one = _Sync(data, root, config, project.load_deps_settings(root), at_once, older_than, on_event)
         return one.run(include_all=include_all)
@@ -133,7 +134,8 @@ class _Sync:
 
     def run(self, *, include_all: bool) -> SyncReport:
         packages, locks = self._choose(include_all=include_all)
-        report, last = SyncReport([]), project.load_project(self.data, self.root)
+        report = SyncReport([])
+        last = project.load_project(self.data, self.root)
         known = {(docs.ecosystem, docs.info.name): docs for docs in last.packages} if last else {}
         for package in packages:
             package.old = known.get((package.dependency.ecosystem, package.dependency.name))
@@ -146,7 +148,8 @@ class _Sync:
 
     def _choose(self, *, include_all: bool) -> tuple[list[_Package], dict[str, str]]:
         """Return the wanted packages with their addresses, and the digests of the lock files."""
-        found, settings = addresses.read_environment(self.root, os.environ), self.settings
+        found = addresses.read_environment(self.root, os.environ)
+        settings = self.settings
         dependencies, locks = read_dependencies(self.root, installed={name: one.version for name, one in found.items()})
         wanted = [one for one in dependencies if settings.is_wanted(one, include_all=include_all)]
         chosen = {addresses.metadata_key(one): one for one in wanted}
@@ -170,7 +173,8 @@ class _Sync:
 
     def _use_bundle(self, package: _Package) -> bool:
         """Set the bundle in a package as its version if it is that in use and not damaged."""
-        metadata, used = package.metadata, package.dependency.version
+        metadata = package.metadata
+        used = package.dependency.version
         if not metadata.bundle or metadata.version.partition("+")[0] != used:
             return False
         folder = Path(metadata.bundle)
@@ -199,7 +203,9 @@ class _Sync:
         is_fixed = version.kind != "latest" and not is_moving(version)
         if address is None or not (is_fixed or time.time() - old.crawled < self.older_than):
             return False
-        package.version, package.key, package.source = version, old.place, address.url
+        package.version = version
+        package.key = old.place
+        package.source = address.url
         package.why = package.reason = ""
         return True
 
@@ -224,7 +230,8 @@ class _Sync:
             pool.shutdown(cancel_futures=True)
 
     async def _find_version(self, package: _Package) -> None:
-        problems, misled = list[str](), list[str]()
+        problems = list[str]()
+        misled = list[str]()
         for address in package.addresses:
             try:
                 version = await find_package_version(
@@ -244,17 +251,16 @@ class _Sync:
 
     def _set_version(self, package: _Package, version: DocumentedVersion) -> None:
         """Set the version of a package, or the copy in the store if that is in use and the site has another."""
-        package.version, package.key = version, make_key(version.url, version.name)
+        package.version = version
+        package.key = make_key(version.url, version.name)
         used = package.dependency.version
         if used and not version.exact:
             key = make_key(version.url, used)
             copy = read_record(open_bucket(self.store), key)
             if copy and copy.entry:
-                package.version, package.key, package.is_stored = (
-                    DocumentedVersion(copy.url, used, "version", True, ""),
-                    key,
-                    True,
-                )
+                package.version = DocumentedVersion(copy.url, used, "version", True, "")
+                package.key = key
+                package.is_stored = True
 
     def _crawl(self, packages: Iterable[_Package], report: SyncReport) -> None:
         """Crawl the sites that are due."""
@@ -269,7 +275,8 @@ class _Sync:
 
         report.stopped = free_space(self.data, {one.key for one in packages}) if due else ""
         if due and not report.stopped:
-            sites, engine = tuple(due.values()), thread_engine(self.at_once)
+            sites = tuple(due.values())
+            engine = thread_engine(self.at_once)
             crawl = partial(crawl_many, older_than=self.older_than, unique_urls=False, on_event=self.on_event)
             result = crawl(sites, bucket.where, self.config, engine)
             report.crawled = result.new + result.changed + result.same
@@ -278,7 +285,10 @@ class _Sync:
 
     def _describe(self, package: _Package, report: SyncReport) -> PackageDocs:
         """Return the documentation of a package: its bundle, its copy in the store, or that of the last sync."""
-        one, metadata, version, why = package.dependency, package.metadata, package.version, package.why
+        one = package.dependency
+        metadata = package.metadata
+        version = package.version
+        why = package.why
         docs = PackageDocs(PackageInfo(one.name, one.version), "", one.ecosystem, one.direct, imports=metadata.imports)
         if version:
             record = read_record(open_bucket(self.store), package.key)
@@ -332,11 +342,13 @@ def _assign_keys(packages: Iterable[PackageDocs]) -> list[PackageDocs]:
     for docs in sorted(packages, key=rank):
         name = re.sub(r"[^a-z0-9]+", "-", docs.info.name.lower()).strip("-")[:_MAX_NAME_CHARS] or docs.ecosystem
         digest = hashlib.sha256(f"{docs.ecosystem} {docs.info.name}".encode()).hexdigest()[:6]
-        taken, choices = {one.key for one in found}, (name, f"{docs.ecosystem}-{name}", f"{name}-{digest}")
+        taken = {one.key for one in found}
+        choices = (name, f"{docs.ecosystem}-{name}", f"{name}-{digest}")
         key = next(choice for choice in choices if choice not in taken)
         for at, one in enumerate(found):
             if docs.place and (one.place, one.info.used) == (docs.place, docs.info.used):
-                found[at], key = structs.replace(one, aliases=(*one.aliases, docs.info.name)), one.key
+                found[at] = structs.replace(one, aliases=(*one.aliases, docs.info.name))
+                key = one.key
                 break
         found.append(structs.replace(docs, key=key))
     return sorted(found, key=lambda docs: (docs.info.name, docs.ecosystem))
@@ -344,11 +356,13 @@ def _assign_keys(packages: Iterable[PackageDocs]) -> list[PackageDocs]:
 
 def _write_view(folder: Path, store: Path, packages: Iterable[PackageDocs]) -> None:
     """Write the records and the catalog of a project's packages; `home` of a record is the folder."""
-    bucket, run = open_bucket(folder), secrets.token_hex(6)
+    bucket = open_bucket(folder)
+    run = secrets.token_hex(6)
     prepare_store(bucket)
     first = {docs.key: docs for docs in sorted(packages, key=lambda docs: bool(docs.aliases))}
     for key, docs in first.items():
-        entry, place = None, store / docs.place
+        entry = None
+        place = store / docs.place
         if docs.place:
             entry = records.make_catalog_entry(key, load_manifest((place / MANIFEST_PATH).read_bytes()), docs.crawled)
             names = extract_terms(" ".join((docs.info.name, *docs.imports, *docs.aliases)), "en")

@@ -27,7 +27,8 @@ def open_deps_target(where: str, *, trust_rules: bool = False, **options: Any) -
     """
     if not where.startswith(SCHEME):
         return None
-    root, suffix = find_root(Path(where.removeprefix(SCHEME).removesuffix(SKIP_FLAGGED))), where.endswith(SKIP_FLAGGED)
+    root = find_root(Path(where.removeprefix(SCHEME).removesuffix(SKIP_FLAGGED)))
+    suffix = where.endswith(SKIP_FLAGGED)
     collection = DepsCollection(root, data_folder(os.environ), skip_flagged=suffix, **options)
     if collection.notice:
         _log.warning("%s", collection.notice)

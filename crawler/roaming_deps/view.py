@@ -43,14 +43,18 @@ class DepsCollection(Collection):
             skip_flagged: Leave out sections that a crawl has flagged.
             options: Those of `Collection`.
         """
-        self.root, self._data, self._skip_flagged = root, data, skip_flagged
+        self.root = root
+        self._data = data
+        self._skip_flagged = skip_flagged
         project = load_project(data, root)
         if project is None:
             raise LibraryError(f"{root}: not synced yet; run `roaming deps sync`")
         if not any(docs.place for docs in project.packages):
             raise LibraryError(f"{root}: no package has documentation; `roaming deps list` says why")
         super().__init__(project_folder(data, root), **options)
-        self._project, self._notice, self._read_at = project, "", float("-inf")
+        self._project = project
+        self._notice = ""
+        self._read_at = float("-inf")
         self._unread: set[str] = set()
 
     @property
@@ -90,7 +94,8 @@ class DepsCollection(Collection):
         if named := self.named_site(question):
             return [named]
         packages = self.project.packages
-        found, documented = find_packages(question, packages), {docs.key for docs in packages if docs.place}
+        found = find_packages(question, packages)
+        documented = {docs.key for docs in packages if docs.place}
         return [key for key in found if key in documented] or found[:1]
 
     def open_plain(self, key: str) -> Library:
@@ -198,4 +203,6 @@ _EVIDENCE = re.compile(
 )
 """Quoted code. A group is named by the kind of evidence and, if it shows that, by the ecosystem."""
 _FRAME_WEIGHT = _MAX_QUESTION_CHARS = 20_000
-_MAX_PACKAGES, _MAX_NAME_PARTS, _MAX_NAMED = 3, 4, 12
+_MAX_PACKAGES = 3
+_MAX_NAME_PARTS = 4
+_MAX_NAMED = 12

@@ -145,7 +145,9 @@ def _build(generation: str, records: Iterable[SiteRecord], count: int) -> tuple[
         records: The records in the order of their keys.
         count: Maximum number of records.
     """
-    keys, lengths, lines = list[str](), list[int](), list[bytes]()
+    keys = list[str]()
+    lengths = list[int]()
+    lines = list[bytes]()
     languages: Counter[str] = Counter()
     shards: list[dict[str, array[int]]] = [
         {} for _ in range(min(_MAX_SHARDS, 1 << max(0, (count - 1) // _SITES_PER_SHARD).bit_length()))
@@ -167,7 +169,8 @@ def _build(generation: str, records: Iterable[SiteRecord], count: int) -> tuple[
         for number, shard in enumerate(shards)
     }
     contents[_lines_path(generation)] = b"".join(lines)
-    size, ordered = sum(map(len, contents.values())), sorted(languages, key=lambda name: (-languages[name], name))
+    size = sum(map(len, contents.values()))
+    ordered = sorted(languages, key=lambda name: (-languages[name], name))
     return CatalogHead(VERSION, generation, ordered, len(shards), size, keys, lengths), contents
 
 

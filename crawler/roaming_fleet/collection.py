@@ -139,14 +139,20 @@ class SiteRegistry:
 
     def __init__(self, where: str | Path, *, refresh_seconds: float, clock: Callable[[], float]) -> None:
         """Read the catalog."""
-        self.where, self.refresh_seconds, self._clock = str(where), refresh_seconds, clock
+        self.where = str(where)
+        self.refresh_seconds = refresh_seconds
+        self._clock = clock
         self._bucket = open_bucket(where, is_interactive=True)
         self.is_remote = self._bucket.is_remote
-        self._lock, self._refreshing, self._listing_lock = threading.Lock(), threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
+        self._refreshing = threading.Lock()
+        self._listing_lock = threading.Lock()
         self._records: dict[str, tuple[float, SiteRecord | None]] = {}
         self._listing: _Listing | None = None
         self._listing_failed_at = float("-inf")
-        self._last_ranking, self._refreshed_at, self._is_stale = Ranking(self._bucket), clock(), False
+        self._last_ranking = Ranking(self._bucket)
+        self._refreshed_at = clock()
+        self._is_stale = False
 
     @property
     def _ranking(self) -> Ranking:
@@ -320,7 +326,8 @@ class Collection(SiteRegistry):
             clock: Monotonic clock.
         """
         super().__init__(where, refresh_seconds=refresh_seconds, clock=clock)
-        self._make_search, self._max_open = search, max(open_sites, 1)
+        self._make_search = search
+        self._max_open = max(open_sites, 1)
         self._open: OrderedDict[str, OpenSite] = OrderedDict()
         self._opening: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 

@@ -150,7 +150,8 @@ class _Workers:
     """The workers of a scheduler."""
 
     def __init__(self, client: distributed.Client, patience: float) -> None:
-        self._client, self._patience = client, patience
+        self._client = client
+        self._patience = patience
         self._last_seen = time.monotonic()
 
     def capacity(self) -> int:

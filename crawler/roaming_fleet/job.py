@@ -133,7 +133,8 @@ class _Job:
 
     def _crawl_or_fail(self, last: SiteRecord) -> SiteRecord:
         """Return the record of the crawl, or of its failure. Problems that affect all sites are raised."""
-        site, plan = self.site, self.plan
+        site = self.site
+        plan = self.plan
         try:
             return self._crawl(last)
         except LockLostError:
@@ -157,7 +158,9 @@ class _Job:
             return make_failed_record(site, plan, last, f"{type(error).__name__}: {error}")
 
     def _crawl(self, last: SiteRecord) -> SiteRecord:
-        bucket, site, plan = self.bucket, self.site, self.plan
+        bucket = self.bucket
+        site = self.site
+        plan = self.plan
         if isinstance(bucket, FolderBucket):
             _remove_other_crawl(bucket.root / site.key, site.url, last)
             return self._crawl_into(bucket.root / site.key, last)
@@ -169,12 +172,15 @@ class _Job:
             return record
 
     def _crawl_into(self, folder: Path, last: SiteRecord) -> SiteRecord:
-        site, plan = self.site, self.plan
+        site = self.site
+        plan = self.plan
         result, home = self._crawl_when_free(folder)
         if not result.had and not result.gone:
             raise _NothingFetchedError(f"{site.url}: none of its pages could be fetched; {result.trouble}")
         missed = [f"{url}: {reason}" for url, reason in result.skipped if is_temporary(reason)]
-        now, kept, stopped = time.time(), len(result.kept) + len(missed), result.stopped.partition(";")[0]
+        now = time.time()
+        kept = len(result.kept) + len(missed)
+        stopped = result.stopped.partition(";")[0]
         trouble = result.trouble or next(iter(missed), "")
         previous = last.entry if kept else None
         tries = last.tries + (not is_unfinished(stopped)) if kept else 0
@@ -224,7 +230,8 @@ def read_last_record(bucket: Bucket, site: SiteSpec) -> SiteRecord:
 
 def make_failed_record(site: SiteSpec, plan: RunPlan, last: SiteRecord, error: str) -> SiteRecord:
     """Return the record of a site that could not be crawled."""
-    tries, now = last.tries + 1, time.time()
+    tries = last.tries + 1
+    now = time.time()
     return SiteRecord(
         site.key,
         site.url,
@@ -246,7 +253,8 @@ def _remove_other_crawl(folder: Path, url: str, last: SiteRecord) -> None:
     """Remove a crawl of another URL if there is no good copy: the list was corrected, or the site was dropped."""
     if last.entry is not None:
         return
-    state, local = CrawlState(folder), parse_folder_site(url)
+    state = CrawlState(folder)
+    local = parse_folder_site(url)
     other = state.unfinished or state.site
     if other and other.given != canonical_url(local.start if local else url):
         shutil.rmtree(folder, ignore_errors=True)

@@ -63,9 +63,13 @@ class StoreLock:
         self, bucket: Bucket, state: LockState, number: int, seconds: float, wall: Callable[[], float]
     ) -> None:
         """Use a lock whose object with this number has been created."""
-        self._bucket, self._state, self._number = bucket, state, number
-        self._seconds, self._wall = seconds, wall
-        self._writing, self._released = threading.Lock(), threading.Event()
+        self._bucket = bucket
+        self._state = state
+        self._number = number
+        self._seconds = seconds
+        self._wall = wall
+        self._writing = threading.Lock()
+        self._released = threading.Event()
 
     def confirm(self) -> None:
         """Check in the store that this run holds the lock.
@@ -110,7 +114,8 @@ class StoreLock:
                 self._number = number  # the response to an earlier attempt was lost
                 if not _create(self._bucket, number + 1, state):
                     return False
-            self._state, self._number = state, self._number + 1
+            self._state = state
+            self._number = self._number + 1
             self._bucket.delete([_path(self._number - 1)])
             return True
 
@@ -120,9 +125,13 @@ class LockWatch:
 
     def __init__(self, bucket: Bucket, run: str, wall: Callable[[], float] = time.time) -> None:
         """Watch the lock that a run holds."""
-        self._bucket, self._run, self._wall = bucket, run, wall
+        self._bucket = bucket
+        self._run = run
+        self._wall = wall
         self._reading = threading.Lock()
-        self._stopped, self._until, self._read_at = False, float("inf"), float("-inf")
+        self._stopped = False
+        self._until = float("inf")
+        self._read_at = float("-inf")
 
     def stop(self) -> None:
         """Stop the jobs in this process."""
@@ -247,7 +256,8 @@ def _identify_process(pid: str) -> str:
 
 def _has_ended(process: str) -> bool:
     """Return whether a process is known to have ended, because it ran on this machine, in this PID namespace."""
-    ours, theirs = _identify_process(str(os.getpid())).split(), process.split()
+    ours = _identify_process(str(os.getpid())).split()
+    theirs = process.split()
     return bool(ours and theirs) and ours[0] == theirs[0] and _identify_process(theirs[1]) != process
 
 

@@ -252,7 +252,8 @@ def translate_error(where: str, path: str, error: Exception) -> BucketError:
         return BucketError(f"{where}: contains the key {key[1]!r}, an invalid path; rename or remove it", lasting=True)
     if isinstance(error, ValueError) or type(error).__name__ == "InvalidPathError":
         return BucketError(f"{where}: invalid path {path!r}")
-    reason, hint = name, _RETRY_HINT
+    reason = name
+    hint = _RETRY_HINT
     if not reason:
         matches = ((why, what) for pattern, why, what in _NETWORK_ERRORS if re.search(pattern, str(error), re.I))
         reason, hint = next(matches, ("no connection", _RETRY_HINT))

@@ -89,7 +89,9 @@ class Ranking:
         if not words:
             return {}
         average = sum(head.lengths) / max(1, head.crawled) or 1.0
-        scores, names, matches = defaultdict[int, float](float), Counter[int](), Counter[int]()
+        scores = defaultdict[int, float](float)
+        names = Counter[int]()
+        matches = Counter[int]()
         for forms in words:
             best = _keep_best(chain.from_iterable(self._bm25(head, term, average) for term in forms))
             for number, score in best.items():

@@ -136,7 +136,9 @@ def make_catalog_entry(key: str, manifest: Manifest, crawled: float) -> CatalogE
     to plausible lengths.
     """
     site = manifest.site
-    title, summary, url = shorten(site.name, 200), shorten(site.description, 400), shorten(site.url, 2_000)
+    title = shorten(site.name, 200)
+    summary = shorten(site.description, 400)
+    url = shorten(site.url, 2_000)
     language = site.language if re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}", site.language) else "en"
     name = list(dict.fromkeys(_extract_terms(title, language)))
     host, _, path = url.partition("://")[2].partition("/")

@@ -256,7 +256,8 @@ def check_names(
     """
     names = {record.url: record.key for record in records.values()} if unique_urls else {}
     for site in sites:
-        record, name = records.get(site.key), names.get(site.url, site.key)
+        record = records.get(site.key)
+        name = names.get(site.url, site.key)
         if record and record.url != site.url:
             key = site.key
             problem = f"{key} is {record.url} there, not {site.url}; give that another name in the list"
@@ -348,7 +349,8 @@ def _parse_site(words: Sequence[str], where: str) -> SiteSpec:
         except UsageError as error:
             raise UsageError(f"{where}: {error}") from None
         assert local is not None
-        url, key = str(local.folder / local.start.removeprefix(local.url)), local.folder.name
+        url = str(local.folder / local.start.removeprefix(local.url))
+        key = local.folder.name
     name = words[1] if len(words) > 1 else re.sub(r"[^a-z0-9._]+", "-", key.lower()).strip("-._")[:_MAX_KEY_CHARS]
     if not re.fullmatch(SITE_KEY, name):
         raise UsageError(

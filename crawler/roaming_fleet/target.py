@@ -47,7 +47,8 @@ class StoreTarget:
 
     def __init__(self, collection: Collection) -> None:
         """Use the sites of a store."""
-        self.collection, self.where = collection, collection.where
+        self.collection = collection
+        self.where = collection.where
         self.store = self
 
     def open_site(self) -> Library:
@@ -92,7 +93,8 @@ class StoreTarget:
         """Yield the best sites for a question."""
         from mkdocs_roaming.answer.conversation import check_question
 
-        collection, where = self.collection, self.where
+        collection = self.collection
+        where = self.where
         bare_question = collection.strip_site(question)
         check_question(bare_question)
         if not collection.keys:

@@ -50,7 +50,8 @@ def outline(lib: str, branch: str | None, budget: int, scope: Scope, as_json: bo
     """
     target = open_target(lib, scope=scope)
     if target.store and not branch:
-        site, (text, origin, digest) = None, target.store.list_sites(budget)
+        site = None
+        (text, origin, digest) = target.store.list_sites(budget)
     else:
         resolved = target.resolve_branch(branch)
         library = resolved.library

@@ -63,7 +63,8 @@ class EmbeddingError(RoamingError):
 
     def __init__(self, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
         super().__init__(message)
-        self.retryable, self.retry_after = retryable, retry_after
+        self.retryable = retryable
+        self.retry_after = retry_after
 
 
 # Configuration
@@ -161,7 +162,9 @@ class EmbeddingsClient:
         self._api = ApiConfig(model, parse_base_url(base_url, "/v1"), key, key_name, "base_url")
         self.address = self._api.address
         """The URL of the server without credentials."""
-        self._timeout, self._retries, self._sleep = timeout, retries, sleep
+        self._timeout = timeout
+        self._retries = retries
+        self._sleep = sleep
         self._http = HttpClient(
             self._api.base_url,
             seconds=timeout,
@@ -298,7 +301,10 @@ class QueryEmbedder:
         self.on_warning = on_warning
         self.clock = clock
         self.requests = 0
-        self._embedder, self._prefix, self._timeout, self._pause = embedder, prefix, timeout, pause
+        self._embedder = embedder
+        self._prefix = prefix
+        self._timeout = timeout
+        self._pause = pause
         self._lock = threading.Lock()
         self._cache: OrderedDict[str, Vector] = OrderedDict()
         self._paused_until = float("-inf")
@@ -350,14 +356,16 @@ class QueryEmbedder:
             self._fail(f"{self.model}: {type(error).__name__}")
         else:
             with self._lock:
-                self._failure, self._paused_until = "", float("-inf")
+                self._failure = ""
+                self._paused_until = float("-inf")
             return vector
         return None
 
     def _fail(self, reason: str) -> None:
         with self._lock:
             self._paused_until = self.clock() + self._pause
-            is_new, self._failure = not self._failure, reason
+            is_new = not self._failure
+            self._failure = reason
         if is_new:
             self.on_warning(f"search uses words only: {reason}")
 

@@ -88,7 +88,8 @@ def _join(parts: Iterable[str], separator: str, *, cut_long: bool = False) -> It
         tokens = estimate_tokens(part)
         if joined and size + tokens > WINDOW_TOKENS:
             yield separator.join(joined)
-            joined, size = [], 0
+            joined = []
+            size = 0
         if cut_long and tokens > WINDOW_TOKENS:
             yield from _cut(part)
         else:

@@ -24,7 +24,8 @@ def write_api_heading(visitor: Visitor, element: Element, out: list[str]) -> Non
     name = re.match(r"[\w.$]+", signature)
     has_signature = name is not None and name[0] != signature
     if name and has_signature:
-        text, plain = format_code_span(name[0]), name[0]
+        text = format_code_span(name[0])
+        plain = name[0]
     else:
         text, plain = render_heading(visitor, element, anchor)
     add_heading(visitor, int(element.tag[1]), text, plain, anchor, out, is_title=False)
@@ -44,7 +45,8 @@ def _write_labels(visitor: Visitor, element: Element, out: list[str]) -> None:
 
 def write_member(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write the heading of an API member. One that is the member's signature has the names in it marked."""
-    context, anchor = visitor.context, find_anchor(element)
+    context = visitor.context
+    anchor = find_anchor(element)
     level = heading_level(element, context.level + 1)
     level = visitor.output.member_levels.setdefault(element.tag, min(6, level + (level == context.level)))
     names = [normalized_text(part) for part in element.iter() if visitor.role(part) == "member-name"]

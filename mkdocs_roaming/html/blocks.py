@@ -76,7 +76,8 @@ def add_heading(
     """
     if not text:
         return
-    context, output = visitor.context, visitor.output
+    context = visitor.context
+    output = visitor.output
     if context.nesting:
         if anchor:
             output.anchors.setdefault(anchor, len(output.blocks))
@@ -156,7 +157,8 @@ def _has_paragraphs(element: Element) -> bool:
 def _render_items(visitor: Visitor, element: Element) -> list[tuple[str | None, list[str]]]:
     """Return the items of a list: their explicit numbers, if any, and their blocks."""
     items: list[tuple[str | None, list[str]]] = []
-    roles, context = visitor.roles, visitor.context
+    roles = visitor.roles
+    context = visitor.context
     context.nesting += 1
     for child in element:
         tag = child.tag
@@ -300,7 +302,8 @@ def write_pager(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write the page numbers of a pager. Its arrows lead to the same pages and are dropped."""
     numbers = []
     for child in element:
-        href, number = child.get("href"), escape_text(normalized_text(child), brackets=True)
+        href = child.get("href")
+        number = escape_text(normalized_text(child), brackets=True)
         if number:
             numbers.append(f"[{number}]({visitor.destination(href)})" if href else number)
     if len(numbers) > 1:

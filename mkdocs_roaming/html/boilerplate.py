@@ -126,7 +126,8 @@ def _read_units(root: Element) -> list[_Unit]:
     links = headings = 0
     walker = etree.iterwalk(root, events=("start", "end"))
     for event, element in walker:
-        role, is_start = roles.get(element.tag, "span"), event == "start"
+        role = roles.get(element.tag, "span")
+        is_start = event == "start"
         if role not in _INLINE and units[-1].words:
             units.append(_Unit())
         unit = units[-1]

@@ -82,7 +82,8 @@ def write_code_block(visitor: Visitor, element: Element, out: list[str]) -> None
         language = recorded or (context.default_language if language is None else "")
     if context.in_terminal:
         content = _clean_session(content)
-    title, context.code_title = context.code_title, None
+    title = context.code_title
+    context.code_title = None
     out.append(format_fence(content, language, None if title and _names_language(title, language) else title))
 
 
@@ -108,7 +109,8 @@ def write_mermaid(visitor: Visitor, element: Element, out: list[str]) -> None:
 
 def write_code_wrapper(visitor: Visitor, element: Element, out: list[str]) -> None:
     """Write the content of an element around a code block, which may name the language and the title."""
-    context, language = visitor.context, find_language(element.get("class"))
+    context = visitor.context
+    language = find_language(element.get("class"))
     language = context.language if language is None else language
     with visitor.within(language=language, code_title=context.code_title, in_code=True):
         visitor.write_group(element, out)
@@ -207,7 +209,8 @@ def _gather_code(element: Element, roles: Roles, depth: int = 0) -> str:
 
 def _is_clutter(element: Element, roles: Roles) -> bool:
     """Return whether an element in a code block is not code."""
-    tag, classes = element.tag, element.get("class")
+    tag = element.tag
+    classes = element.get("class")
     if not isinstance(tag, str) or tag in _CLUTTER or (tag != "code" and _is_line_number(classes)):
         return True
     return tag in ("span", "a") and roles[tag, classes] == "skip"
@@ -239,7 +242,8 @@ def _clean_session(code: str) -> str:
 
 def _format_terminal_line(visitor: Visitor, line: Element) -> str:
     text = extract_code(line, visitor.roles).rstrip()
-    kind, prompt = line.get("data-ty"), line.get("data-ty-prompt")
+    kind = line.get("data-ty")
+    prompt = line.get("data-ty-prompt")
     if kind == "progress":
         text = "---> 100%"
     elif kind == "input" and prompt is None:

@@ -194,7 +194,8 @@ def _merge_repeated_headings(output: Output, title: str) -> None:
     removed below a title with the same text, and a lower one below any heading with exactly the same text, such as that
     of an API object below the heading of its section. Text between them is allowed only if both are titles.
     """
-    headings, blocks = output.headings, output.blocks
+    headings = output.headings
+    blocks = output.blocks
     begins_with_heading = bool(headings) and not any(blocks[: headings[0][0]])
     if output.title is None and begins_with_heading and _title_key(headings[0][1].text) == _title_key(title):
         output.title, first = headings[0]

@@ -141,10 +141,12 @@ def _move_post_metadata(article: Element) -> None:
     They come before the heading, so they would belong to the section of the previous post.
     """
     for content in compile_selector(_POST_CONTENT)(article):
-        heading, head = next(iter(content), None), content.getprevious()
+        heading = next(iter(content), None)
+        head = content.getprevious()
         if heading is None or head is None or (content.text or "").strip() or tag_roles().get(heading.tag) != "heading":
             continue
-        head.tail, heading.tail = heading.tail, None
+        head.tail = heading.tail
+        heading.tail = None
         heading.addnext(head)
 
 
@@ -168,7 +170,8 @@ def find_words(text: str) -> list[str]:
 
 def remove_element(element: Element) -> None:
     """Remove an element from its tree and keep its tail."""
-    parent, before = element.getparent(), element.getprevious()
+    parent = element.getparent()
+    before = element.getprevious()
     if parent is None:
         return
     if element.tail:

@@ -234,7 +234,9 @@ def _decompress_lz(content: bytes) -> str:
     def read(width: int) -> int:
         return int("".join(islice(bits, width))[::-1], 2)
 
-    entries, text, previous = ["", "", ""], "", ""
+    entries = ["", "", ""]
+    text = ""
+    previous = ""
     while len(text) < _MAX_PROGRAM and (code := read(len(entries).bit_length())) != 2:
         if code < 2:
             entries.append(chr(read(8 << code)))

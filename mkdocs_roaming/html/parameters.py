@@ -163,13 +163,17 @@ def _take_head(visitor: Visitor, element: Element) -> tuple[str, list[str]] | No
     start = _find_name(element)
     if start is None:
         return None
-    rest, end, details = (children[start].tail or "").lstrip(), start + 1, [""]
+    rest = (children[start].tail or "").lstrip()
+    end = start + 1
+    details = [""]
     if rest.startswith("("):
         found = _find_closing_parenthesis(rest, children[end:])
         if found is None:
             return None
         count, nodes, rest = found
-        end, details, rest = end + count, _format_details(visitor, nodes), rest.lstrip()
+        end = end + count
+        details = _format_details(visitor, nodes)
+        rest = rest.lstrip()
     dash = re.match(r"[–—]\s*", rest)
     if dash is None and (rest or end < len(children)):
         return None
@@ -302,7 +306,8 @@ def _render_terms(visitor: Visitor, element: Element) -> Iterator[list[str]]:
             names.append(_format_code(visitor, term))
         else:
             yield _join_head(", ".join(names), details, visitor.render_nested(child))
-            names, details = [], []
+            names = []
+            details = []
     if names:
         yield _join_head(", ".join(names), details, [])
 

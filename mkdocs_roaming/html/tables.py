@@ -73,7 +73,8 @@ def _split_rows(visitor: Visitor, element: Element) -> tuple[list[Row], list[Row
         for row in [child] if child.tag == "tr" else child.iterchildren("tr"):
             if cells := [cell for cell in row.iterchildren("td", "th") if visitor.role(cell) != "skip"]:
                 part.append(cells)
-    head, body = parts["thead"], parts["tbody"] + parts["tfoot"]
+    head = parts["thead"]
+    body = parts["tbody"] + parts["tfoot"]
     if not head and body and all(cell.tag == "th" for cell in body[0]):
         head = [body.pop(0)]
     return head, body
@@ -198,7 +199,8 @@ def _format_tags(visitor: Visitor, element: Element) -> tuple[str, str]:
         src = find_image_source(element)
         alt = escape(element.get("alt") or "")
         return (f'<img src="{escape(visitor.image(strip_color_variant(src)))}" alt="{alt}">' if src else alt), ""
-    opening, closing = f"<{tag}{_format_attributes(element)}>", f"</{tag}>"
+    opening = f"<{tag}{_format_attributes(element)}>"
+    closing = f"</{tag}>"
     if tag in _FRAME_TAGS:
         return f"\n{opening}", f"{closing}\n"
     if tag in _CELL_TAGS:

@@ -173,7 +173,9 @@ class Visitor:
             self.end_paragraph(pieces, out)
             return
         context.depth += 1
-        roles, block_writers, inline_writers = self.roles, self.block_writers, self.inline_writers
+        roles = self.roles
+        block_writers = self.block_writers
+        inline_writers = self.inline_writers
         pieces = []
         text = parent.text
         if text and not text.isspace():
@@ -229,7 +231,8 @@ class Visitor:
             self.write_text(element_text(parent), pieces)
             return
         context.depth += 1
-        roles, inline_writers = self.roles, self.inline_writers
+        roles = self.roles
+        inline_writers = self.inline_writers
         text = parent.text
         if text:
             self.write_text(text, pieces)
@@ -358,7 +361,8 @@ def is_hidden(element: Element) -> bool:
 
     Readers can open panels of tabs, and hits of a page search. A frame or an image is hidden until it is loaded.
     """
-    hidden, style = element.get("hidden"), element.get("style")
+    hidden = element.get("hidden")
+    style = element.get("style")
     if hidden is None and (style is None or _HIDDEN.search(style) is None):
         return False
     if hidden == "until-found" or element.get("role") == "tabpanel":
@@ -393,7 +397,8 @@ def strip_breaks(text: str) -> str:
     if not text or (text[-1] not in _BREAK_ENDS and text[0] not in _BREAK_STARTS):
         return text
     begin = _BREAKS.match(text)
-    start, end = begin.end() if begin else 0, len(text)
+    start = begin.end() if begin else 0
+    end = len(text)
     while end > start:
         if text.endswith("<br>", start, end) and text[end - 5 : end - 4] != "\\":
             end -= 4

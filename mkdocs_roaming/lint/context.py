@@ -252,7 +252,8 @@ def is_identifier(text: PageText, ref: SectionRef) -> bool:
 
     Such a title is formatted or spelled as code, or has an anchor such as `pump.Valve`.
     """
-    title, line = ref.section.title, text.lines[text.starts[ref.position]]
+    title = ref.section.title
+    line = text.lines[text.starts[ref.position]]
     is_code = ("`" in line or "<code" in line) and not re.search(r"\w", re.sub(r"`[^`]*`|<code.*?</code>", "", line))
     return is_code or "." in (ref.section.anchor or "") or _CODE_LIKE.search(title) is not None
 
@@ -273,7 +274,9 @@ def _is_post_list(text: PageText, site_url: str) -> bool:
 
 def _section_lines(page: PageEntry, markdown: str) -> tuple[int, ...]:
     data = markdown.encode("utf-8", "surrogatepass")
-    starts, line, offset = [], 0, 0
+    starts = []
+    line = 0
+    offset = 0
     for section in page.sections:
         line += len(LINE_END.findall(data[offset : section.start].decode("utf-8", "replace")))
         starts.append(line)
@@ -284,7 +287,8 @@ def _section_lines(page: PageEntry, markdown: str) -> tuple[int, ...]:
 def _blank_code(lines: Sequence[str], blocks: Sequence[CodeBlock]) -> Iterator[str]:
     """Yield the lines with code blanked: fenced, indented and inline code."""
     fenced = {number for block in blocks for number in range(block.start, block.stop)}
-    after_blank, in_list = True, False
+    after_blank = True
+    in_list = False
     for number, line in enumerate(lines):
         if number in fenced:
             yield ""

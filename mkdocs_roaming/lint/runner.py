@@ -216,7 +216,8 @@ def _merge_templated(problems: Iterable[tuple[Rule, Problem]]) -> Iterator[tuple
     """
     groups: dict[object, list[tuple[Rule, Problem]]] = defaultdict(list)
     for rule, problem in problems:
-        page, same = problem.page, ""
+        page = problem.page
+        same = ""
         if problem.line is not None:
             same = problem.quote if problem.quote in problem.message else ""
         elif page is not None and problem.position:
@@ -255,7 +256,8 @@ def _to_finding(
     fingerprint = hashlib.sha256(f"{key}\0{counts[key]}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
     if page is None:
         return Finding(rule.id, rule.severity, problem.message, problem.fix, fingerprint=fingerprint)
-    ref, source = SectionRef(page, problem.position), open_source(page.source)
+    ref = SectionRef(page, problem.position)
+    source = open_source(page.source)
     return Finding(
         rule=rule.id,
         severity=rule.severity,
@@ -297,7 +299,9 @@ class _Source:
         slug = github_slug(page.sections[position].title)
         number = sum(github_slug(section.title) == slug for section in page.sections[:position])
         same = [index for index, heading in enumerate(self.headings) if heading[1] == slug]
-        start, end, found = 0, len(self.lines), 1 if position == 0 else None
+        start = 0
+        end = len(self.lines)
+        found = 1 if position == 0 else None
         if number < len(same):
             start = self.headings[same[number]][0]
             found = start + 1

@@ -221,7 +221,8 @@ class _Matcher:
 
     def __init__(self, old: _SectionTable, new: _SectionTable) -> None:
         self.successors: dict[int, int] = {}
-        self._old, self._new = old, new
+        self._old = old
+        self._new = new
         self._used: set[int] = set()
         self._heirs: dict[str, int] = {}  # by the path of an old page, the page's own section of its successor
         self._kept = {
@@ -232,7 +233,8 @@ class _Matcher:
 
     def match_texts(self) -> None:
         """Match sections with the same text below the heading, those at the same place first."""
-        old, new = self._old, self._new
+        old = self._old
+        new = self._new
         # An empty text says nothing, so the title must be the same, too.
         self._match(lambda row, table: (row.path, row.title, row.body, table.context_title(row)))
         self._match(lambda row, table: (row.path, row.title, row.body) if row.body else None)
@@ -278,16 +280,20 @@ class _Matcher:
                 target = path
             elif not count:
                 continue
-            start, other = self._old.starts[path], self._new.starts[target]
+            start = self._old.starts[path]
+            other = self._new.starts[target]
             self._heirs[path] = other
             if start not in self.successors:
                 self._match_one(start, other)
 
     def match_headings(self) -> None:
         """Match sections with the same title below the same heading, or on the same page if both have it once."""
-        old, new = self._old, self._new
-        old_places, places = old.by(lambda row: (row.context, row.title)), new.by(lambda row: (row.context, row.title))
-        old_titles, titles = old.by(lambda row: (row.path, row.title)), new.by(lambda row: (row.path, row.title))
+        old = self._old
+        new = self._new
+        old_places = old.by(lambda row: (row.context, row.title))
+        places = new.by(lambda row: (row.context, row.title))
+        old_titles = old.by(lambda row: (row.path, row.title))
+        titles = new.by(lambda row: (row.path, row.title))
         names = {(row.path, row.name): at for at, row in enumerate(new.rows)}
         ranks = {at: rank for indexes in old_places.values() for rank, at in enumerate(indexes)}
         for at, row in enumerate(old.rows):  # the context of a section is above it

@@ -66,7 +66,8 @@ def build_manifest(
     anchors = _AnchorIndex(site.url)
     for published, ids in zip(pages, assigned.ids, strict=True):
         anchors.add(published, ids)
-    shared, template = _find_shared_texts(pages), _find_template_titles(pages)
+    shared = _find_shared_texts(pages)
+    template = _find_template_titles(pages)
     described = (
         _make_page_entry(published, ids, aliases, anchors, site, shared, template)
         for published, ids, aliases in zip(pages, assigned.ids, assigned.aliases, strict=True)
@@ -121,8 +122,10 @@ def _sanitize_page(page: PageEntry) -> PageEntry:
         )
         for section in page.sections
     )
-    title, description = to_single_line(page.title), to_single_line(page.description)
-    questions, summary = tuple(map(to_single_line, page.questions)), to_single_line(page.summary)
+    title = to_single_line(page.title)
+    description = to_single_line(page.description)
+    questions = tuple(map(to_single_line, page.questions))
+    summary = to_single_line(page.summary)
     return replace(page, title=title, description=description, sections=sections, questions=questions, summary=summary)
 
 
@@ -144,7 +147,8 @@ def _make_page_entry(
     shared: Set[str],
     template: Set[str],
 ) -> PageEntry:
-    page, data = published.page, published.encode()
+    page = published.page
+    data = published.encode()
     openings = [_choose_opening(published, section, shared) for section in published.sections]
     description, openings[0] = _describe_page(published, openings, site, shared, template)
     return PageEntry(
@@ -196,7 +200,8 @@ def _find_shared_texts(pages: Sequence[PublishedPage]) -> Set[str]:
     shared = set[str]()
     for _ in range(_MAX_SHARED_BLOCKS):
         for published in pages:
-            path, own = published.page.path, published.sections[0]
+            path = published.page.path
+            own = published.sections[0]
             for text in (*find_sentences(published.page.description), _choose_opening(published, own, shared)):
                 places[text].add((text, path, path))
                 places[_find_pattern(text, own.title)].add((text, path, own.title))
@@ -232,7 +237,8 @@ def _describe_page(
     published: PublishedPage, openings: Sequence[str], site: Site, shared: Set[str], template: Set[str]
 ) -> tuple[str, str]:
     """Return the description of a page, empty if the opening of its own section describes it, and that opening."""
-    written, titles = to_single_line(published.page.description), {section.title for section in published.sections}
+    written = to_single_line(published.page.description)
+    titles = {section.title for section in published.sections}
     sentences = find_sentences(written, published.sections[0].title)
     description = " ".join(sentence for sentence in sentences if sentence not in shared)
     is_excerpt = openings[0] and written.endswith(("…", "..."))  # generators cut the beginning of the page

@@ -232,7 +232,8 @@ class DescriptionCounts:
 
 def describe_manifest(manifest: Manifest, descriptions: Descriptions) -> tuple[Manifest, DescriptionCounts]:
     """Return a manifest with the current texts of a file; other texts that a model has written are removed."""
-    index, counts = TextIndex(descriptions, manifest), DescriptionCounts()
+    index = TextIndex(descriptions, manifest)
+    counts = DescriptionCounts()
     pages = tuple(_describe_page(page, descriptions.pages.get(page.path), index, counts) for page in manifest.pages)
     return replace(manifest, pages=pages), counts
 

@@ -145,7 +145,8 @@ def render_section_file(
         ref: The section.
         read: Returns a section's own text.
     """
-    start, end = ref.section.start, ref.page.sections[ref.position + sections.count_descendants(ref)].end
+    start = ref.section.start
+    end = ref.page.sections[ref.position + sections.count_descendants(ref)].end
     if end - start > MAX_EXPANSION_CHARS - _MAX_FRAME_CHARS:  # a few large ones, of which only a part is shown
         return render_expansion(expand_section(sections, ref, read)), (0, 0), ""
     head, tail = _render_around(_make_frame(sections, ref, 1))
@@ -274,7 +275,8 @@ def _select_unopened(
         listed = 0 if other.id in opened else len(render_listed(list_section(sections, other)))
         return len(split(other)[0]) + _listed_size(sections, other) - listed, other.position, other
 
-    chosen, closed = [ref], list[SectionRef]()
+    chosen = [ref]
+    closed = list[SectionRef]()
     remaining = room - len(split(ref)[0]) - _listed_size(sections, ref)
     pending = [cost(other) for other in sections.children(ref)]
     heapify(pending)
@@ -356,9 +358,12 @@ def _split_parts(
 
 def _find_cut(text: str, limit: int) -> int:
     """Return where to cut: after a blank line outside of code, a line, or a word in the second half of what fits."""
-    at, fence, best = 0, "", 0
+    at = 0
+    fence = ""
+    best = 0
     for line in text[:limit].splitlines(keepends=True):
-        fence, at = follow_fence(line, fence), at + len(line)
+        fence = follow_fence(line, fence)
+        at = at + len(line)
         if not fence and not line.strip() and at >= limit // 2:
             best = at
     if best:

@@ -300,7 +300,8 @@ def render_schema() -> str:
 def validate_manifest(text: str | bytes) -> list[str]:
     """Return what is wrong with a manifest: its first violation of the schema, or what readers tolerate."""
     try:
-        manifest, data = load_manifest(text), json.loads(text)
+        manifest = load_manifest(text)
+        data = json.loads(text)
     except (ManifestError, ValueError, RecursionError) as error:
         return [str(error).removeprefix(f"{MANIFEST_PATH}: ").partition("; build the site again")[0]]
     faults = [] if manifest.site.url[-1:] in ("", "/") else ["site/url: does not end with a slash"]

@@ -66,7 +66,8 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
 
     def normalize(self) -> Scope:
         """Return an equivalent scope that is equal for the same tags and paths in another order."""
-        tags, paths = {tag.casefold() for tag in self.tags}, dict.fromkeys(map(_normalize_pattern, self.paths))
+        tags = {tag.casefold() for tag in self.tags}
+        paths = dict.fromkeys(map(_normalize_pattern, self.paths))
         has_negation = any(path.startswith("!") for path in paths)  # the last pattern that matches decides
         return Scope(tuple(sorted(tags)), tuple(paths if has_negation else sorted(paths)), self.version)
 

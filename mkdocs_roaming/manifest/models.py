@@ -183,7 +183,8 @@ class Site:
 
     def follow_redirects(self, url: str) -> str:
         """Return the URL to which a URL leads; the URL itself if it is no redirect, or leads in a circle."""
-        target, fragment = url, ""
+        target = url
+        fragment = ""
         for _ in range(_MAX_REDIRECTS):
             path = url_to_path(self.url, target) if self.redirects and "?" not in target else None
             forms = () if path is None else (path, path + "/", path.rstrip("/"))  # static hosts serve them alike

@@ -73,7 +73,8 @@ def render_outline_lines(
     Raises:
         UsageError: There is no such branch.
     """
-    head, lines = None, _TreeBuilder(sections, summaries=summaries).build()
+    head = None
+    lines = _TreeBuilder(sections, summaries=summaries).build()
     if branch is not None:
         head, lines = _find_branch(lines, branch, sections)
     return _Outline(head, lines, budget, find_generic_titles(sections)).render()
@@ -145,7 +146,8 @@ class _TreeBuilder:
     """Builds the lines of a site, sorted by kind."""
 
     def __init__(self, sections: SectionIndex, *, summaries: bool) -> None:
-        self._sections, self._summaries = sections, summaries
+        self._sections = sections
+        self._summaries = summaries
         self._kinds = classify_pages(sections.manifest)
         self._remaining = {page.path: page for page in sections.manifest.pages}
 
@@ -164,7 +166,8 @@ class _TreeBuilder:
                 return None
             line = _make_section_line(self._sections, SectionRef(page, 0))
             if self._summaries and page.summary and not page.description:
-                line.opening, line.is_by_model = to_single_line(page.summary), True
+                line.opening = to_single_line(page.summary)
+                line.is_by_model = True
         elif entry.id:
             line = _Line((entry.id,), _shorten_title(entry.title), is_group=True)
         else:
@@ -172,7 +175,9 @@ class _TreeBuilder:
         line.pages = [child for below in entry.children if (child := self._make_line(below))]
         if line.is_group and line.pages and _is_index(entry):
             index, *line.pages = line.pages
-            index.ids, index.title, index.pages = (*index.ids, *line.ids), line.title, line.pages
+            index.ids = (*index.ids, *line.ids)
+            index.title = line.title
+            index.pages = line.pages
             line = index
         line.page_count = sum(map(_count_sections, line.pages))
         line.is_archive = entry_kind(entry, self._kinds) is PageKind.ARCHIVE
@@ -253,7 +258,9 @@ class _Outline:
     """
 
     def __init__(self, head: _Line | None, lines: list[_Line], budget: int, generic_titles: Container[str]) -> None:
-        self._head, self._lines, self._remaining = head, lines, budget
+        self._head = head
+        self._lines = lines
+        self._remaining = budget
         self._depth = int(head is not None)
         self._generic = generic_titles
         self._count = 0  # lines of the list that are shown
@@ -262,13 +269,15 @@ class _Outline:
     def render(self) -> str:
         """Return the text."""
         if self._head is not None:
-            self._head.sections_open, self._head.pages_open = True, len(self._head.pages)
+            self._head.sections_open = True
+            self._head.pages_open = len(self._head.pages)
             self._remaining -= self._cost(self._head, 0)
         self._show_list()
         for line, depth in self._shown:  # grows: level by level
             if not line.is_archive:
                 self._open_pages(line, depth, line.guide_count)
-        shown, self._shown = self._shown, []
+        shown = self._shown
+        self._shown = []
         self._choose_limits([(self._head, 0), *shown] if self._head else shown)
         self._open_sections([(line, depth) for line, depth in shown if not line.is_archive])
         for line, depth in shown:
@@ -280,7 +289,8 @@ class _Outline:
         """Show as many lines of the list as fit, but at least one."""
         marker = 0
         for rank, line in enumerate(self._lines):
-            cost, next_marker = self._cost(line, self._depth), _marker_cost(self._lines, rank + 1, self._depth)
+            cost = self._cost(line, self._depth)
+            next_marker = _marker_cost(self._lines, rank + 1, self._depth)
             if rank and cost + next_marker > self._remaining:
                 break
             self._remaining -= cost
@@ -294,7 +304,8 @@ class _Outline:
         if count <= line.pages_open:
             return
         before = self._cost(line, depth) + _marker_cost(line.pages, line.pages_open, depth + 1)
-        opened, line.pages_open = line.pages_open, count
+        opened = line.pages_open
+        line.pages_open = count
         cost = self._cost(line, depth) + _marker_cost(line.pages, count, depth + 1) - before
         cost += sum(self._cost(page, depth + 1) for page in line.pages[opened:count])
         if cost > self._remaining:
@@ -382,7 +393,8 @@ class _Outline:
         below = deque[_Line]([*(() if line.pages_open else line.pages), *(() if line.sections_open else line.sections)])
         if not max_chars or not below:
             return ""
-        joined, seen = "", {fold(line.title)}
+        joined = ""
+        seen = {fold(line.title)}
         while below:
             child = below.popleft()
             below += child.children
@@ -401,7 +413,8 @@ def _render_marker(lines: Sequence[_Line], count: int, depth: int) -> str:
     """Return the line for what follows the shown lines of a list; empty if nothing does, or if none is shown."""
     if not 0 < count < len(lines):
         return ""
-    first, rest = lines[count], len(lines) - count
+    first = lines[count]
+    rest = len(lines) - count
     title = truncate_at_word(first.title, _MAX_MARKER_TITLE_CHARS)
     return f"{_indent(depth)}[{first.ids[0]}+] {rest} more: {title}{' …' if rest > 1 else ''}\n"
 

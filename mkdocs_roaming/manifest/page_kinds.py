@@ -17,8 +17,10 @@ from mkdocs_roaming.manifest.lookup import iter_nav_titles
 from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry
 from mkdocs_roaming.text.languages import available_languages, fold, load_phrases
 
-_MIN_API_HEADINGS, _API_SHARE = 5, 0.9
-_MIN_VERSIONS, _VERSION_SHARE = 3, 0.5
+_MIN_API_HEADINGS = 5
+_API_SHARE = 0.9
+_MIN_VERSIONS = 3
+_VERSION_SHARE = 0.5
 
 _VERSION = r"\W*(?:version |release |v)?\d+\.\d|\W*(?:19|20)\d\d\b|unreleased|\W*unreleased\W*$"
 _VERSION_NUMBER = r"\bv?\d+(?:[._]\d\w*)+"
@@ -60,7 +62,8 @@ def classify_pages(manifest: Manifest) -> dict[str, PageKind]:
 
 def find_late_pages(manifest: Manifest) -> list[str]:
     """Return the pages that readers seldom look for: archives, change logs and pages for contributors."""
-    kinds, names = classify_pages(manifest), _load_names("contributor_titles")
+    kinds = classify_pages(manifest)
+    names = _load_names("contributor_titles")
     return [
         page.path
         for page in manifest.pages
@@ -74,7 +77,8 @@ def rank_needs(manifest: Manifest) -> dict[str, int]:
     They need the home page, then first steps and answers to frequent questions, guides, reference of commands and
     settings, other reference, and last the late pages.
     """
-    kinds, late = classify_pages(manifest), frozenset(find_late_pages(manifest))
+    kinds = classify_pages(manifest)
+    late = frozenset(find_late_pages(manifest))
     sooner = _load_names("start_titles"), _load_names("lookup_titles"), frozenset[str]()
 
     def rank(page: PageEntry) -> int:

@@ -48,7 +48,8 @@ def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading
     texts = (body[first:last] for first, last in pairwise([*starts, len(body)]))
     for heading, rendered, parent, text in zip(found, named, parents, texts, strict=True):
         data = text.encode("utf-8", "surrogatepass")
-        start, end = end, end + len(data)
+        start = end
+        end = end + len(data)
         below = _skip_lines(text, heading.below - heading.line).strip()
         sections.append(
             Section(
@@ -218,7 +219,8 @@ def _read_anchor(heading: Section | SectionEntry) -> tuple[str, bool]:
     for the `id1` of docutils, and if the anchor lost the letters of a title in another script: `_1`, or `pip` of
     “使用 pip 安装”.
     """
-    title, anchor = heading.title, heading.anchor
+    title = heading.title
+    anchor = heading.anchor
     slug = github_slug(title) or title.strip()
     if not anchor or anchor == slug:
         return slug, False

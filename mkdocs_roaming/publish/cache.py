@@ -82,7 +82,8 @@ class ConversionCache:
     """
 
     def __init__(self, folder: Path | None, *, write_through: bool = False) -> None:
-        self._folder, self._write_through = folder, write_through
+        self._folder = folder
+        self._write_through = write_through
         self._new: dict[str, _PageEntry] = {}
         self._site: SiteFiles | None = None
         self.reused = 0

@@ -86,7 +86,8 @@ def _are_variants(path: str, other: str) -> bool:
 
 def _point_to(batch: Batch, path: str, first: str) -> None:
     """Replace the text of a page by a link to the page that has it, too."""
-    site, (own, *others) = batch.site, batch.converted[path].sections
+    site = batch.site
+    (own, *others) = batch.converted[path].sections
     target = batch.converted[first].sections[0].title
     address = _address(site, first) if site.url else relative_url(markdown_path(path), markdown_path(first))
     link = f"[{escape_text(target)}]({address})"
@@ -117,12 +118,15 @@ class _Excerpts:
             return []
         data = converted.markdown.encode("utf-8", "surrogatepass")
         own, *others = converted.sections
-        texts, kept = [data[: own.end].decode("utf-8", "surrogatepass").rstrip()], [own]
-        posts, anchors = list[str](), list[str | None]()
+        texts = [data[: own.end].decode("utf-8", "surrogatepass").rstrip()]
+        kept = [own]
+        posts = list[str]()
+        anchors = list[str | None]()
         excerpt: Section | None = None
         for section in others:
             text = data[section.start : section.end].decode("utf-8", "surrogatepass")
-            post, last = self._find_linked_page(path, text), excerpt
+            post = self._find_linked_page(path, text)
+            last = excerpt
             if last is None or (section.level <= last.level and post != posts[-1]):  # not a heading in the last excerpt
                 excerpt = section if post and post != path and self._is_from(post, section, text) else None
                 if excerpt:
@@ -150,7 +154,8 @@ class _Excerpts:
 
     def _format_item(self, post: str, text: str) -> str:
         link = text.lstrip("# ").partition("\n")[0].rstrip()
-        page, sections = self._batch.pages[post], self._batch.converted[post].sections
+        page = self._batch.pages[post]
+        sections = self._batch.converted[post].sections
         about = to_single_line(page.description) or next((one.opening for one in sections if one.opening), "")
         date = _DATE.match(text)
         return f"- {link}{': ' if about else ''}{escape_text(about)}{f' ({date[1].strip()})' if date else ''}"

@@ -151,7 +151,8 @@ class _Item(Struct, frozen=True):
 
     def render(self, base: str, limits: tuple[int, int] = (0, 0)) -> str:
         """Return the line with a description that is within the limit for the kind of page."""
-        note, limit = self.note, limits[min(self.kind, 1)]
+        note = self.note
+        limit = limits[min(self.kind, 1)]
         if self.page is not None and limit:
             page = self.page
             note = shorten(to_single_line(page.description or page.summary or page.sections[0].opening), limit)

@@ -92,7 +92,8 @@ def _resolve_links(text: str, link: ResolveLink) -> str:
     parts: list[str] = []
     position = 0
     for (first_line, end_line), resolve in sorted(blocks.items()):
-        start, end = offsets[first_line], offsets[min(end_line, len(lines))]
+        start = offsets[first_line]
+        end = offsets[min(end_line, len(lines))]
         if start < position:
             continue
         parts += [text[position:start], resolve(text[start:end], link)]

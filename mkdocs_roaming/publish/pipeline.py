@@ -78,7 +78,8 @@ class Batch:
         page = self.pages.pop(path)
         self.converted.pop(path, None)
         self.left_out.append(LeftOut(path, reason, page.source))
-        self.links_checked, self._addresses = False, ""
+        self.links_checked = False
+        self._addresses = ""
 
 
 PageMap = Callable[[Callable[[Page], ConvertedPage | str], Iterable[Page]], Iterable[ConvertedPage | str]]
@@ -137,7 +138,8 @@ def reconvert_page(batch: Batch, page: Page) -> None:
 
 def remove_left_out_entries(batch: Batch) -> None:
     """Remove the titles of pages that are not published from indexes of tags, and convert these again."""
-    left_out, site_url = {one.path for one in batch.left_out}, batch.site.url
+    left_out = {one.path for one in batch.left_out}
+    site_url = batch.site.url
     pages = [page for page in batch.pages.values() if 'id="tag:' in page.article] if left_out else ()
     for page in pages:
         base = page.url or path_to_url(site_url, page.path)
@@ -192,7 +194,8 @@ def _store_result(batch: Batch, page: Page, result: ConvertedPage | str) -> None
 
 def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPage | str:
     """Return the converted page, or the reason why it cannot be converted."""
-    links, pointer = LinkResolver(page, site, paths), format_pointer(site, page)
+    links = LinkResolver(page, site, paths)
+    pointer = format_pointer(site, page)
     try:
         if page.markdown is not None:
             body = normalize_markdown(page.markdown, title=page.title, link=links.link)
@@ -257,7 +260,8 @@ class LinkResolver:
     """
 
     def __init__(self, page: Page, site: Site, paths: Collection[str]) -> None:
-        self._site, self._paths = site, paths
+        self._site = site
+        self._paths = paths
         self._page_url = page.url or path_to_url(site.url, page.path)
         self._folder = posixpath.dirname(path_to_url("/", markdown_path(page.path)))
         self._resolved: dict[str, str] = {}

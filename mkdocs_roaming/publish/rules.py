@@ -76,7 +76,8 @@ def load_rules(
     Raises:
         PublishError: The file of rules cannot be read or a rule is invalid.
     """
-    data, where = options.rules, config_file.name
+    data = options.rules
+    where = config_file.name
     if isinstance(data, str):
         where = str(config_file.parent / data)
         data = _read_rules_file(config_file.parent / data)

@@ -44,10 +44,12 @@ class Pattern:
         spec = compile_pattern(body)
         if spec is None:
             raise UsageError(f"`{text}` is not a pattern; {_explain_invalid(body)}")
-        self._spec, self._is_below = spec, body.endswith("/**")
+        self._spec = spec
+        self._is_below = body.endswith("/**")
         self._body = re.sub(r"/\*\*$", "/*", body)
         # On sites whose addresses are folders, a mere `index.md` would match all pages.
-        self._has_folder, self._is_index = "/" in body.rstrip("/"), re.search(r"/index\.\w+$", body) is not None
+        self._has_folder = "/" in body.rstrip("/")
+        self._is_index = re.search(r"/index\.\w+$", body) is not None
 
     def matches(self, page: PageName) -> bool:
         """Return whether the pattern matches a page, also if it is negated."""
@@ -122,7 +124,8 @@ class Selection:
             return None
         if len(self._pages) < _MAX_COMPARED:
             self._pages[page] = None
-        included, excluded = self.find_last(self.include, page), self.find_last(self.exclude, page)
+        included = self.find_last(self.include, page)
+        excluded = self.find_last(self.exclude, page)
         if included and included.is_negated:
             return f"excluded by `{included.text}` in {self.option}include"
         if not included and self.include and not self.include[0].is_negated:

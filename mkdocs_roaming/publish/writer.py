@@ -230,11 +230,13 @@ def _compute_key(pages: _BatchPages, options: PublishOptions, descriptions: Desc
     Large sites are not cached: their manifest should not be in memory as a whole.
     """
     encode = msgspec.msgpack.Encoder(enc_hook=repr).encode
-    digest, sections = hashlib.sha256(), 0
+    digest = hashlib.sha256()
+    sections = 0
     try:
         digest.update(encode((GENERATOR, CONVERTER_VERSION, pages.batch.site, options, descriptions)))
         for path in pages.paths:
-            page, converted = pages.batch.pages[path], pages.batch.converted[path]
+            page = pages.batch.pages[path]
+            converted = pages.batch.converted[path]
             # Of the HTML only its conversion matters.
             page = replace(page, article="", markdown=page.markdown and "", code_languages=())
             digest.update(encode((page, converted)))
@@ -285,7 +287,8 @@ class _Output(msgspec.Struct):
         self, embeddings: EmbeddingsOptions | None, warn: Callable[[str], None], cache: Path | None = None
     ) -> PublishReport:
         """Check and write all files, and remove those of an earlier build that are no longer published."""
-        published, site_files = self.published, self.files
+        published = self.published
+        site_files = self.files
         assert site_files is not None
         files = self._leave_foreign(list(self._iter_files(site_files, has_vectors=embeddings is not None)))
         _check_distinct(path for path, _ in files)
@@ -298,7 +301,8 @@ class _Output(msgspec.Struct):
             files = [file for file in files if file[0] != VECTORS_PATH]
         *others, (_, manifest) = files
         is_unchanged = has_content(self.folder / MANIFEST_PATH, manifest)
-        unfinished, written = published.start(manifest), int(not is_unchanged)
+        unfinished = published.start(manifest)
+        written = int(not is_unchanged)
         try:
             for path, data in others:
                 published.check(unfinished)
@@ -399,7 +403,8 @@ class _Output(msgspec.Struct):
         read_page = lru_cache(maxsize=4)(self._read_page)  # a page has two files, and sections are in page order
         own = {markdown_path(published.page.path) for published in self.pages}
         for position, published in enumerate(self.pages):
-            path, data = published.page.path, partial(_read_chunk, read_page, position)
+            path = published.page.path
+            data = partial(_read_chunk, read_page, position)
             yield markdown_path(path), data
             if self.page_copies and (short_path := short_markdown_path(path)) and short_path not in own:
                 yield short_path, data

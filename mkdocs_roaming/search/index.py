@@ -61,8 +61,10 @@ class Index:
     """
 
     def __init__(self, sections: SectionIndex, data: IndexData, *, complete: bool = True) -> None:
-        self.sections, self.language = list(sections), sections.manifest.site.language
-        self.data, self.complete = data, complete
+        self.sections = list(sections)
+        self.language = sections.manifest.site.language
+        self.data = data
+        self.complete = complete
         numbers: dict[str, int] = {}
         self.page_numbers = [numbers.setdefault(section.page.path, len(numbers)) for section in self.sections]
         """The number of each row's page."""
@@ -85,19 +87,22 @@ class Index:
             texts: The own text of each section. Without one, the section is indexed with its opening.
             weights: The weight of a term in each of the `FIELDS`.
         """
-        language, given = sections.manifest.site.language, list(texts)
+        language = sections.manifest.site.language
+        given = list(texts)
         bodies = [
             section.section.opening if text is None else text for section, text in zip(sections, given, strict=True)
         ]
         links = _link_texts(sections, bodies)
-        builder, title_lengths = PostingsBuilder(weights, _PAGE_WEIGHTS, _PLACED), list[int]()
+        builder = PostingsBuilder(weights, _PAGE_WEIGHTS, _PLACED)
+        title_lengths = list[int]()
         rows: list[tuple[SectionRef, str, list[str]]] = []
         pages: dict[str, int] = {}
         cached_terms = lru_cache(_CACHED_TERMS)(lambda part: extract_terms(part, language))  # many share a breadcrumb
         for section, text in zip(sections, bodies, strict=True):
             fields = (section.section.title, *_context_fields(sections, section, links.get(section.id, ())))
             page = pages.setdefault(section.page.path, len(pages))
-            title, body = _title_terms(section.section.title, language), extract_terms(strip_targets(text), language)
+            title = _title_terms(section.section.title, language)
+            body = extract_terms(strip_targets(text), language)
             builder.add(page, [*map(cached_terms, fields), body], title)
             title_lengths.append(len(title) or 1)
             rows.append((section, text, body))
@@ -165,7 +170,8 @@ def count_errors(one: str, other: str, most: int) -> int:
     """
     if abs(len(one) - len(other)) > most:
         return most + 1
-    before, last = list[int](), list(range(len(other) + 1))
+    before = list[int]()
+    last = list(range(len(other) + 1))
     for row, letter in enumerate(one):
         now = [row + 1]
         for at, other_letter in enumerate(other):
@@ -175,7 +181,8 @@ def count_errors(one: str, other: str, most: int) -> int:
             now.append(count)
         if min(now) > most:
             return most + 1
-        before, last = last, now
+        before = last
+        last = now
     return last[-1]
 
 

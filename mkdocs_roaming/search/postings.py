@@ -80,11 +80,13 @@ class PostingsBuilder:
         self._placed = placed
         self._entries: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
         self._kinds: dict[Kind, int] = {}
-        self._lengths, self._group_lengths = array("I"), Counter[int]()
+        self._lengths = array("I")
+        self._group_lengths = Counter[int]()
 
     def add(self, group: int, fields: Sequence[Sequence[str]], title: Collection[str]) -> None:
         """Add the next row: its group, the terms of each field in order, and the distinct terms of its title."""
-        row, length = len(self._lengths), 0
+        row = len(self._lengths)
+        length = 0
         frequencies: dict[str, tuple[float, float]] = {}
         for (weight, group_weight), terms in zip(self._weights, fields, strict=True):
             if not (weight or group_weight):
@@ -129,7 +131,8 @@ class Postings:
 
     def __init__(self, data: PostingsData, groups: Sequence[int]) -> None:
         self.data = data
-        self._groups, self.row_count = groups, len(groups)
+        self._groups = groups
+        self.row_count = len(groups)
         numbers = data.ends, data.lengths, data.group_lengths
         self._ends, self.lengths, self.group_lengths = (array("I", each) for each in numbers)
         if len(self.lengths) != len(groups) or len(self.group_lengths) != max(groups, default=-1) + 1:
@@ -173,7 +176,8 @@ class Postings:
 
     def title_rows(self, term: str) -> list[int]:
         """Return the rows in whose titles a term is."""
-        entries, kinds = self.entries(term), self.data.kinds
+        entries = self.entries(term)
+        kinds = self.data.kinds
         return [row for row, kind in zip(entries[0::3], entries[1::3], strict=True) if kinds[kind][2]]
 
     def entries(self, term: str) -> array[int]:
@@ -209,7 +213,8 @@ class Postings:
 
     def _frequencies(self, term: str) -> dict[int, tuple[float, float]]:
         """Return the frequencies of a term by row."""
-        entries, kinds = self.entries(term), self.data.kinds
+        entries = self.entries(term)
+        kinds = self.data.kinds
         return {row: kinds[kind][:2] for row, kind in zip(entries[0::3], entries[1::3], strict=True)}
 
     def _phrase_frequencies(self, phrase: Phrase) -> dict[int, tuple[float, float]]:

@@ -87,7 +87,8 @@ class Ranker:
 
     def __init__(self, index: Index, weights: Weights) -> None:
         self.index = index
-        self._weights, self._language = weights, index.language
+        self._weights = weights
+        self._language = index.language
         self.find_word = lru_cache(_WORD_CACHE_SIZE)(self._find_word)
         """Return the matches of a word, of similar terms if it has none, and of its synonyms."""
 
@@ -101,11 +102,13 @@ class Ranker:
             is_visible: Returns whether a row may be found; all may without it.
             with_pairs: Whether words that are close to each other count more.
         """
-        index, weights = self.index, self._weights
+        index = self.index
+        weights = self._weights
         scores = self.score(words, with_pairs=with_pairs)
         if is_visible:
             scores = {row: score for row, score in scores.items() if is_visible(row)}
-        ahead, shown = Counter[int](), set[int]()
+        ahead = Counter[int]()
+        shown = set[int]()
         # Equal scores are in page order; of equal texts the best one is shown.
         for row in sorted(sorted(scores), key=scores.__getitem__, reverse=True):
             text = index.data.repeats.get(row, row)
@@ -120,7 +123,8 @@ class Ranker:
 
     def score(self, words: Sequence[Word], *, with_pairs: bool = True) -> dict[int, float]:
         """Return the score of each row that contains one of the words; repeated texts and pages count in full."""
-        index, weights = self.index, self._weights
+        index = self.index
+        weights = self._weights
         found = [(word, match) for word in words if (match := self.find_word(word)).rows]
         scores, page_scores = _sum_scores([match for _, match in found], index.page_count)
         coverage = self._coverage_factors(found)
@@ -142,7 +146,8 @@ class Ranker:
 
     def _coverage_factors(self, found: Iterable[tuple[Word, PostingMatches]]) -> dict[int, float]:
         """Return the factor of each row: 1 if it has all words, less for each word that it lacks."""
-        counts, total = Counter[int](), 0
+        counts = Counter[int]()
+        total = 0
         for word, match in found:
             weight = self._weights.name if _is_name(word) else 1
             total += weight
@@ -153,7 +158,8 @@ class Ranker:
 
     def _find_word(self, word: Word) -> PostingMatches:
         """Return the matches of a word, of similar terms if it has none, and of its synonyms."""
-        index, weights = self.index, self._weights
+        index = self.index
+        weights = self._weights
         weight = weights.filler if word.text.lower() in filler_words() else 1.0
         # A name is as relevant in a long section as in a short one.
         exact = index.postings.find(word.runs, prefix=word.prefix, dilute=not _is_name(word))
@@ -244,7 +250,8 @@ def _title_shares(index: Index, found: Iterable[tuple[Word, PostingMatches]]) ->
     for word, match in found:
         rarity = log1p(len(index.sections) / len(match.rows))
         rarities |= {term: max(rarity, rarities.get(term, 0.0)) for run in word.runs for term in run}
-    counts, rarest = Counter[int](), dict[int, float]()
+    counts = Counter[int]()
+    rarest = dict[int, float]()
     for term in sorted(rarities, key=rarities.__getitem__):
         for row in index.postings.title_rows(term):
             counts[row] += 1
@@ -265,7 +272,8 @@ def _pair_shares(
         {row: index.postings.places(row, word.runs) for row in set(best).intersection(match.rows)}
         for word, match in found
     ]
-    sums, count = Counter[int](), 0
+    sums = Counter[int]()
+    count = 0
     for first, second in pairwise(places):
         closeness = {row: are_close(first[row], second[row]) for row in best if row in first and row in second}
         sums.update(closeness)

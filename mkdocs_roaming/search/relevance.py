@@ -134,10 +134,13 @@ class Relevance:
 
     def find_language(self, query: str) -> str | None:
         """Return the language of a query, empty if it is not clear; None for one in the language of the site."""
-        counts, own = self._count_rows(query), load_words(self._language, "stop_words")
-        words, script = counts.keys(), {word for word in counts if word > _LAST_LATIN}
+        counts = self._count_rows(query)
+        own = load_words(self._language, "stop_words")
+        words = counts.keys()
+        script = {word for word in counts if word > _LAST_LATIN}
         if self._language in languages.NOT_LATIN:
-            own, script = own | script, set()
+            own = own | script
+            script = set()
         language, stops = _find_stop_words(words, own)
         content = words - own - stops
         script &= content
@@ -170,7 +173,8 @@ class Relevance:
 
     def is_in_language(self, query: str, text: str) -> bool:
         """Return whether a text is in the language of a query in another language than the site's."""
-        language, text = self.find_language(query) or "", text.lower()
+        language = self.find_language(query) or ""
+        text = text.lower()
         if pattern := _SCRIPTS.get(language):
             return len(re.findall(pattern, text)) >= _MIN_SCRIPT_CHARS
         stops = load_words(language, "stop_words") - load_words(self._language, "stop_words")
@@ -276,7 +280,8 @@ def is_code_name(word: str) -> bool:
 
 def name_language(site: str, question: str) -> str:
     """Return the line that names the language of a site, in that of the question if there is a translation."""
-    code, names = base_language(site), load_table("en", "search.languages", dict[str, str]) or {}
+    code = base_language(site)
+    names = load_table("en", "search.languages", dict[str, str]) or {}
     translation = load_table(question, "search.english_only", str) if code == "en" else None
     return translation or OTHER_LANGUAGE.format(language=names.get(code, "another language"))
 

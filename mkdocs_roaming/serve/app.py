@@ -71,7 +71,8 @@ from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerServi
 from mkdocs_roaming.serve.static import StaticSite
 from mkdocs_roaming.settings import check_keys, decode_table, table_keys
 
-KEY_VARIABLE, COUNTERS_VARIABLE = "ROAMING_KEY", "ROAMING_COUNTERS"
+KEY_VARIABLE = "ROAMING_KEY"
+COUNTERS_VARIABLE = "ROAMING_COUNTERS"
 MIN_KEY_CHARS = 16
 _END_SECONDS = 10  # an answer whose time is over may still search for results
 _log = logging.getLogger("mkdocs_roaming.serve")
@@ -170,7 +171,8 @@ def build_config(
     place = f"{file}: [limits]"
     limits = dict(check_keys(settings.serving.get("limits", {}), LIMIT_KEYS, place))
     if (money := given["money_a_day"]) is not None:
-        limits["money_a_day"], place = _parse_number(money), "--money-a-day"
+        limits["money_a_day"] = _parse_number(money)
+        place = "--money-a-day"
     key = environ.get(KEY_VARIABLE, "").encode("utf-8")
     if 0 < len(key) < MIN_KEY_CHARS:
         raise UsageError(
@@ -213,7 +215,8 @@ def _parse_number(text: str) -> float | str:
 
 def _limit_cost(answers: AnswerConfig, quota: AnswerQuota) -> AnswerConfig:
     """Return the configuration with a maximum cost of an answer, if there is money for a day but no such maximum."""
-    budget, money = answers.budget, quota.money_a_day
+    budget = answers.budget
+    money = quota.money_a_day
     if isinstance(money, float) and budget.prices is None and answers.model.name != "offline":
         raise UsageError(
             f"money_a_day needs the prices of {answers.model.name}, which are not built in: check the name of the "
@@ -319,10 +322,12 @@ def describe_names(policy: RequestPolicy) -> str:
 
 def describe_limits(config: AppConfig) -> str:
     """Return the limits of answers, and of money if the model costs any, in one line."""
-    quota, prices = config.quota, config.answers.budget.prices
+    quota = config.quota
+    prices = config.answers.budget.prices
     if config.answers.model.name == "offline":
         return f"{quota.free_answers_a_minute} answers a minute ({quota.free_answers_a_minute_each} per client)"
-    money, each = quota.money_a_day, quota.money_a_day_each
+    money = quota.money_a_day
+    each = quota.money_a_day_each
     spending = f"{money:g} {prices.currency if prices else ''} a day" if isinstance(money, float) else "unlimited money"
     spending += f" ({each:g} per client)" if isinstance(each, float) else ""
     return f"{quota.answers_a_minute} answers a minute ({quota.answers_a_minute_each} per client), {spending}"
@@ -349,7 +354,8 @@ async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
     if deployment is None:
         yield CheckResult("site", watcher.problem, ok=False)
     else:
-        site, count = deployment.library.manifest.site.name, len(deployment.library.sections)
+        site = deployment.library.manifest.site.name
+        count = len(deployment.library.sections)
         yield CheckResult("site", watcher.problem or f"{site}, {count} sections", ok=deployment.is_complete)
     if answers.model.name == "offline":
         yield CheckResult("model", "offline, which needs no key")
@@ -358,7 +364,8 @@ async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
         yield CheckResult("model", strip_passwords(probe.summary), ok=probe.works)
         date, known = load_known_prices()
         date = f", with the prices of {date}" if answers.budget.prices in known.values() else ""
-        cost, money = answers.budget.highest_cost, config.quota.money_a_day
+        cost = answers.budget.highest_cost
+        money = config.quota.money_a_day
         is_enough = cost is None or not isinstance(money, float) or money >= cost
         more = date if is_enough else f"{date}, which may be more than all the money of a day; raise it"
         yield CheckResult("price of a question", answers.budget.describe_price() + more, ok=is_enough)
@@ -373,7 +380,8 @@ async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
 
 def lacks_money_limit(config: AppConfig) -> bool:
     """Return whether a hosted model may cost any amount, because `money_a_day` is missing and its prices are not 0."""
-    is_hosted, prices = getattr(config.answers.model, "is_hosted", False), config.answers.budget.prices
+    is_hosted = getattr(config.answers.model, "is_hosted", False)
+    prices = config.answers.budget.prices
     return is_hosted and config.quota.money_a_day is None and (prices is None or not prices.is_free)
 
 

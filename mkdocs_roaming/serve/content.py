@@ -86,7 +86,8 @@ def build_section(deployment: Deployment, id_: str, part: str | None = None) -> 
 
 def build_hits(deployment: Deployment, query: str, limit: str | None = None) -> schemas.Hits:
     """Return search results without texts. Raise ProblemError for an invalid query or limit."""
-    query, max_hits = validate_question(query), parse_count(limit, "limit", DEFAULT_HITS, MAX_HITS)
+    query = validate_question(query)
+    max_hits = parse_count(limit, "limit", DEFAULT_HITS, MAX_HITS)
     index = deployment.library.sections
     found = [encode_hit(index, hit, hit.score) for hit in deployment.search.find(query, limit=max_hits)]
     return schemas.Hits(query, found, deployment.digest, round(deployment.search.confidence(query), 2))
@@ -95,7 +96,8 @@ def build_hits(deployment: Deployment, query: str, limit: str | None = None) -> 
 def build_health(site: LocalizedSite, model: str) -> schemas.Health:
     """Return the state of the site. Raise ProblemError if questions cannot be answered."""
     deployment = site.now()
-    name, count = deployment.library.manifest.site.name, len(deployment.library.sections)
+    name = deployment.library.manifest.site.name
+    count = len(deployment.library.sections)
     return schemas.Health("stale" if site.main.problem else "ok", name, deployment.digest, count, model)
 
 
@@ -127,14 +129,16 @@ class WorkQueue:
 
     def __init__(self, *, max_remote: int = 40, max_remote_each: int = 40, max_waiting_each: int = 20) -> None:
         self._remote_limiter = anyio.CapacityLimiter(max_remote)
-        self._max_remote_each, self._max_waiting_each = max_remote_each, max_waiting_each
+        self._max_remote_each = max_remote_each
+        self._max_waiting_each = max_waiting_each
         self._turns: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
 
     async def run(self, client: str, work: Callable[[], _T], *, is_local: bool) -> _T:
         """Run work for a client and return its result. Raise ProblemError if too many calls are waiting."""
         limiter, max_each = (compute_limiter(), 1) if is_local else (self._remote_limiter, self._max_remote_each)
         turn = self._turns.setdefault(f"{client} {is_local}", anyio.Semaphore(max_each, fast_acquire=True))
-        own, all_ = turn.statistics().tasks_waiting, limiter.statistics().tasks_waiting
+        own = turn.statistics().tasks_waiting
+        all_ = limiter.statistics().tasks_waiting
         if own >= self._max_waiting_each or all_ >= _MAX_WAITING:
             raise ProblemError(429, "busy", f"Too many requests are waiting, {own} of them yours.", retry_after=5)
         async with turn:
@@ -147,7 +151,8 @@ def _encode_entry(listed: ListedSection) -> schemas.SectionEntry:
 
 def encode_hit(index: SectionIndex, hit: Hit, score: float) -> schemas.Hit:
     """Return a search result."""
-    path, url = index.breadcrumb(hit.section), index.url(hit.section)
+    path = index.breadcrumb(hit.section)
+    url = index.url(hit.section)
     return schemas.Hit(hit.section.id, hit.section.section.title, path, url, hit.snippet, round(score, 4))
 
 

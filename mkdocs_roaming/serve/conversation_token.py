@@ -62,7 +62,8 @@ class TokenSigner:
 
     def __init__(self, key: bytes, *, seconds: int = TOKEN_SECONDS, clock: Callable[[], float] = time.time) -> None:
         self._key = hmac.digest(key, b"mkdocs-roaming: turns of a conversation, 3", hashlib.sha256)
-        self.seconds, self._clock = seconds, clock
+        self.seconds = seconds
+        self._clock = clock
 
     def sign(self, turn: Turn, site: str) -> str:
         """Return a turn as a token, cut so that it fits. The tokens of equal turns differ."""

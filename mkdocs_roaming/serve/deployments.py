@@ -99,8 +99,11 @@ class SiteWatcher:
         self.problem = ""
         self.failures = self.changes = 0
         self.look_every = look_every
-        self._incomplete_seconds, self._trust_rules, self._clock = incomplete_seconds, trust_rules, clock
-        self._search_factory, self.on_change = search_factory, on_change
+        self._incomplete_seconds = incomplete_seconds
+        self._trust_rules = trust_rules
+        self._clock = clock
+        self._search_factory = search_factory
+        self.on_change = on_change
         self._detector: ChangeDetector | None = None
         self._published = ""  # digest of the manifest that was read last
         self._incomplete: tuple[str, float] | None = None  # digest of an incomplete deployment, and when it was found
@@ -188,10 +191,12 @@ class SiteWatcher:
     # The result of a check
 
     def _use(self, found: Deployment) -> None:
-        previous, self.current = self.current, found
+        previous = self.current
+        self.current = found
         self._incomplete = None
         self._next_repair = self._clock() + self.look_every
-        site, count = found.library.manifest.site.name, len(found.library.sections)
+        site = found.library.manifest.site.name
+        count = len(found.library.sections)
         event = "opened" if previous is None else "changed to a new deployment of"
         level = logging.DEBUG if previous is None else logging.INFO
         _log.log(level, "%s %s: %d sections, %s", event, site, count, found.digest[:19])
@@ -308,7 +313,8 @@ class _VersionChanges:
     """Reads the manifest if its version changed."""
 
     def __init__(self, version: Callable[[], object], read: Callable[[], bytes]) -> None:
-        self._version, self._read = version, read
+        self._version = version
+        self._read = read
         self._seen: object = None
 
     def poll(self) -> str | None:
@@ -332,7 +338,8 @@ class _HttpChanges:
     """Sends conditional requests."""
 
     def __init__(self, url: str, client: HttpClient) -> None:
-        self._url, self._client = url, client
+        self._url = url
+        self._client = client
         self._conditions: dict[str, str] = {}
 
     def poll(self) -> str | None:

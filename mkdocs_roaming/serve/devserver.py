@@ -81,7 +81,9 @@ class DevServerEndpoint:
     """WSGI middleware: it answers questions below the site's path (`mount`), and passes every other request on."""
 
     def __init__(self, app: WSGIApplication, mount: str, folder: Path, config: AnswerConfig) -> None:
-        self._app, self._mount, self._folder = app, mount, folder
+        self._app = app
+        self._mount = mount
+        self._folder = folder
         create_watcher = partial(SiteWatcher, search_factory=config.search_factory)
         self._site = LocalizedSite(create_watcher(folder), create_watcher)
         self._service = AnswerService(self._site, config, TokenSigner(os.urandom(32)))
@@ -108,7 +110,8 @@ class DevServerEndpoint:
             own_headers, content = encode_problem(problem)
             headers = [(key.decode("latin-1"), value.decode("latin-1")) for key, value in own_headers]
             headers += [("Allow", _METHODS[name])] if problem.status == 405 else []
-            status, body = problem.status, [content]
+            status = problem.status
+            body = [content]
         start_response(f"{status} {status_phrase(status)}", headers)
         return body
 

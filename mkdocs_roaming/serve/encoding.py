@@ -304,7 +304,8 @@ class PartEncoder:
         self._call.requested.pop(section.id, None)
 
     def _end_call(self) -> Iterator[StreamPart]:
-        call, self._call = self._call, _ToolCall()
+        call = self._call
+        self._call = _ToolCall()
         if call.has_result:
             for section in call.requested.values():
                 if section.id not in self._read:
@@ -358,7 +359,8 @@ def _encode_arguments(name: str, event: events.ToolCalled) -> StreamPart:
 
 def answer_to_markdown(answer: schemas.Answer) -> str:
     """Return an answer with its sources as footnotes, and the sections to offer if there is no answer."""
-    status, message = answer.status, answer.status.message or ""
+    status = answer.status
+    message = answer.status.message or ""
     blocks = [answer.answer.strip()] if answer.answer else []
     if answer.sources:
         blocks.append("\n".join(f"[^{source.id}]: {_markdown_link(source)}" for source in answer.sources))
@@ -380,6 +382,7 @@ def _markdown_link(source: schemas.Source) -> str:
     return f"[{label}](<{_NOT_IN_LINK.sub('', source.url)}>) `{source.id}`"
 
 
-_EXPAND, _SEARCH = "expand_sections", "search_sections"
+_EXPAND = "expand_sections"
+_SEARCH = "search_sections"
 _MAX_NEAREST = 5
 _NOT_IN_LINK = re.compile(r"[<>\s]")

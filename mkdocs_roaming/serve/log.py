@@ -170,7 +170,8 @@ class SeldomLog:
 
     def warn(self, message: str, *arguments: object, kind: str = "") -> None:
         """Log a warning of a kind; by default its format is the kind."""
-        now, kind = self._clock(), kind or message
+        now = self._clock()
+        kind = kind or message
         kind = kind if kind in self._kinds or len(self._kinds) < _MAX_KINDS else ""
         since, number = self._kinds.get(kind, (-inf, 0))
         if now - since < _WARNING_SECONDS:
@@ -178,12 +179,14 @@ class SeldomLog:
             return
         self._kinds[kind] = now, 0
         if number:
-            message, arguments = f"{message} (%d more since the last line)", (*arguments, number)
+            message = f"{message} (%d more since the last line)"
+            arguments = (*arguments, number)
         _log.warning(message, *arguments)
 
 
 seldom = SeldomLog()
-_WARNING_SECONDS, _MAX_KINDS = 60, 100
+_WARNING_SECONDS = 60
+_MAX_KINDS = 100
 
 
 # Redaction
@@ -329,7 +332,8 @@ class RefusalLog:
 
     def _explain_proxies(self, scope: Mapping[str, Any]) -> str:
         """Return a hint if clients share the address of a reverse proxy, otherwise an empty string."""
-        peer, count = (scope.get("client") or ("",))[0], count_forwarded(scope)
+        peer = (scope.get("client") or ("",))[0]
+        count = count_forwarded(scope)
         if not count or count == self._proxies or not is_private(peer):
             return ""
         return (

@@ -113,7 +113,9 @@ class _SiteCollector(Collector):
     """
 
     def __init__(self, watcher: SiteWatcher, limiter: QuotaLimiter, currency: str) -> None:
-        self._watcher, self._limiter, self._currency = watcher, limiter, currency
+        self._watcher = watcher
+        self._limiter = limiter
+        self._currency = currency
         self._loop = asyncio.get_running_loop()
 
     def collect(self) -> Iterable[Metric]:
@@ -129,7 +131,8 @@ class _SiteCollector(Collector):
         limit = self._limiter.quota.money_a_day
         if limit is None:
             return []
-        amount, currency = inf if limit == UNLIMITED else float(limit), {"currency": self._currency}
+        amount = inf if limit == UNLIMITED else float(limit)
+        currency = {"currency": self._currency}
         metrics = [_gauge("roaming_money_a_day", "Limit of the money of a day.", amount, **currency)]
         try:
             spent = await self._limiter.spent()
@@ -142,7 +145,8 @@ class _SiteCollector(Collector):
         return [*metrics, _gauge("roaming_counters_up", "1 if money can be counted, otherwise 0.", is_up)]
 
     def _read_site(self) -> Iterable[Metric]:
-        watcher, current = self._watcher, self._watcher.current
+        watcher = self._watcher
+        current = self._watcher.current
         yield CounterMetricFamily("roaming_site_failures", "Failed checks of the site.", watcher.failures)
         yield CounterMetricFamily("roaming_site_changes", "Changes to a newer deployment.", watcher.changes)
         is_up = current is not None and not watcher.problem

@@ -94,7 +94,8 @@ class RequestGuard:
         self._in_progress_each: Counter[str] = Counter()
         self.policy = policy
         self.metrics = metrics
-        self._refusals, self._log = RefusalLog(policy.proxies), SeldomLog()
+        self._refusals = RefusalLog(policy.proxies)
+        self._log = SeldomLog()
         self._hosts = AllowedHosts(policy.hosts)
         self._origins = frozenset(map(parse_origin, policy.origins))
         self._requests = CounterStore()
@@ -165,7 +166,8 @@ class RequestGuard:
         each = self.policy.connections_each
         # Without proxies, clients without an address come over a Unix socket, from any number of visitors.
         if self._in_progress_each[client] > each and (client != UNKNOWN_CLIENT or self.policy.proxies):
-            detail, setting = "Too many of your requests are in progress.", f"connections_each = {each}"
+            detail = "Too many of your requests are in progress."
+            setting = f"connections_each = {each}"
             raise ProblemError(429, "busy", detail, retry_after=5, setting=setting)
         if "\n" in scope["path"]:  # a router may match `/ask\n` as `/ask`, which is not in the guarded paths
             raise ProblemError(404, "not_found", "There is nothing at this address.")
@@ -201,9 +203,11 @@ class RequestGuard:
 
     async def _read_body(self, scope: Scope, receive: Receive) -> bytes | None:
         """Return the body, None if the client disconnected."""
-        max_bytes, setting = self.policy.body_bytes, f"body_bytes = {self.policy.body_bytes}"
+        max_bytes = self.policy.body_bytes
+        setting = f"body_bytes = {self.policy.body_bytes}"
         if not _is_guarded(scope):
-            max_bytes, setting = min(max_bytes, _MAX_OTHER_BYTES), ""
+            max_bytes = min(max_bytes, _MAX_OTHER_BYTES)
+            setting = ""
         too_large = ProblemError(413, "size", f"The maximum size of a body is {max_bytes} bytes.", setting=setting)
         for length in get_header_values(scope, b"content-length"):
             if len(length) > 15 or int(length) > max_bytes:  # the server has checked that it is a number
@@ -245,7 +249,9 @@ class _Response:
         self._on_start = on_start
         self.timed_out = False
         self.headers: list[Header] = [(b"x-content-type-options", b"nosniff")]
-        self._send, self._seconds, self._cancel_scope = send, seconds, cancel_scope
+        self._send = send
+        self._seconds = seconds
+        self._cancel_scope = cancel_scope
         self._loop = asyncio.get_running_loop()
         self._waiting_since = inf
         self._timer = self._loop.call_later(seconds, self._check_timeout)

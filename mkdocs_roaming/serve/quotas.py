@@ -91,7 +91,8 @@ class QuotaLimiter:
         if self.counters.is_shared and not secret:
             raise UsageError("processes that share counters need the same key; set it for each of them")
         self._secret = blake2b(secret or os.urandom(32)).digest()
-        self._paid, self._free = Counter[str](), Counter[str]()
+        self._paid = Counter[str]()
+        self._free = Counter[str]()
         self.held = Counter[str]()
         """The money that this process has reserved, by the key of the budget."""
 
@@ -124,7 +125,9 @@ class QuotaLimiter:
         Raises:
             ProblemError: 429 if a quota is exhausted, 503 if money cannot be counted.
         """
-        key, now, amount = self.hash_client(client), self.counters.clock(), ceil(cost * _MICRO)
+        key = self.hash_client(client)
+        now = self.counters.clock()
+        amount = ceil(cost * _MICRO)
         is_paid = spends_money or cost > 0
         budgets = self._list_budgets(key, now) if is_paid else []
         places = self._paid if is_paid else self._free
@@ -187,7 +190,8 @@ class QuotaLimiter:
             return
         is_spent = total - self.held[budget.key] + amount > limit  # otherwise other answers have reserved the rest
         seconds = DAY_SECONDS - self.counters.clock() % DAY_SECONDS if is_spent else _BUSY_RETRY_SECONDS
-        code, setting = "money" if is_spent else "busy", f"{budget.setting} = {budget.limit:g}"
+        code = "money" if is_spent else "busy"
+        setting = f"{budget.setting} = {budget.limit:g}"
         raise ProblemError(429, code, "Answers are not available now.", retry_after=seconds, setting=setting)
 
     def _take_place(self, places: Counter[str], key: str) -> None:
@@ -211,7 +215,10 @@ class Reservation:
         self, limiter: QuotaLimiter, budgets: Sequence[DailyBudget], amount: int, free_place: Callable[[], None]
     ) -> None:
         self.settled = False
-        self._limiter, self._budgets, self._amount, self._free_place = limiter, budgets, amount, free_place
+        self._limiter = limiter
+        self._budgets = budgets
+        self._amount = amount
+        self._free_place = free_place
 
     async def grow(self, total: float) -> None:
         """Reserve what the answer may have cost after its next model call, if it is more than what is reserved.
@@ -362,7 +369,8 @@ class _MemoryStorage:
         now = self._clock()
         value, expires = self._counters.get(key, (0, 0.0))
         if expires <= now:
-            value, expires = 0, now + seconds
+            value = 0
+            expires = now + seconds
         self._counters[key] = value + amount, expires
         if len(self._counters) > self._sweep_size:
             self._counters = {key: counter for key, counter in self._counters.items() if counter[1] > now}

@@ -87,8 +87,12 @@ class Routes:
         widget: Traversable,
         ping_seconds: float = PING_SECONDS,
     ) -> None:
-        self._service, self._metrics, self._journal, self._limiter = service, metrics, journal, limiter
-        self._widget, self._ping_seconds = widget, ping_seconds
+        self._service = service
+        self._metrics = metrics
+        self._journal = journal
+        self._limiter = limiter
+        self._widget = widget
+        self._ping_seconds = ping_seconds
         self._description = encode_json(describe_operations(OPERATIONS))
         self._queue = WorkQueue()
 
@@ -98,7 +102,8 @@ class Routes:
         """Answer a question with the configured model."""
         question = parse_question(await _read_json(request))
         if question.scope:  # restricting a large site takes longer than the event loop may wait
-            site, scope = self._service.site.now(question.language), question.scope
+            site = self._service.site.now(question.language)
+            scope = question.scope
             await self._queue.run(get_client(request.scope), lambda: site.restrict(scope), is_local=True)
         answer = self._service.open(question)
         media_type = choose_media_type(request.headers.get("accept", ""), (EVENTS, JSON))
@@ -115,7 +120,8 @@ class Routes:
         """Reserve a place and money for an answer; a cached one needs neither."""
         if answer.cached:
             return None
-        client, cost = get_client(request.scope), answer.call_cost
+        client = get_client(request.scope)
+        cost = answer.call_cost
         reservation = await self._limiter.reserve(client, cost=cost, spends_money=answer.spends_money)
         answer.model.on_spend = reservation.grow
         return reservation
@@ -129,13 +135,15 @@ class Routes:
 
     async def read_section(self, request: Request) -> Response:
         """Return a section with its text."""
-        id_, part = request.path_params["id"], request.query_params.get("part")
+        id_ = request.path_params["id"]
+        part = request.query_params.get("part")
         payload = await self._build(request, lambda site: build_section(site, id_, part), is_fast=True)
         return respond_negotiated(request, payload)
 
     async def search_sections(self, request: Request) -> Response:
         """Return search results."""
-        text, limit = request.query_params.get("q", ""), request.query_params.get("limit")
+        text = request.query_params.get("q", "")
+        limit = request.query_params.get("limit")
         hits = await self._build(request, lambda site: build_hits(site, text, limit))
         return respond_with_etag(request, encode_json(hits), JSON)
 
@@ -254,7 +262,9 @@ class AnswerResponse:
         media_type: str,
         ping_seconds: float = PING_SECONDS,
     ) -> None:
-        self._answer, self._reservation, self._media_type = answer, reservation, media_type
+        self._answer = answer
+        self._reservation = reservation
+        self._media_type = media_type
         self._ping_seconds = ping_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -24,7 +24,9 @@ from mkdocs_roaming.library.tools import MAX_HITS
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.settings import prepare
 
-JSON, MARKDOWN, EVENTS = "application/json", "text/markdown", "text/event-stream"
+JSON = "application/json"
+MARKDOWN = "text/markdown"
+EVENTS = "text/event-stream"
 PROBLEM = "application/problem+json"
 
 MAX_QUESTION_CHARS = 4_000

@@ -170,7 +170,9 @@ class _LimitedProtocol(HttpToolsProtocol):
         self.logger = _uvicorn_log
         self.last_data = self.loop.time()
         self.network = UNKNOWN_CLIENT
-        self._guard, self._max_connections, self._clients = guard, max_connections, clients
+        self._guard = guard
+        self._max_connections = max_connections
+        self._clients = clients
         self._unparsed = 0  # bytes since the last complete head or part of a body
 
     @property
@@ -186,7 +188,8 @@ class _LimitedProtocol(HttpToolsProtocol):
         self.network = parse_network(self.client[0] if self.client else "") or UNKNOWN_CLIENT
         self._clients[self.network] += 1
         self._limit_time()
-        connections, limit = cast("set[_LimitedProtocol]", self.connections), self._max_connections
+        connections = cast("set[_LimitedProtocol]", self.connections)
+        limit = self._max_connections
         each = min(self._guard.policy.connections_each, max(limit // 2, 1))
         if self._clients[self.network] > each and not self._guard.policy.proxies:  # with proxies, all are of one client
             mine = [connection for connection in connections if connection.network == self.network]
@@ -226,8 +229,10 @@ class _LimitedProtocol(HttpToolsProtocol):
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        version, names = self.parser.get_http_version(), dict(self.headers)
-        is_chunked, upgrades = b"transfer-encoding" in names, self.parser.should_upgrade()
+        version = self.parser.get_http_version()
+        names = dict(self.headers)
+        is_chunked = b"transfer-encoding" in names
+        upgrades = self.parser.should_upgrade()
         if version != "1.1" and (version != "1.0" or is_chunked):
             raise ValueError("a reverse proxy may see another end of the request")
         if upgrades and (is_chunked or b"content-length" in names):

@@ -274,7 +274,8 @@ class AnswerRequest:
 
         All names of a page are one; an unknown page is none.
         """
-        question, config = self.question, self._config
+        question = self.question
+        config = self._config
         asked = " ".join(question.text.split()), self._page_id, question.language, question.scope.normalize()
         return self.deployment.digest, asked, config.model.name, config.budget
 
@@ -302,25 +303,29 @@ class AnswerRequest:
 
     def _on_end(self, events: Sequence[Event]) -> None:
         """Report the end of an answer that this request started. The request may be closed already."""
-        end, config = events[-1] if events else None, self._config
+        end = events[-1] if events else None
+        config = self._config
         if isinstance(end, Finished) and end.error:
             advice = _ADVICE.get(end.cause, "The provider is at fault; ask again later")
             self._service.failures.warn(f"an answer failed: %s. {advice}", strip_passwords(end.error).rstrip("."))
         usage = sum((event.usage for event in events if isinstance(event, TokensUsed)), NO_USAGE)
         prices = config.budget.prices
         cost, currency = (prices.cost(usage), prices.currency) if prices else (None, "")
-        seconds, completed = monotonic() - self._started, isinstance(end, Finished)
+        seconds = monotonic() - self._started
+        completed = isinstance(end, Finished)
         failure = (end.cause or "model") if isinstance(end, Finished) and end.error else ""
         self._service.on_cost(AnswerCost(config.model.name, usage, cost, currency, seconds, completed, failure))
 
     # What the encoder asks for
 
     def _context(self) -> AnswerContext:
-        sections, dropped = self.deployment.library.sections, self._memory.dropped
+        sections = self.deployment.library.sections
+        dropped = self._memory.dropped
         return AnswerContext(sections, self._sign_turn, self.cached, dropped, self._suggest)
 
     def _suggest(self) -> list[str]:
-        result, library = summarize(self._events), self.deployment.library
+        result = summarize(self._events)
+        library = self.deployment.library
         if result.state not in ("answered", "partial", "results"):
             return []
         asked = [self.question.text, *(exchange.question for exchange in self._memory.history)]
@@ -392,7 +397,8 @@ class MeteredModel:
     def __init__(self, model: Model, prices: Prices | None = None) -> None:
         self.name = model.name
         self.on_spend: Callable[[float], Awaitable[None]] | None = None
-        self._model, self._prices = model, prices
+        self._model = model
+        self._prices = prices
         self._replies: list[_MeteredReply] = []
 
     def __getattr__(self, name: str) -> Any:

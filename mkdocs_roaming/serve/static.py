@@ -60,11 +60,14 @@ class StaticSite(StaticFiles):
     ) -> Response:
         """Return a page or its Markdown, another file, or 304 if the client has it."""
         request_headers = Headers(scope=scope)
-        file, status, headers = Path(full_path), stat_result, {}
+        file = Path(full_path)
+        status = stat_result
+        headers = {}
         if (markdown := self._find_markdown(file)) is not None:
             headers["vary"] = "Accept"
             if _prefers_markdown(request_headers.get("accept", "")):
-                file, status = markdown, markdown.stat()
+                file = markdown
+                status = markdown.stat()
         media_type = _CONTENT_TYPES.get(file.suffix)
         response = FileResponse(file, status_code, headers, media_type, stat_result=status)
         if self.is_not_modified(response.headers, request_headers):

@@ -133,7 +133,9 @@ class _SiteReader:
     """Reads the pages, the navigation and the metadata of a built site."""
 
     def __init__(self, folder: Path, options: IndexOptions, warn: Warn) -> None:
-        self._folder, self._options, self._warn = folder, options, warn
+        self._folder = folder
+        self._options = options
+        self._warn = warn
         self._themes = load_themes(options.publish.classes)
         self._old = _load_old_manifest(folder)
         self._published = PublishedFiles(folder)
@@ -177,13 +179,15 @@ class _SiteReader:
             elif (first := self._files.get(page.path)) is not None:
                 self._left_out.append(LeftOut(page.path, f"same address as {first.relative_to(self._folder)}"))
             else:
-                self._pages[page.path], self._files[page.path] = page, file
+                self._pages[page.path] = page
+                self._files[page.path] = file
         self._common = find_common_part(page.title for page in self._pages.values())
         for path, page in self._pages.items():
             self._pages[path] = replace(page, title=self._common.remove_from(page.title) or title_from_path(path))
 
     def _make_site(self) -> Site:
-        options, project = self._options, self._options.project
+        options = self._options
+        project = self._options.project
         home = min(self._pages, key=bool)  # or else the first page
         head = self._parse(home)
         old = self._old.site if self._old else SiteEntry("", "")
@@ -210,7 +214,8 @@ class _SiteReader:
         roots = [f"{name}/" for name in sorted(folders) if not (self._folder / name).is_dir()]
         options = self._options.publish
         selection = Selection(options.include, options.exclude, roots=[*filter(None, [self._url]), *roots])
-        files, count = self._files.values(), len(self._pages)
+        files = self._files.values()
+        count = len(self._pages)
         parents = {parent for file in files for parent in _folders_above(file)} if selection else set()
         for left_out in self._left_out:
             selection.find_reason(PageName(left_out.path))  # a pattern of a page that is no page is used
@@ -253,7 +258,8 @@ class _SiteReader:
         ]
         unknown = [page for page in self._pages.values() if page.source is None] if left_out else []
         for page in unknown:
-            name, pattern = PageName(page.path), exact_pattern(PageName(page.path))
+            name = PageName(page.path)
+            pattern = exact_pattern(PageName(page.path))
             shown = count_visible_words(page.article).keys()
             for source, words, reason in left_out if not selection.is_exception(name) else ():
                 if len(words & shown) > _SHARED_WORDS * len(words):
@@ -267,7 +273,8 @@ class _SiteReader:
         left_out = {one.path for one in self._left_out}
         for path, page in list(self._pages.items()):
             if "<article" in page.article[1:]:
-                root, base = lxml_html.fromstring(page.article), path_to_url(self._url, path)
+                root = lxml_html.fromstring(page.article)
+                base = path_to_url(self._url, path)
                 remove_excerpts(root, partial(self._is_link_to, left_out, base))
                 self._pages[path] = replace(page, article=lxml_html.tostring(root, encoding="unicode"))
                 if page.source is None and root.find(".//article") is None:
@@ -281,7 +288,8 @@ class _SiteReader:
 
     def _read_page(self, file: Path) -> Page | str:
         """Read one HTML file. Return the reason if it is not a page of the site."""
-        text, path = decode_text(file.read_bytes()), self._path(file)
+        text = decode_text(file.read_bytes())
+        path = self._path(file)
         if path.encode("utf-8", "ignore").decode() != path:
             self._warn(
                 f"{file.relative_to(self._folder)}: the page is left out: its name is not UTF-8; rename the file"
@@ -332,7 +340,8 @@ class _SiteReader:
         The sources of pages whose addresses do not follow from their names, such as posts of a blog, are found by
         their titles.
         """
-        docs, snippets = self._options.project.docs, self._options.project.snippets
+        docs = self._options.project.docs
+        snippets = self._options.project.snippets
         texts = {
             path: (source, *read_source(docs / source, source, snippets, self._warn))
             for path, source in self._sources.items()
@@ -380,7 +389,8 @@ class _SiteReader:
 
     def _find_url(self) -> str:
         """Return the URL of the site: from the options, the old manifest, the home page or the sitemap; or none."""
-        folder, project = self._folder, self._options.project
+        folder = self._folder
+        project = self._options.project
         for where, url in (("--url", self._options.url), (f"{project.file}: site_url", project.url)):
             if url and not (re.match(r"https?://[^/]+", url) and is_valid_url(url)):
                 raise UsageError(f"{where} {url}: not an http(s) URL")

@@ -82,7 +82,8 @@ class Project:
 
     def find_sources(self) -> dict[str, str]:
         """Return the Markdown source of each page, relative to the docs folder, by the path of the page."""
-        docs, sources = self.docs, dict[str, str]()
+        docs = self.docs
+        sources = dict[str, str]()
         if docs is None:
             return sources
         for file in sorted(docs.rglob("*.md"), key=lambda file: file.name == "README.md"):
@@ -173,7 +174,8 @@ def _config_folders(site: Path | None) -> Iterator[Path]:
     if site is None:
         yield Path()
         return
-    here, folder = Path.cwd(), site.resolve()
+    here = Path.cwd()
+    folder = site.resolve()
     if not folder.is_relative_to(here):
         yield folder.parent
         return
@@ -210,7 +212,8 @@ def _read_generator(file: Path, data: object) -> Project:
     if not isinstance(data, dict):
         raise UsageError(f"{file}: expected a mapping, such as `site_name: Docs`")
     plugins = _read_entries(data.get("plugins"))
-    theme, docs = data.get("theme"), file.parent / (_text(file, data, "docs_dir") or "docs")
+    theme = data.get("theme")
+    docs = file.parent / (_text(file, data, "docs_dir") or "docs")
     is_nav_complete = isinstance(data.get("nav"), list) and not _NAV_PLUGINS & plugins.keys()
     return Project(
         file=file,
@@ -374,7 +377,10 @@ def find_heading(text: str) -> str:
 
 def iter_fences(text: str) -> Iterator[tuple[str, str]]:
     """Yield the code of each fence with its language, `""` without one."""
-    fence, language, quotes, lines = "", "", 0, list[str]()
+    fence = ""
+    language = ""
+    quotes = 0
+    lines = list[str]()
     for line in text.splitlines():
         if fence:
             if (end := line.strip(" \t>")) and set(end) == {fence[0]} and len(end) >= len(fence):
@@ -383,6 +389,8 @@ def iter_fences(text: str) -> Iterator[tuple[str, str]]:
             else:
                 lines.append(re.sub(rf"^(?:[ \t]*>){{0,{quotes}}}", "", line))
         elif found := _FENCE.match(line):
-            fence, lines, quotes = found[2], [], found[1].count(">")
+            fence = found[2]
+            lines = []
+            quotes = found[1].count(">")
             # ```py title="x"   ```{ .py title="x" }   ```{ .yaml .annotate }
             language = found[3]

@@ -47,7 +47,8 @@ def index_site(
         UsageError: The folder is not a built site.
         PublishError: There is nothing to publish.
     """
-    publish, project = options.publish, options.project
+    publish = options.publish
+    project = options.project
     warnings: list[str] = []
 
     def record(message: str) -> None:
@@ -65,7 +66,8 @@ def index_site(
         descriptions = None
         if publish.descriptions:
             descriptions = read_configured_descriptions(project.folder / publish.descriptions, record)
-        cache, on_progress = ConversionCache(options.cache), start_progress(len(built.pages))
+        cache = ConversionCache(options.cache)
+        on_progress = start_progress(len(built.pages))
         batch = convert_pages(built.site, built.pages, cache=cache, warn=record, on_progress=on_progress)
         batch.left_out += built.left_out
         if options.strict and warnings:

@@ -56,7 +56,8 @@ def from_config(items: Sequence[Any], paths: Mapping[str, str], titles: Mapping[
     entries = [entry for item in items for entry in (item.items() if isinstance(item, dict) else [("", item)])]
     nav = []
     for title, target in entries:
-        name, source = to_single_line(str(title)), str(target or "").strip().removeprefix("./").lstrip("/")
+        name = to_single_line(str(title))
+        source = str(target or "").strip().removeprefix("./").lstrip("/")
         if isinstance(target, list):
             children = from_config(target, paths, titles, site_url)
             if children is None:
@@ -171,7 +172,9 @@ def merge_navs(navs: Sequence[Nav], pages: Iterable[str], read: Callable[[str], 
         read: Returns the sidebar of a page.
     """
     largest = max(navs, key=lambda other: len(collect_paths(other)), default=())
-    merged, known, fruitless = _MergedNav(), set[str](), 0
+    merged = _MergedNav()
+    known = set[str]()
+    fruitless = 0
 
     def add(nav: Nav) -> bool:
         """Add a navigation if it has new pages, and return whether it has."""
@@ -288,7 +291,8 @@ def _read_item(element: Element, resolve: Resolve) -> NavItem:
     lists = filter(_is_list, own)
     children = tuple(item for part in lists for item in _read_lists(part, resolve))
     parts = [part for part in own if part.tag in _LABELS]
-    label, path = " ".join((element.text or "").split()), None
+    label = " ".join((element.text or "").split())
+    path = None
     for part in parts:
         if path is None and _is_link_to_page(part, has_children=bool(children)):
             path = resolve(part.get("href") or "")

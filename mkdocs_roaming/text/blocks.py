@@ -57,7 +57,8 @@ def iter_blocks(lines: Sequence[str]) -> Iterator[Block]:
         if not line or line.isspace() or (line[0] in "-*_= \t" and _RULE.match(line)):
             at += 1
             continue
-        start, (at, kind) = at, _find_end(lines, at)
+        start = at
+        (at, kind) = _find_end(lines, at)
         if kind == "directive":
             yield Block("quote", ["[!NOTE]", *lines[start + 1 : at - 1]])
         elif kind == "quote":
@@ -68,7 +69,8 @@ def iter_blocks(lines: Sequence[str]) -> Iterator[Block]:
 
 def _find_end(lines: Sequence[str], start: int) -> tuple[int, Kind | Literal["directive"] | None]:
     """Return the line after a block and its kind, None for a block that is left out."""
-    line, at = lines[start], start + 1
+    line = lines[start]
+    at = start + 1
     is_table = "|" in line and _starts_table(lines, start)
     if fence := FENCE.match(line):
         return _skip_fence(lines, at, fence[1]), "directive" if fence[1][0] == ":" else "code"
@@ -148,7 +150,9 @@ def iter_items(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         if found and len(found[1]) <= margin:
             if text:
                 yield "\n".join(text)[:MAX_BLOCK_CHARS], below
-            text, below, ended = [_TASK_BOX.sub("", line[found.end() :], count=1)], [], False
+            text = [_TASK_BOX.sub("", line[found.end() :], count=1)]
+            below = []
+            ended = False
         elif not ended and line.strip() and not found and not FENCE.match(line):
             text.append(line.strip())
         else:

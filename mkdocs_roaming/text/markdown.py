@@ -119,7 +119,8 @@ def find_code_spans(paragraph: str) -> list[tuple[int, int, int]]:
     by_length: dict[int, list[int]] = {}
     for start, end in runs:
         by_length.setdefault(end - start, []).append(start)
-    spans, edge = list[tuple[int, int, int]](), 0
+    spans = list[tuple[int, int, int]]()
+    edge = 0
     for start, end in runs:
         if start < edge or paragraph[start - 1 : start] == "\\":
             continue
@@ -134,7 +135,9 @@ def find_code_spans(paragraph: str) -> list[tuple[int, int, int]]:
 def sub_outside_code(pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], markdown: str) -> str:
     """Replace the matches of a pattern that begin outside of code."""
     code = [*find_code(markdown), (len(markdown) + 1,) * 2]
-    parts, edge, position = list[str](), 0, 0
+    parts = list[str]()
+    edge = 0
+    position = 0
     found = pattern.search(markdown)
     while found:
         while code[position][1] <= found.start():

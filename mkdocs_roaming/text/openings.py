@@ -49,11 +49,13 @@ def make_opening(
     blocks = iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))
     if subsections:  # callouts, epigraphs and tables say less than the titles of subsections
         blocks = (block for block in blocks if block.kind not in ("quote", "table"))
-    best_rank, best = _Rank.NONE, ""
+    best_rank = _Rank.NONE
+    best = ""
     for rank, text in _iter_page_candidates(list(blocks)) if subsections is not None else _iter_candidates(blocks):
         opening = shorten(to_single_line(text.translate(_UNMASK)), limit) if rank < best_rank else ""
         if opening and opening not in skipped:
-            best_rank, best = rank, opening
+            best_rank = rank
+            best = opening
         if best_rank is _Rank.PROSE:
             break
     return best

@@ -51,7 +51,8 @@ class Word(Struct, frozen=True):
 
 def extract_terms(text: str, language: str = "en") -> list[str]:
     """Return the index terms of a text in order, with repetitions."""
-    code, terms = languages.base_language(language), list[str]()
+    code = languages.base_language(language)
+    terms = list[str]()
     text = _clean(text)
     if not text.isascii():
         text = text.replace("’", "'")
@@ -72,7 +73,8 @@ def extract_terms(text: str, language: str = "en") -> list[str]:
 
 def parse_words(text: str, language: str = "en") -> list[Word]:
     """Return the words of a text in order. Their terms, joined, are the terms of the text."""
-    code, words = languages.base_language(language), list[Word]()
+    code = languages.base_language(language)
+    words = list[Word]()
     for run in split_words(text):
         if is_spaceless(run):
             starts = range(max(1, len(run) - 1))
@@ -231,7 +233,8 @@ _PIECE = re.compile(
 def _parse_word(run: str, code: str) -> Word:
     """Parse a word of a script with spaces."""
     if _PLAIN.fullmatch(run):  # a fast path for most words, with the same result
-        whole, part = run.lower(), languages.stem(run, code)
+        whole = run.lower()
+        part = languages.stem(run, code)
         stop = languages.is_stop_word(whole, code)
         return Word(run, whole, (part,), (part,), tuple(dict.fromkeys([(part,), (whole,)])), stop=stop)
     sign, body, suffix = _split_signs(languages.strip_clitics(run, code))
@@ -266,7 +269,8 @@ def _split_identifier(body: str, suffix: str) -> list[tuple[str, str]]:
         if fold(piece):
             pieces.append((match[1], piece[1:] if "." in piece and piece[0] in "vV" else piece))
     if suffix and len(pieces[-1][1]) == 1 and pieces[-1][1].isalpha():
-        name, number = suffix.rstrip("0123456789"), suffix.lstrip("+#")
+        name = suffix.rstrip("0123456789")
+        number = suffix.lstrip("+#")
         pieces[-1] = (pieces[-1][0], pieces[-1][1] + name)
         pieces += [("", number)] if number else []
     return pieces
@@ -290,14 +294,18 @@ def _extract_piece_terms(piece: str, code: str) -> list[str]:
 
 def _join_pieces(pieces: list[tuple[str, str]]) -> list[str]:
     """Join several pieces between two separators (`IPv4/IPv6`), and last all pieces."""
-    inner, whole, start, count = list[str](), "", 0, 0
+    inner = list[str]()
+    whole = ""
+    start = 0
+    count = 0
     for separator, piece in pieces:
         folded = fold(piece)
         if separator and whole:
             inner += [whole[start:]] if count > 1 else []
             if separator != "," and whole[-1].isdecimal() and folded[0].isdecimal():
                 whole += "." if separator == "." else "_"  # 1.2 and 12 are different numbers
-            start, count = len(whole), 0
+            start = len(whole)
+            count = 0
         whole += folded
         count += 1
     inner += [whole[start:]] if count > 1 and start else []

@@ -118,7 +118,8 @@ def orders_to_models(site: LintContext) -> Iterator[Problem]:
         reported: set[tuple[int, str]] = set()
         for match in find_instructions(prose):
             number = bisect_left(line_ends, match.start())
-            position, quote = text.section_at(number), " ".join(match[0].split())
+            position = text.section_at(number)
+            quote = " ".join(match[0].split())
             if (position, quote) in reported or is_reported_speech(prose, match):
                 continue
             if examples.include(match, position, number):
@@ -153,7 +154,8 @@ class _Examples:
     @cached_property
     def _quotes(self) -> list[tuple[int, int]]:
         """Start and end of the quotations, none of which extends beyond its paragraph."""
-        spans, start = [], 0
+        spans = []
+        start = 0
         for paragraph in _ATTRIBUTE.sub(r"\1 \3 ", self._prose).split("\n\n"):
             spans += [(start + quote.start(), start + quote.end()) for quote in _QUOTED.finditer(paragraph)]
             start += len(paragraph) + 2

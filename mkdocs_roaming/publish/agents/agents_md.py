@@ -47,14 +47,16 @@ def render_agents_md(manifest: Manifest, *, section_files: bool, trusted: bool, 
         )
     sections = SectionIndex(manifest if trusted else _keep_titles(manifest))
     head = _make_head(sections.manifest, section_files=section_files, trusted=trusted)
-    low, high = 0, len(_BUDGETS)
+    low = 0
+    high = len(_BUDGETS)
     text = ""
     while low < high:
         middle = (low + high) // 2
         lines = render_outline_lines(sections, budget=_BUDGETS[middle], summaries=True)
         block = enclose(url, head, _hide_group_ids(lines, sections.manifest))
         if len(block.encode()) <= max_bytes:
-            text, low = block, middle + 1
+            text = block
+            low = middle + 1
         else:
             high = middle
     if not text:
@@ -80,7 +82,8 @@ def insert_block(text: str, block: str, url: str) -> str:
     if counts == (0, 0):
         before = text.rstrip()
         return f"{before}{newline * 2}{block}" if before else block
-    start, stop = text.find(begin), text.find(end)
+    start = text.find(begin)
+    stop = text.find(end)
     if counts != (1, 1) or stop < start:
         raise UsageError(f"the index needs one {begin} and one {end} below it; delete what is left of the older index")
     after = text[stop + len(end) :].removeprefix("\r").removeprefix("\n")

@@ -29,8 +29,11 @@ MAX_BYTES = 500_000
 
 _ENTRY_BYTES = 100  # of a file in a zip archive besides its data and, twice, its path
 _LOW = 0.95
-_MAX_NAMED, _MAX_LISTED = 1_000, 40  # of the pages that are left out, and of them in llms.txt
-_MAX_TITLES, _MAX_ALL_TITLES = 300, 60_000
+# of the pages that are left out, and of them in llms.txt
+_MAX_NAMED = 1_000
+_MAX_LISTED = 40
+_MAX_TITLES = 300
+_MAX_ALL_TITLES = 60_000
 
 _Files = dict[str, bytes]
 
@@ -90,7 +93,9 @@ def _choose_files(manifest: Manifest, data: _Files, texts: _Files, max_bytes: in
     The lists have a line or more for each section: the share of a page is estimated by its sections. A low estimate
     leaves no room unused: the pages that it lets in are reduced until the files fit.
     """
-    ranked, sizes, room = rank_pages(manifest), dict[str, float](), float(max_bytes)
+    ranked = rank_pages(manifest)
+    sizes = dict[str, float]()
+    room = float(max_bytes)
     lists = _compressed_size(_make_files(manifest, ranked, data.keys(), texts))
     share = _LOW * lists / max(1, sum(len(page.sections) for page in ranked))
     for page in ranked:
@@ -122,14 +127,16 @@ def rank_pages(manifest: Manifest) -> Sequence[PageEntry]:
     They are ordered by their need, then those with questions or descriptions, then by the number of pages that link to
     them.
     """
-    needs, incoming = rank_needs(manifest), count_incoming_links(manifest)
+    needs = rank_needs(manifest)
+    incoming = count_incoming_links(manifest)
     described = {page.path for page in manifest.pages if page.questions or any(one.asks for one in page.sections)}
     return sorted(manifest.pages, key=lambda page: (needs[page.path], page.path not in described, -incoming[page.path]))
 
 
 def _make_files(manifest: Manifest, ranked: Sequence[PageEntry], kept: Set[str], texts: _Files) -> _Files:
     """Return the lists of the pages that are kept, and those of the others in their order of importance."""
-    site, others = manifest.site, [page for page in ranked if page.markdown not in kept]
+    site = manifest.site
+    others = [page for page in ranked if page.markdown not in kept]
     pages = tuple(replace(page, full=None) for page in manifest.pages)
     manifest = replace(
         manifest, site=replace(site, alternates=()), pages=pages, rules=(), vectors=None, llms_txt=None, digest=""
@@ -167,7 +174,8 @@ def _replace_folder(folder: Path, files: _Files) -> None:
     folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder.parent, prefix=".roaming-", ignore_cleanup_errors=True) as temporary:
-        new, old = Path(temporary, "new"), Path(temporary, "old")
+        new = Path(temporary, "new")
+        old = Path(temporary, "old")
         for path, data in files.items():
             write_site_file(new, path, data)
         try:

@@ -49,7 +49,10 @@ _SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 _VERSION = re.compile(r"\(?\bv?\d+\.[\w.]+\)?")
 _IS_DOCUMENTATION = re.compile(r"\b(?:docs|documentation)\b", re.IGNORECASE)
 _GENERIC_NAMES = ("docs", "documentation")
-_MAX_NAME_CHARS, _MAX_SUMMARY_CHARS, _MAX_TOPICS_CHARS = 100, 250, 350  # the description has room for 1,024
+# the description has room for 1,024
+_MAX_NAME_CHARS = 100
+_MAX_SUMMARY_CHARS = 250
+_MAX_TOPICS_CHARS = 350
 
 
 def name_skill(manifest: Manifest) -> str:
@@ -78,7 +81,8 @@ def iter_skill_files(
         section_files: Whether the site publishes a file for each section.
     """
     manifest = sections.manifest
-    name, description = name_skill(manifest), _describe(manifest)
+    name = name_skill(manifest)
+    description = _describe(manifest)
     data = _render_skill(name, description, sections, outline, options, section_files=section_files).encode(
         "utf-8", "replace"
     )
@@ -107,7 +111,8 @@ def _render_skill(
 ) -> str:
     from jinja2 import Environment, StrictUndefined  # slow to import, and only used where a skill is written
 
-    manifest, example = sections.manifest, _choose_example(sections, outline)
+    manifest = sections.manifest
+    example = _choose_example(sections, outline)
     site = manifest.site
     home = next((page.summary for page in manifest.pages if not (page.path or page.description)), "")
     has_own = not home or site.description != summarize_home(manifest.pages)
@@ -153,7 +158,8 @@ def full_name(manifest: Manifest) -> str:
 
 def _describe(manifest: Manifest) -> str:
     """Return the description, by which agents decide whether to open the skill."""
-    name, summary = full_name(manifest), shorten(to_single_line(manifest.site.description), _MAX_SUMMARY_CHARS)
+    name = full_name(manifest)
+    summary = shorten(to_single_line(manifest.site.description), _MAX_SUMMARY_CHARS)
     kinds = classify_pages(manifest)
     guides = [page.title for page in manifest.pages if page.path and kinds[page.path] is PageKind.GUIDE]
     titles = [to_single_line(title) for title in dict.fromkeys(guides)]

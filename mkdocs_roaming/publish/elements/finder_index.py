@@ -44,7 +44,8 @@ def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> 
         manifest: The manifest of the site.
         read: Returns the own text of a section.
     """
-    site, sections = manifest.site, SectionIndex(manifest)
+    site = manifest.site
+    sections = SectionIndex(manifest)
     index: dict[str, Any] = {"version": _VERSION, "digest": manifest.digest, "count": len(sections)}
     index["site"] = {"name": site.name, "url": site.url, "language": site.language}
     if len(sections) <= MAX_SECTIONS:
@@ -90,7 +91,8 @@ def _describe_section(section: SectionEntry) -> tuple[object, ...]:
 
 def _find_stems(words: Iterable[Word], terms: Iterable[str]) -> dict[str, str]:
     """Return the stems of the words of a site that a browser, which has only a stemmer for English, cannot guess."""
-    known, stems = frozenset(terms), dict[str, dict[str, None]]()
+    known = frozenset(terms)
+    stems = dict[str, dict[str, None]]()
     for word in words:
         if word.whole.isalpha():
             found = (run[0] for run in word.runs if len(run) == 1 and run[0] != word.whole and run[0] in known)
@@ -112,7 +114,9 @@ def _guess_stem(word: str, known: Container[str], stems: Mapping[str, str]) -> s
 
 def _describe_search(index: Index, words: Sequence[Word]) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return the part of the index for ranking, and the shards by their paths."""
-    language, data, postings = index.language, index.data, index.postings
+    language = index.language
+    data = index.data
+    postings = index.postings
     code = base_language(language)
     entries = _collect_entries(postings, words, code)
     counts = Counter(kind for each in entries.values() for kind, _ in each)
@@ -159,19 +163,22 @@ def _collect_entries(postings: Postings, words: Iterable[Word], code: str) -> di
 def _make_shards(entries: Mapping[str, Iterable[_Entry]], kinds: Iterable[_Kind]) -> Iterator[tuple[str, int, bytes]]:
     """Yield the name, the number of terms and the content of each shard."""
     numbers = {kind: number for number, kind in enumerate(kinds)}
-    shard, size = list[list[int]](), 0
+    shard = list[list[int]]()
+    size = 0
     for at, each in enumerate(entries.values(), 1):
         shard.append(list(_encode(each, numbers)))
         size += len(shard[-1])
         if size >= _SHARD_NUMBERS or at == len(entries):
             content = msgspec.json.encode(shard) + b"\n"
             yield hashlib.sha256(content).hexdigest()[:12], len(shard), content
-            shard, size = [], 0
+            shard = []
+            size = 0
 
 
 def _iter_entries(postings: Postings, term: str, *, in_title: bool) -> Iterator[_Entry]:
     """Yield the entries of a term, or only those in titles."""
-    entries, kinds = postings.entries(term), postings.data.kinds
+    entries = postings.entries(term)
+    kinds = postings.data.kinds
     for row, kind, packed in zip(entries[0::3], entries[1::3], entries[2::3], strict=True):
         places = sorted(unpack_places(packed))
         in_row, in_group, is_title = kinds[kind]

@@ -64,7 +64,8 @@ def insert_in_head(html: str, elements: str) -> str:
 
 def insert_pieces(html: str, *pieces: tuple[int | None, str]) -> str:
     """Return a page with pieces at offsets of it; those without an offset are left out."""
-    parts, at = [], 0
+    parts = []
+    at = 0
     for offset, piece in sorted((offset, piece) for offset, piece in pieces if offset is not None):
         parts += [html[at:offset], piece]
         at = offset

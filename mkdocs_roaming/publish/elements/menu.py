@@ -81,7 +81,9 @@ class PageMenu:
     """
 
     def __init__(self, options: PageMenuOptions, site: Site, mcp: str = "") -> None:
-        self._options, self._site, self._words = options, site, load_texts(site.language)
+        self._options = options
+        self._site = site
+        self._words = load_texts(site.language)
         self.pages_without = 0
         name = make_server_name(site.name, site.url)
         local = McpServer(name, command=make_command(site.url))
@@ -90,7 +92,8 @@ class PageMenu:
 
     def _iter_clients(self) -> Iterator[dict[str, str]]:
         """Yield the items of MCP clients. Web applications cannot start a command."""
-        words, server = self._words, self._server
+        words = self._words
+        server = self._server
         for name, _, settings in _ASSISTANTS.values() if server.url else ():
             yield _make_item("connect", name, words["copyAddress"], href=settings, copy=server.url)
         command = format_client_config("claude-code", server)
@@ -120,7 +123,8 @@ class PageMenu:
         return insert_in_head(html, sheet)
 
     def _format_element(self, path: str, attributes: str, root: str) -> str:
-        words, markdown = self._words, relative_url(path, markdown_path(path), root)
+        words = self._words
+        markdown = relative_url(path, markdown_path(path), root)
         label = f"{load_icon('menu')}<span>{escape(words['copyPage'])}</span>"
         data = {
             "name": words["menu"],
@@ -171,7 +175,9 @@ def _find_place(html: str, title: str) -> tuple[int, str] | None:
         return found.end(), classes
     body = find_content_start(html) or 0
     main = _MAIN.search(html, body)
-    wanted, first, start = _letters(title), None, -1
+    wanted = _letters(title)
+    first = None
+    start = -1
     for tag in _TITLE_TAG.finditer(html, body):
         if not tag[1]:
             start = tag.start()

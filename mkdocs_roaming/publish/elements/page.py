@@ -60,7 +60,9 @@ class PageElements:
     """
 
     def __init__(self, options: ElementOptions, batch: Batch, descriptions: Descriptions | None = None) -> None:
-        self._widget, self._batch, self._site = options.widget, batch, batch.site
+        self._widget = options.widget
+        self._batch = batch
+        self._site = batch.site
         if options.widget and sum(len(one.sections) for one in batch.converted.values()) > MAX_SECTIONS:
             self._widget = replace(options.widget, replace_search=False)
         self.menu = PageMenu(options.menu, batch.site, options.mcp) if options.menu else None
@@ -88,12 +90,14 @@ class PageElements:
             has_widget: Whether the page has the widget.
             root: See `relative_url`.
         """
-        converted, pages = self._batch.converted.get(path), self._batch.pages
+        converted = self._batch.converted.get(path)
+        pages = self._batch.pages
         if self._widget and has_widget:
             own, home = (pages[one].questions if one in pages else () for one in (path, ""))
             suggestions = own or tuple(map(to_single_line, self._widget.questions)) or home
             asked = suggestions or self._suggest_asks(path) or _find_questions(converted)
-            suggestions, is_published = asked[:MAX_SUGGESTIONS], converted is not None
+            suggestions = asked[:MAX_SUGGESTIONS]
+            is_published = converted is not None
             html = add_widget(html, self._widget, path, self._site, suggestions, published=is_published, root=root)
         return self.menu.add(html, path, converted.sections[0].title, root) if self.menu and converted else html
 
