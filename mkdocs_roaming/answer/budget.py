@@ -143,7 +143,8 @@ class Budget:
             cache_write=self.prices.cache_write or self.prices.input,
         )
         growth = self.output_tokens + self.open_chars // CHARS_PER_TOKEN // max(self.rounds - 1, 1)
-        usage, size = Usage(cache_write=_LARGEST_PROMPT_TOKENS, output=self.output_tokens), _LARGEST_PROMPT_TOKENS
+        usage = Usage(cache_write=_LARGEST_PROMPT_TOKENS, output=self.output_tokens)
+        size = _LARGEST_PROMPT_TOKENS
         for _ in range(self.rounds - 1):
             usage += Usage(cache_read=size, cache_write=growth, output=self.output_tokens)
             size += growth

@@ -149,7 +149,8 @@ class AnswerText:
         self.buffer = self._uncited = self._fence = ""
         self._held_back = []
         self.gap = self._is_unfounded = False
-        self._read, self._has_item = 0, False
+        self._read = 0
+        self._has_item = False
 
     def _process_buffer(self, *, is_end: bool) -> Iterator[Event]:
         while (end := self.buffer.find("\n", self._read)) >= 0:  # each line is read once: time is linear
@@ -168,24 +169,30 @@ class AnswerText:
             before = "" if self._fence else self.buffer[: max(0, self._read - 1)]
             self._read = end
             if before.strip() and not _belong_together(before, after, is_list=self._has_item):
-                self.buffer, self._read, self._has_item = self.buffer[end:], 0, False
+                self.buffer = self.buffer[end:]
+                self._read = 0
+                self._has_item = False
                 yield from self._process_paragraph(before)
         if is_end:
             yield from self._process_paragraph(self.buffer)
-            self.buffer, self._read = "", 0
+            self.buffer = ""
+            self._read = 0
 
     def _process_paragraph(self, paragraph: str) -> Iterator[Event]:
         if not names_tool(paragraph):  # such as a call that is written as text
             paragraph = self._respell(paragraph)
-        had_gap, self.gap = self.gap, False
+        had_gap = self.gap
+        self.gap = False
         text, cited, dropped = self._clean(paragraph)
-        is_gap, self.gap = self.gap, self.gap or had_gap
+        is_gap = self.gap
+        self.gap = self.gap or had_gap
         self.dropped += dropped
         yield from map(CitationDropped, dropped)
         if not _WORD.search(CITATION.sub("", text)):
             if not ((cited or is_gap) and self._uncited):
                 return  # only citations
-            text, self._uncited = f"{self._uncited} {text}".rstrip(), ""
+            text = f"{self._uncited} {text}".rstrip()
+            self._uncited = ""
         statements = list(find_statements(f"{self._uncited} {paragraph}"))
         if not cited:
             self._hold_back()
@@ -197,7 +204,8 @@ class AnswerText:
                 self._uncited = text
             return
         yield from self.release("\n\n".join(filter(None, [self._uncited, text])), *cited)
-        self._uncited, self._is_unfounded = "", False
+        self._uncited = ""
+        self._is_unfounded = False
         self.statements += statements
 
     def release(self, text: str, *cited: str) -> Iterator[Event]:
@@ -269,7 +277,8 @@ class AnswerText:
 
         # Clients find citations without parsing code: invalid ones are removed there, too. What is removed may leave
         # another citation or link, so this is repeated until nothing changes.
-        text, before = resolve_ids(sub_outside_code(_MARKS, replace_mark, paragraph), self._conversation.find_url), ""
+        text = resolve_ids(sub_outside_code(_MARKS, replace_mark, paragraph), self._conversation.find_url)
+        before = ""
         for _ in range(_MAX_PASSES):
             if text == before:
                 break
@@ -286,7 +295,8 @@ def _remove_enclosure(before: str, after: str) -> tuple[str, str]:
     """Return the punctuation around an id without pairs of brackets and quotation marks, and without marks of it."""
     before, after = (_MARK_OF_ID.sub("", text) for text in (before, after))
     while before and after and _PAIR.fullmatch(before[-1] + after[0]):
-        before, after = before[:-1], after[1:]
+        before = before[:-1]
+        after = after[1:]
     return before, after
 
 

@@ -176,7 +176,8 @@ def _find_addresses(code: str, *names: str) -> Iterator[Target]:
 
 def _is_used(match: re.Match[str], before: str, code: str) -> bool:
     """Return whether code seems to use a host: others are names of files, attributes, labels of Kubernetes."""
-    end, path = match.end(), match["path"] or ""
+    end = match.end()
+    path = match["path"] or ""
     if _pattern("name_end").match(code, end - 1) or "=" in path.partition("?")[0] or (match["user"] and not path):
         return False
     domain = "com" if match["user"] else match["tld"]
@@ -192,11 +193,13 @@ def _is_used(match: re.Match[str], before: str, code: str) -> bool:
 
 def _find_sources(code: str) -> Iterator[Target]:
     """Yield images and remotes that have no host."""
-    no_source, stages = _pattern("no_source").match, {match[1].lower() for match in _pattern("stage").finditer(code)}
+    no_source = _pattern("no_source").match
+    stages = {match[1].lower() for match in _pattern("stage").finditer(code)}
     for pattern in _read_table()["sources"]:
         for match in _compile(pattern).finditer(code):
             for word in re.finditer(r"[^\s\[\],]+", match["name"]):  # of a list
-                name, start = word[0].strip("\"'"), match.start("name")
+                name = word[0].strip("\"'")
+                start = match.start("name")
                 if not (no_source(name) or name.lower() in stages or _is_in_comment(code, match.start())):
                     key = _make_key(re.sub(r"(?:@\S*|:[\w.-]*)+$", "", name))
                     yield Target(start + word.start(), start + word.end(), key, "source")
@@ -212,11 +215,13 @@ def _find_mixed(code: str) -> Iterator[Target]:
 def _find_arguments(code: str, start: int, stop: int) -> Iterator[Target]:
     """Yield hosts without a scheme among the arguments of commands that connect to one."""
     while command := _pattern("command").search(code, start, stop):
-        start, option = command.end(), ""
+        start = command.end()
+        option = ""
         if _is_in_comment(code, command.start()):
             continue
         for argument in _pattern("argument").finditer(code, start, stop):
-            start, word = argument.end(), re.sub(r"[\"',]+\]?$", "", argument[0].lstrip("\"',"))
+            start = argument.end()
+            word = re.sub(r"[\"',]+\]?$", "", argument[0].lstrip("\"',"))
             if argument["end"]:
                 break
             for quoted in _pattern("quoted").finditer(code, argument.start(), start):  # perhaps another command
@@ -225,7 +230,8 @@ def _find_arguments(code: str, start: int, stop: int) -> Iterator[Target]:
                 option, _, word = word.partition("=")
             if not word.strip("[]") or word[0] in "<>":
                 continue
-            is_value, option = _is_value(word, option, command), ""
+            is_value = _is_value(word, option, command)
+            option = ""
             if not is_value and _is_host(word, command):
                 first = argument.start() + argument[0].index(word)
                 kind = "source" if command["remote"] else "address"
@@ -248,7 +254,8 @@ def _is_value(word: str, option: str, command: re.Match[str]) -> bool:
     """Return whether an argument is the value of an option, or a file to copy."""
     if command["copy"]:
         return "@" not in word and ":" not in word
-    values, name = _read_table()["value_letters"], (command["name"] or "").lower()
+    values = _read_table()["value_letters"]
+    name = (command["name"] or "").lower()
     letters = values.get(name, "\0" if command["download"] else values["default"])
     return bool(_pattern("value_option").fullmatch(option) or re.fullmatch(f"-[^-{letters}]*[{letters}]", option))
 

@@ -306,7 +306,9 @@ class ModelReply:
         """Prepare a request; `stream` sends it."""
         self.calls: list[ToolCall] = []
         self.stop = Stop()
-        self._model, self._request, self._deadline = model, request, deadline
+        self._model = model
+        self._request = request
+        self._deadline = deadline
         self._text: list[str] = []
         self._text_length = 0
         self._last = self._joiner = ""
@@ -356,7 +358,8 @@ class ModelReply:
         """Return a piece without invisible characters; a joiner at its end waits for the character that it joins."""
         text = remove_invisible(f"{self._last}{self._joiner}{piece}é")[:-1]
         body = text.rstrip("\u200c\u200d")
-        clean, self._joiner = body[len(self._last) :], text[len(body) :]
+        clean = body[len(self._last) :]
+        self._joiner = text[len(body) :]
         self._last = body[-1:]
         return clean
 

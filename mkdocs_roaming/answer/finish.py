@@ -30,7 +30,9 @@ _log = logging.getLogger(__name__)
 
 async def check_answer(run: Run) -> AsyncGenerator[Event, None]:
     """Compare the answer with all sections that were opened for it, and find the passages that it cites."""
-    text, library, index = run.text.text, run.navigator.library, run.navigator.sections
+    text = run.text.text
+    library = run.navigator.library
+    index = run.navigator.sections
     if run.state == "results":  # quoted word for word
         yield SupportChecked(None, passages=await _find_passages(run))
         return
@@ -60,7 +62,8 @@ async def check_answer(run: Run) -> AsyncGenerator[Event, None]:
 
 async def _find_passages(run: Run) -> tuple[Passage, ...]:
     """Return the passages that the answer cites; none if there is no time left or the site cannot be read."""
-    index, library = run.navigator.sections, run.navigator.library
+    index = run.navigator.sections
+    library = run.navigator.library
 
     def join(sections: Iterable[SectionRef]) -> str:
         text = ""

@@ -82,7 +82,9 @@ def read_calls(text: str) -> list[ToolCall]:
 
     The name of the tool is in the JSON, or before it.
     """
-    decoder, calls, edge = json.JSONDecoder(), list[ToolCall](), 0
+    decoder = json.JSONDecoder()
+    calls = list[ToolCall]()
+    edge = 0
     start = text.find("{")
     while start >= 0:
         end = start + 1
@@ -110,7 +112,8 @@ def _find_calls(value: object) -> list[ToolCall]:
 
 def find_statements(paragraph: str) -> Iterator[Statement]:
     """Yield the statements of a paragraph with its citations as the model wrote them."""
-    text, start = paragraph, 0
+    text = paragraph
+    start = 0
     for begin, end in reversed(find_code(paragraph)):
         text = text[:begin] + text[end:]
     for group in _CITATION_GROUP.finditer(text):

@@ -79,9 +79,13 @@ def remove_links(markdown: str, is_known: IsKnown) -> tuple[str, int]:
             return f"[{sub_outside_code(_LINKS, replace, match['link'])}{kept[1 + len(match['link']) :]}"
         return kept
 
-    before, text, passes = "", markdown, 0
+    before = ""
+    text = markdown
+    passes = 0
     while text != before and passes < _MAX_PASSES:  # what remains may form another link
-        before, text, passes = text, sub_outside_code(_LINKS, replace, text), passes + 1
+        before = text
+        text = sub_outside_code(_LINKS, replace, text)
+        passes = passes + 1
     if text != before or any(not is_known(address) for address in _rendered_addresses(text)):
         # The regular expressions and CommonMark disagree about what is code or a link: no markup at all is left.
         removed += 1
@@ -114,7 +118,8 @@ def normalize_address(address: str) -> str:
     """Return an address in the form in which addresses are compared: without escapes, fragment and `{placeholders}`."""
     address = _INVISIBLE.sub("", unquote(_unescape(re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", address))))
     address = re.split("[#{]", address, maxsplit=1)[0]
-    end, unopened = len(address), address.count(")") - address.count("(")
+    end = len(address)
+    unopened = address.count(")") - address.count("(")
     while end and (address[end - 1] in _TRAILING or (address[end - 1] == ")" and unopened > 0)):
         end, unopened = end - 1, unopened - (address[end - 1] == ")")
     address = address[:end]
@@ -136,7 +141,8 @@ def is_on_site(address: str, site_url: str) -> bool:
     if address.lower().startswith(("mailto:", "www.")) or _NO_SLASHES.match(address):
         return False
     try:
-        site, target = urlsplit(site_url), urlsplit(urljoin(site_url, address))
+        site = urlsplit(site_url)
+        target = urlsplit(urljoin(site_url, address))
     except ValueError:
         return False
     if not site.netloc:

@@ -142,7 +142,8 @@ async def answer(
             if budget.spent_share(run.usage) >= 1:
                 raise StopAnswer("budget", spent="cost")
     except StopAnswer as stop:
-        run.state, run.stop = stop.state, stop
+        run.state = stop.state
+        run.stop = stop
         if run.state != "error":  # paragraphs that are already cited still reach the reader
             for event in await run_in_thread(lambda: list(run.text.end(is_refusal=run.state == "refused"))):
                 yield event
@@ -237,7 +238,8 @@ def _end_reply(run: Run, reply: ModelReply) -> list[ToolCall]:
 def _with_unique_id(call: ToolCall, used: set[str]) -> ToolCall:
     """Return the call with an id that no other call of this answer has, in characters that every provider accepts."""
     name = re.sub(r"[^a-zA-Z0-9_-]", "_", str(call.id or "call"))[:_MAX_CALL_ID_CHARS]
-    id_, number = name, 1
+    id_ = name
+    number = 1
     while id_ in used:
         number += 1
         id_ = f"{name}_{number}"
@@ -283,7 +285,8 @@ def _judge_reply(run: Run, reply: str) -> AnswerState | None:
         if run.flaw or run.budget.spent_share(run.usage) >= 1:
             raise StopAnswer("unusable", error=f"{run.model.name}: {FLAWS[flaw]}", cause=flaw)
         text.discard()
-        run.flaw, run.max_rounds = flaw, max(run.max_rounds, run.round + 1)
+        run.flaw = flaw
+        run.max_rounds = max(run.max_rounds, run.round + 1)
         return None
     state = judge_state(run.question, text.statements, run.navigator.library.manifest.site.language)
     return "partial" if state == "answered" and (text.withheld or text.foreign_addresses) else state

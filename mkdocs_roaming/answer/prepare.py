@@ -144,8 +144,10 @@ async def prepare(run: Run) -> list[Event]:
     Raises:
         StopAnswer: The site cannot be read, or no time is left.
     """
-    navigator, conversation = run.navigator, run.conversation
-    navigator.texts.link_ids, navigator.search_tokens = True, _SEARCH_TOKENS
+    navigator = run.navigator
+    conversation = run.conversation
+    navigator.texts.link_ids = True
+    navigator.search_tokens = _SEARCH_TOKENS
     manifest = navigator.library.manifest
     room = await _find_room(run)
     history = _choose_history(run.history, room.history)
@@ -154,10 +156,14 @@ async def prepare(run: Run) -> list[Event]:
     site = await run.read(lambda: read_small_site(navigator, min(run.whole_site_tokens, room.site)))
     run.has_tools = site is None and room.outline > 0
     run.max_rounds = run.round + (run.budget.rounds if run.has_tools else 1)
-    run.outline, run.site = "", ()
-    reading, events = prompts.READING_PASSAGES, list[Event]()
+    run.outline = ""
+    run.site = ()
+    reading = prompts.READING_PASSAGES
+    events = list[Event]()
     if site is not None:
-        reading, run.outline, run.site = prompts.READING_SITE, site.text, site.sections
+        reading = prompts.READING_SITE
+        run.outline = site.text
+        run.site = site.sections
         conversation.tokens_read += site.tokens
         navigator.mark_opened(section.id for section in site.sections)
         events.append(SiteRead(manifest.digest, len(site.sections), site.tokens))
@@ -230,7 +236,8 @@ def read_small_site(navigator: Navigator, max_tokens: int) -> SmallSite | None:
         return None
 
     def read() -> SmallSite:
-        index, library = navigator.sections, navigator.library
+        index = navigator.sections
+        library = navigator.library
         library.prefetch(index.manifest.pages)
         sections = tuple(
             OpenSection(section.id, index.breadcrumb(section), text)

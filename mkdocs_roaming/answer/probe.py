@@ -42,13 +42,16 @@ class _Recorder:
         self.pieces = self.largest = 0
         self.has_called = False
         self.seconds: float | None = None
-        self._model, self._clock = model, clock
+        self._model = model
+        self._clock = clock
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
 
     async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
-        started, pieces, counted = self._clock(), 0, 0
+        started = self._clock()
+        pieces = 0
+        counted = 0
         parts: Any = self._model.reply(request)
         async with aclosing(parts):
             async for part in parts:

@@ -90,7 +90,8 @@ async def show_results(run: Run, deadline: Deadline) -> tuple[list[Event], Answe
         StopAnswer: The site cannot be read, or no time is left.
     """
     found = await run.read(lambda: _find_results(run), deadline)
-    text, sections = AnswerText(run.conversation), run.navigator.sections
+    text = AnswerText(run.conversation)
+    sections = run.navigator.sections
     references = tuple(Reference.from_section(sections, section) for section in found.sections)
     events: list[Event] = [
         ToolCalled(_CALL_ID, "search_sections", query=found.query),
@@ -101,7 +102,8 @@ async def show_results(run: Run, deadline: Deadline) -> tuple[list[Event], Answe
     if found.note and found.passages:
         events += text.release(found.note)
     for section, passage in found.passages.items():
-        reference, tokens = Reference.from_section(sections, section), estimate_tokens(passage)
+        reference = Reference.from_section(sections, section)
+        tokens = estimate_tokens(passage)
         call = RULES_CALL_ID if section in found.pinned else _CALL_ID
         events.append(SectionOpened(call, reference, tokens=tokens))
         events += text.release(_format_result(reference, passage), reference.id)
@@ -118,7 +120,8 @@ def _format_result(section: Reference, passage: str) -> str:
 
 
 def _find_results(run: Run) -> _Found:
-    navigator, search = run.navigator, run.navigator.search
+    navigator = run.navigator
+    search = run.navigator.search
     language = navigator.library.manifest.site.language
     is_elliptic_question = bool(run.history) and is_elliptic(run.question, language)
     query = f"{run.history[-1].question} {run.question}" if is_elliptic_question else run.question
@@ -139,7 +142,8 @@ def _iter_passages(
 ) -> Iterator[tuple[SectionRef, str]]:
     """Yield the sections with their passages, without those that repeat one and those that only introduce others."""
     language = navigator.library.manifest.site.language
-    words, seen = parse_query(query, language), set[str]()
+    words = parse_query(query, language)
+    seen = set[str]()
     terms = {term for word in words if not word.stop for run in word.runs for term in run}
     for section, text, definitions, warnings in _iter_texts(navigator, sections):
         max_chars = MAX_PASSAGE_CHARS // (2 if seen else 1)
@@ -161,7 +165,8 @@ def _iter_texts(navigator: Navigator, sections: Collection[SectionRef]) -> Itera
     Raises:
         LibraryError: None can be read.
     """
-    read, failures = navigator.library.text, list[LibraryError]()
+    read = navigator.library.text
+    failures = list[LibraryError]()
     for section in sections:
         try:
             text = read(section)

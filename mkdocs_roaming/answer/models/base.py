@@ -333,7 +333,8 @@ class ModelConfig:
         Raises:
             UsageError: The key contains characters that no key has.
         """
-        key, name = self._first(setting="api_key"), variable
+        key = self._first(setting="api_key")
+        name = variable
         if key:
             name = self._first(setting="key_env") or variable
         return check_api_key(key or self._first("", variable), name), name

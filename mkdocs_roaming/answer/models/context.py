@@ -43,7 +43,9 @@ class ContextFinder:
 
     def __init__(self, service: ApiConfig, client: Any, size: int | None) -> None:
         """Start with the setting, if there is one."""
-        self._service, self._client, self.size = service, client, size
+        self._service = service
+        self._client = client
+        self.size = size
         self._sources = {} if service.is_hosted else dict(_SOURCES)
 
     async def find(self) -> int | None:

@@ -72,7 +72,8 @@ class ProviderModel(ABC):
     def __init__(self, service: ApiConfig, retries: Retries = DEFAULT_RETRIES) -> None:
         """Create a model for a provider's API."""
         self.name = service.model
-        self._service, self._retries = service, retries
+        self._service = service
+        self._retries = retries
 
     async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
         """Stream the reply to a request.
@@ -80,7 +81,8 @@ class ProviderModel(ABC):
         Raises:
             ModelError: The last attempt failed, or one failed in the middle of its reply.
         """
-        failures, unbilled = 0, True
+        failures = 0
+        unbilled = True
         while True:
             started = False
             try:

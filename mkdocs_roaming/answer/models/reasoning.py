@@ -43,7 +43,8 @@ class ReasoningFilter:
     def feed(self, piece: str) -> str:
         """Add a piece; return the text that is known not to be reasoning."""
         self.hides_earlier_text = False
-        text, visible = self._pending + piece, ""
+        text = self._pending + piece
+        visible = ""
         self._pending = ""
         while text:
             mark = _MARK.search(text)
@@ -62,12 +63,14 @@ class ReasoningFilter:
                 visible += mark[0]
                 self._follow_code(mark[0])
             elif self._reveals(mark):
-                self.hides_earlier_text, visible = True, ""
+                self.hides_earlier_text = True
+                visible = ""
         return visible
 
     def end(self) -> str:
         """End the text; return the rest."""
-        pending, self._pending = self._pending, ""
+        pending = self._pending
+        self._pending = ""
         return "" if self.is_inside or _UNFINISHED_MARK.match(pending) else pending
 
     def _reveals(self, mark: re.Match[str]) -> bool:

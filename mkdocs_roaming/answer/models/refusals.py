@@ -116,7 +116,8 @@ def error_for_status(
         message: The provider's own message.
         retry_after: The pause in seconds that the provider asks for.
     """
-    text, details = f"{kind} {message}".lower(), service.redact(message)
+    text = f"{kind} {message}".lower()
+    details = service.redact(message)
     if status in _REFUSALS and is_overflow(text):
         return error_for_context(service, details, parse_limit(text))
     if status in _REFUSALS and _TOOLS.search(text) and _UNSUPPORTED.search(text):

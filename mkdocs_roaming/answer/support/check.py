@@ -247,7 +247,8 @@ def _find_gaps(answer: str) -> Iterator[tuple[int, int]]:
 
     Such a statement is followed by `[^none]`, or negates something about the documentation.
     """
-    start, prose = 0, mask_code(answer)
+    start = 0
+    prose = mask_code(answer)
     for end in [*(match.end() for match in _STATEMENT_END.finditer(prose)), len(prose)]:
         statement = prose[start:end]
         if GAP_CITATION.search(statement) or gap_words().search(statement):
@@ -272,7 +273,8 @@ def _make_support(
 ) -> Support:
     """Return the result for marks in the order of the text, whose offsets are characters of the answer."""
     to_utf16 = make_utf16_converter(answer)
-    starts, marks = [start for _, start, _ in found], list[Mark]()
+    starts = [start for _, start, _ in found]
+    marks = list[Mark]()
     total = unsupported = position = 0
     for segment in segments:
         total += segment.end - segment.start

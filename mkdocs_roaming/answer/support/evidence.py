@@ -75,7 +75,8 @@ def split_segments(text: str) -> list[Segment]:
 
 def mask_code(text: str, filler: str = " ") -> str:
     """Return a text in which a character replaces each of inline code; lines stay lines."""
-    parts, last = list[str](), 0
+    parts = list[str]()
+    last = 0
     for start, end, _ in find_code_spans(text):
         parts += [text[last:start], _NO_LINE_END.sub(filler, text[start:end])]
         last = end
@@ -92,9 +93,12 @@ def _read_segments(text: str) -> Iterator[Segment]:
     paragraph: list[int] = []  # start of the first line, and ends of all lines
     for number, line in enumerate(_LINE.finditer(text)):
         prefix = _QUOTE_PREFIX.match(line[0])
-        start, end = line.start() + (prefix.end() if prefix else 0), line.start() + len(line[0].rstrip())
-        body, block = text[start:end], code.get(number)
-        heading, mark = _HEADING.match(body), _LIST_ITEM.match(body) or _LABEL.match(body)
+        start = line.start() + (prefix.end() if prefix else 0)
+        end = line.start() + len(line[0].rstrip())
+        body = text[start:end]
+        block = code.get(number)
+        heading = _HEADING.match(body)
+        mark = _LIST_ITEM.match(body) or _LABEL.match(body)
         is_text = block is None and body and not heading and not body.startswith("|")
         if paragraph and (mark or not is_text):
             yield from _split_paragraph(text, paragraph[0], paragraph[-1])

@@ -140,11 +140,13 @@ class NameReader:
 
     def _find_unknown_subcommand(self, code: str) -> Iterator[Span]:
         """Yield the span of a command with a subcommand that the evidence does not contain."""
-        evidence, prompt = self._evidence, _PROMPT.match(code)
+        evidence = self._evidence
+        prompt = _PROMPT.match(code)
         is_plain = lambda word: _COMMAND_WORD.fullmatch(word[0]) and not _PLACEHOLDER.fullmatch(word[0])  # noqa: E731
         words = list(takewhile(is_plain, _WORD.finditer(code, prompt.end() if prompt else 0)))
         for first, second in pairwise(words):
-            command, follower = first[0], second[0]
+            command = first[0]
+            follower = second[0]
             followers = evidence.followers.get(command, set())
             is_command = bool(followers) or (evidence.has_word(command) and not evidence.has_word(follower))
             is_argument = len(followers) < 2 and stem(follower) in evidence.question_words
@@ -201,7 +203,8 @@ class NameReader:
         asked = [stem(word[0]) in self._evidence.question_words for word in words]
         for first, end in combinations(range(len(words) + 1), 2):
             if all(asked[first:end]) and len(words) - (end - first) >= 2:
-                before, after = name[: words[first].start()], name[words[end - 1].end() :]
+                before = name[: words[first].start()]
+                after = name[words[end - 1].end() :]
                 filler = rf"[\w<>{{}}$.-]{{1,{_MAX_PLACEHOLDER_CHARS if before and after else 1}}}?"
                 if self._evidence.matches(re.escape(before) + filler + re.escape(after)):
                     return True

@@ -92,7 +92,8 @@ def find_passages(answer: str, sections: Mapping[str, CitedSection], language: s
 
 def _iter_claims(answer: str) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield the text that each group of citations supports, and start and end of the group."""
-    text, start = blank_citations(answer), 0
+    text = blank_citations(answer)
+    start = 0
     for group in _CITATION_GROUP.finditer(answer):
         claim = text[start : group.start()].rstrip()
         if not claim.strip():
@@ -104,7 +105,8 @@ def _iter_claims(answer: str) -> Iterator[tuple[str, tuple[int, int]]]:
 
 def _find_passage(section: CitedSection, claim: str, statements: StatementIndex) -> tuple[str, str] | None:
     """Return the text and the fragment of the statement that is nearest to a claim."""
-    nearest, words = statements.find_nearest(claim), find_content(claim, statements.language)
+    nearest = statements.find_nearest(claim)
+    words = find_content(claim, statements.language)
     if nearest is None or len(nearest.words & words) < min(_MIN_WORDS, len(words) * _MIN_SHARE):
         return None
     parts = _to_plain(nearest)
