@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from anyio.from_thread import start_blocking_portal
 
-from mkdocs_roaming.answer.budget import AnswerLimits
+from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.conversation import check_question
 from mkdocs_roaming.answer.events import Answer, Event, collect_answer
 from mkdocs_roaming.answer.loop import answer
@@ -164,15 +164,14 @@ async def astream(
         LibraryError: The site cannot be opened.
     """
     check_question(question)
-    budget = decode_table(limits, AnswerLimits, "limits")
+    budget = decode_table(limits, Budget, "limits")
     if model is None or isinstance(model, str):
         model = create_model(model, environ=os.environ)
     if not isinstance(library, Library):
         library = open_library(library)
     if scope:
         library = library.restrict(scope)
-    size = budget.whole_site_tokens
-    given = answer(question, Navigator(library), model, page=page, budget=budget, whole_site_tokens=size)
+    given = answer(question, Navigator(library), model, page=page, budget=budget)
     async with aclosing(given) as events:
         async for event in events:
             yield event

@@ -45,7 +45,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from mkdocs_roaming.answer.budget import AnswerLimits, Prices, find_known_prices
+from mkdocs_roaming.answer.budget import Budget, Prices, find_known_prices
 from mkdocs_roaming.answer.models.base import (
     DEFAULT_OPTIONS,
     Model,
@@ -93,7 +93,7 @@ class SearchTable(msgspec.Struct, frozen=True):
 TABLES: Mapping[str, type] = {
     "model": ModelTable,
     "prices": Prices,
-    "budget": AnswerLimits,
+    "budget": Budget,
     "search": SearchTable,
     "embeddings": EmbeddingsConfig,
 }
@@ -119,7 +119,7 @@ class Settings:
 
     where: str = ""
     model: ModelTable = field(default_factory=ModelTable)
-    budget: AnswerLimits = field(default_factory=AnswerLimits)
+    budget: Budget = field(default_factory=Budget)
     cost: float | None = None
     search: str = ""
     embeddings: EmbeddingsConfig | None = None
@@ -127,7 +127,7 @@ class Settings:
 
     def create_model(
         self, name: str | None, base_url: str | None, environ: Mapping[str, str], *, checks_only: bool = False
-    ) -> tuple[Model, AnswerLimits]:
+    ) -> tuple[Model, Budget]:
         """Create the model named by option, environment or file, in this order, and the budget of its answers.
 
         Prices and the cost limit apply only to the model that the file names; without a name in the file, to every
@@ -207,7 +207,7 @@ def load_settings(path: Path | None = None) -> Settings:
     prices = decode(Prices, "prices") if "prices" in data else None
     if prices and not data["prices"].keys() >= {"input", "output"}:
         raise UsageError(f"{path}: [prices]: needs input and output; write 0 for a free model")
-    budget = decode(AnswerLimits, "budget", prices=prices or Prices())
+    budget = decode(Budget, "budget", prices=prices or Prices())
     return Settings(
         where=str(path),
         model=decode(ModelTable, "model"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -223,8 +223,9 @@ class Conversation:
         if dropped:
             for id_ in dropped:
                 del self._last_used[id_]
-            self.turns = list(_drop_sections(self.turns, set(dropped), self._list_section))
-            yield SectionsDropped(tuple(map(self.make_reference, dropped)))
+            closed = {id_: self.make_reference(id_) for id_ in dropped}
+            self.turns = list(_drop_sections(self.turns, closed))
+            yield SectionsDropped(tuple(closed.values()))
 
     def make_reference(self, id_: str) -> Reference:
         """Return a section as it is shown to readers."""
@@ -264,20 +265,15 @@ class Conversation:
                 estimate_tokens(expansion.text),
             )
 
-    def _list_section(self, id_: str) -> ListedSection:
-        reference = self.make_reference(id_)
-        return ListedSection(id_, reference.title, reference.tokens)
 
-
-def _drop_sections(
-    turns: Iterable[Turn], dropped: set[str], list_section: Callable[[str], ListedSection]
-) -> Iterator[Turn]:
+def _drop_sections(turns: Iterable[Turn], dropped: Mapping[str, Reference]) -> Iterator[Turn]:
     """Yield turns in which the text of dropped sections is replaced by list entries; later replies lose their state."""
 
     def drop(expansion: Expansion) -> Expansion:
         closed = dict.fromkeys(shown.id for shown in expansion.shown if shown.id in dropped)
         shown = tuple(shown for shown in expansion.shown if shown.id not in closed)
-        return replace(expansion, shown=shown, listed=(*map(list_section, closed), *expansion.listed))
+        listed = [ListedSection(id_, dropped[id_].title, dropped[id_].tokens) for id_ in closed]
+        return replace(expansion, shown=shown, listed=(*listed, *expansion.listed))
 
     def drop_in(result: ToolOutput) -> ToolOutput:
         if not isinstance(result, ExpandResult | SearchResults):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import structs
@@ -371,10 +371,6 @@ class Answer(Outcome, frozen=True, kw_only=True, omit_defaults=False):
         if self.state == "error" or (self.message and self.text.startswith(self.message)):
             return ""
         return f"{self.text} [^{NO_SOURCE}]" if self.state == "not_found" else self.text
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the answer as JSON data."""
-        return {**msgspec.to_builtins(self), "usage": structs.asdict(self.usage)}
 
 
 async def collect_answer(events: AsyncGenerator[Event, None]) -> Answer:

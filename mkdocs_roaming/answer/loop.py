@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 
@@ -20,7 +20,6 @@ from msgspec.structs import replace as replace_struct
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import (
-    SMALL_SITE_TOKENS,
     Budget,
     Deadline,
     StopAnswer,
@@ -72,7 +71,6 @@ async def answer(
     opened: Sequence[str] = (),
     history: Sequence[Exchange] = (),
     budget: Budget | None = None,
-    whole_site_tokens: int = SMALL_SITE_TOKENS,
     prefetch_tokens: int = PREFETCH_TOKENS,
     clock: Callable[[], float] = time.monotonic,
 ) -> AsyncGenerator[Event, None]:
@@ -89,14 +87,13 @@ async def answer(
         opened: The ids of the sections that earlier answers opened; they stay open.
         history: Earlier questions and answers.
         budget: Limits of the answer.
-        whole_site_tokens: A site with fewer estimated tokens is read whole, without an outline and tools.
         prefetch_tokens: Maximum size of the sections that search opens before the first call; with 0 none is opened.
         clock: Returns the time in seconds.
     """
     budget = budget or Budget()
     deadline = Deadline(budget.seconds, clock)
     opened = opened or navigator.opened
-    run = Run(question, navigator, model, budget, deadline, page, opened, history, whole_site_tokens, prefetch_tokens)
+    run = Run(question, navigator, model, budget, deadline, page, opened, history, prefetch_tokens)
     try:
         # The whole text of a small site, or an outline and the first sections; without a model, the answer.
         first = _answer_with_results(run) if model.name == Offline.name else prepare(run)
@@ -162,7 +159,8 @@ async def answer(
 
 
 def _make_request(run: Run) -> Request:
-    repair = prompts.build_repair(run.flaw, _list_opened(run)) if run.flaw else ""
+    opened = [run.conversation.make_reference(id_) for id_ in run.navigator.opened[-_MAX_NAMED_SECTIONS:]]
+    repair = prompts.build_repair(run.flaw, opened) if run.flaw else ""
     note = prompts.build_note(
         rounds_left=run.max_rounds - run.round,
         room_used=run.navigator.open_chars() / run.budget.open_chars,
@@ -176,15 +174,8 @@ def _make_request(run: Run) -> Request:
         tools=TOOLS if run.has_tools and run.round < run.max_rounds else (),
         note=repair or (note if run.has_tools else ""),
         output_tokens=run.budget.output_tokens * (_MORE_ROOM if run.flaw == "empty" else 1),
-        language=run.navigator.library.manifest.site.language,
         site=run.site,
     )
-
-
-def _list_opened(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield ids and titles of the sections opened last, at most `_MAX_NAMED_SECTIONS`."""
-    for id_ in run.navigator.opened[-_MAX_NAMED_SECTIONS:]:
-        yield id_, run.conversation.make_reference(id_).title
 
 
 async def _receive(run: Run, part: Part) -> list[Event]:

@@ -76,7 +76,6 @@ class Run:
         page: The reader's page: an id, a path or a URL.
         opened: The ids of the sections that earlier answers opened.
         history: Earlier questions and answers.
-        whole_site_tokens: A site with fewer estimated tokens is read whole.
         prefetch_tokens: Maximum size of the sections that search opens.
         conversation: The turns so far.
         text: The text that the reader has.
@@ -104,7 +103,6 @@ class Run:
     page: str | None
     opened: Sequence[str]
     history: Sequence[Exchange]
-    whole_site_tokens: int
     prefetch_tokens: int
     conversation: Conversation = field(init=False)
     text: AnswerText = field(init=False)
@@ -153,7 +151,7 @@ async def prepare(run: Run) -> list[Event]:
     history = _choose_history(run.history, room.history)
     conversation.start(history)
     run.budget = replace(run.budget, open_chars=min(run.budget.open_chars, room.opened * CHARS_PER_TOKEN))
-    site = await run.read(lambda: read_small_site(navigator, min(run.whole_site_tokens, room.site)))
+    site = await run.read(lambda: read_small_site(navigator, min(run.budget.whole_site_tokens, room.site)))
     run.has_tools = site is None and room.outline > 0
     run.max_rounds = run.round + (run.budget.rounds if run.has_tools else 1)
     run.outline = ""

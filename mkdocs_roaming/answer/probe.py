@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -16,7 +17,6 @@ from mkdocs_roaming.answer.models.base import Model, Part, Request, Text, ToolCa
 from mkdocs_roaming.answer.models.openai import estimate_request
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
-from mkdocs_roaming.manifest.lookup import SectionRef
 
 _SECTION_TOKENS = range(15, 300)
 _YES_NO = ("no", "yes")
@@ -58,7 +58,7 @@ class _Recorder:
                 if isinstance(part, Text | ToolCall) and self.seconds is None:
                     self.seconds = self._clock() - started
                 pieces += isinstance(part, Text)
-                self.has_called = self.has_called or isinstance(part, ToolCall)
+                self.has_called |= isinstance(part, ToolCall)
                 if isinstance(part, Usage):
                     counted = part.input + part.cache_read + part.cache_write
                 yield part
@@ -71,15 +71,16 @@ async def probe_model(
 ) -> Probe:
     """Ask a model about a section, and return what it can do. It costs two or three short replies."""
     recorder = _Recorder(model, clock)
-    section = _choose_section(navigator)
+    sections = navigator.sections
+    short = (section for section in sections if section.section.tokens in _SECTION_TOKENS)
+    section = next(short, next(iter(sections)))
     for question, prefetch_tokens in _PROBES:
         text = question.format(id=section.id, title=section.section.title)
         events = answer(
             text,
             navigator.fork(navigator.cap),
             recorder,
-            budget=budget,
-            whole_site_tokens=0,
+            budget=replace(budget, whole_site_tokens=0),
             prefetch_tokens=prefetch_tokens,
         )
         result = await collect_answer(events)
@@ -100,10 +101,3 @@ async def probe_model(
         f"answers from {way}" if cites else "readers get search results instead of answers",
     ]
     return Probe("; ".join(verdicts))
-
-
-def _choose_section(navigator: Navigator) -> SectionRef:
-    """Return a section with a sentence or two, or the first one."""
-    sections = navigator.sections
-    first = next(iter(sections))
-    return next((section for section in sections if section.section.tokens in _SECTION_TOKENS), first)

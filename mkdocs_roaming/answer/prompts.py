@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+from mkdocs_roaming.answer.events import Reference
 from mkdocs_roaming.answer.models.base import NO_SOURCE, OpenSection, UserTurn
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolOutput, render, split_origin
 from mkdocs_roaming.manifest.expand import Expansion, ShownSection
@@ -160,13 +161,13 @@ def build_rules(name: str, reading: str) -> str:
 
 def format_outline(site: SiteEntry, outline: str) -> str:
     """Return the outline with its introduction."""
-    return f"{_format_description(site)}The outline of {to_single_line(site.name)}:\n\n{outline}"
+    return _introduce("The outline", site, outline)
 
 
 def format_site(site: SiteEntry, sections: Iterable[OpenSection]) -> str:
     """Return the whole text of a small site with its introduction."""
     text = "\n".join(map(format_section, sections))
-    return f"{_format_description(site)}All sections of {to_single_line(site.name)}:\n\n{text}"
+    return _introduce("All sections", site, text)
 
 
 def format_section(section: OpenSection) -> str:
@@ -189,7 +190,7 @@ def format_question(turn: UserTurn) -> str:
     return f"{turn.context}\n\n{question}" if turn.context else question
 
 
-def build_note(*, rounds_left: int, room_used: float, time_used: float, money_used: float = 0.0) -> str:
+def build_note(*, rounds_left: int, room_used: float, time_used: float, money_used: float) -> str:
     """Return a note on limits that are nearly reached.
 
     Args:
@@ -210,14 +211,15 @@ def build_note(*, rounds_left: int, room_used: float, time_used: float, money_us
     return " ".join(notes)
 
 
-def build_repair(flaw: str, opened: Iterable[tuple[str, str]]) -> str:
+def build_repair(flaw: str, opened: Iterable[Reference]) -> str:
     """Return the note that asks again after a reply with a flaw; it shows how to cite the opened sections."""
-    sections = ", ".join(f"`[^{id_}]` {to_single_line(title)}" for id_, title in opened)
+    sections = ", ".join(f"`[^{section.id}]` {to_single_line(section.title)}" for section in opened)
     return f"{REPAIRS[flaw]} {OPEN_SECTIONS.format(sections=sections or 'none', none=NO_SOURCE)}"
 
 
-def _format_description(site: SiteEntry) -> str:
-    return f"{to_single_line(site.description)}\n\n" if site.description else ""
+def _introduce(what: str, site: SiteEntry, text: str) -> str:
+    description = f"{to_single_line(site.description)}\n\n" if site.description else ""
+    return f"{description}{what} of {to_single_line(site.name)}:\n\n{text}"
 
 
 # Tool results

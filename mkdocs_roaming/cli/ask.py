@@ -10,8 +10,9 @@ from typing import Any
 
 import anyio
 import click
+import msgspec
 
-from mkdocs_roaming.answer.budget import AnswerLimits
+from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Answer, summarize
 from mkdocs_roaming.answer.probe import probe_model
 from mkdocs_roaming.cli.common import (
@@ -72,7 +73,7 @@ def ask(
     if question is None:
         raise click.UsageError("Missing argument 'QUESTION'.")
 
-    def ask_site(candidate: Candidate, budget: AnswerLimits) -> Answer:
+    def ask_site(candidate: Candidate, budget: Budget) -> Answer:
         site = candidate.site
         if site and not as_json:
             click.echo(f"Asking {to_single_line(site.label)}: {to_single_line(site.title)}", err=True)
@@ -86,7 +87,7 @@ def ask(
     site, answer = _ask_until_answered(candidates, ask_site, budget)
     result = answer or Answer("not_found", model.name)
     if as_json:
-        print_json({**result.to_dict(), **site_as_json(site)})
+        print_json(msgspec.to_builtins(result) | site_as_json(site))
     elif answer:
         if site:
             click.echo(to_single_line(site.label))
@@ -100,7 +101,7 @@ def ask(
 
 
 def _ask_until_answered(
-    candidates: Iterable[Candidate], ask_site: Callable[[Candidate, AnswerLimits], Answer], budget: AnswerLimits
+    candidates: Iterable[Candidate], ask_site: Callable[[Candidate, Budget], Answer], budget: Budget
 ) -> tuple[SiteInfo | None, Answer | None]:
     """Ask sites in order, within one budget, until one has the answer.
 
@@ -108,7 +109,7 @@ def _ask_until_answered(
         The last site and its answer; the site is None for a library of one site, the answer if nothing was asked.
     """
     last: tuple[SiteInfo | None, Answer | None] = (None, None)
-    remaining: AnswerLimits | None = budget
+    remaining: Budget | None = budget
     for candidate in candidates:
         if remaining is None:
             break
@@ -121,7 +122,7 @@ def _ask_until_answered(
     return last
 
 
-def _reduce_budget(budget: AnswerLimits, seconds: float, cost: float) -> AnswerLimits | None:
+def _reduce_budget(budget: Budget, seconds: float, cost: float) -> Budget | None:
     """Return the remaining budget; None if it is spent."""
     seconds_left = budget.seconds - seconds
     cost_left = None if budget.cost is None else budget.cost - cost

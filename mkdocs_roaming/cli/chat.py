@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from mkdocs_roaming.answer.budget import AnswerLimits
+from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Answer, summarize
 from mkdocs_roaming.answer.models.base import Model
@@ -30,7 +30,7 @@ from mkdocs_roaming.text.markdown import to_single_line
 PROMPT = "? "
 QUIT = "/quit"
 
-ModelFactory = Callable[[], tuple[Model, AnswerLimits]]
+ModelFactory = Callable[[], tuple[Model, Budget]]
 """Creates the model of an answer, and the budget of the answer."""
 
 _MAX_EXCHANGES = 6

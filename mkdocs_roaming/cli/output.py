@@ -9,7 +9,7 @@ from contextlib import aclosing
 import anyio
 import click
 
-from mkdocs_roaming.answer.budget import AnswerLimits, format_money
+from mkdocs_roaming.answer.budget import Budget, format_money
 from mkdocs_roaming.answer.conversation import Exchange, check_question
 from mkdocs_roaming.answer.events import (
     Answer,
@@ -44,7 +44,7 @@ def run_answer(
     question: str,
     navigator: Navigator,
     model: Model,
-    budget: AnswerLimits,
+    budget: Budget,
     *,
     page: str | None = None,
     opened: Sequence[str] = (),
@@ -80,7 +80,6 @@ def run_answer(
             opened=opened,
             history=history,
             budget=budget,
-            whole_site_tokens=budget.whole_site_tokens,
         )
         async with aclosing(events):
             async for event in events:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from mkdocs_roaming.answer.budget import AnswerLimits
+from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.cli.common import CONFIG, combine_options, given_settings, setting_options, warn
 from mkdocs_roaming.config import Settings, load_settings
@@ -28,7 +28,7 @@ model_options = combine_options(
         "PLUGIN:MODEL. [env var: ROAMING_MODEL]",
     ),
     click.option("--base-url", metavar="URL", help="URL of the model's server. [env var: ROAMING_BASE_URL]"),
-    setting_options(AnswerLimits, "rounds", "seconds", "whole_site_tokens", environment=True),
+    setting_options(Budget, "rounds", "seconds", "whole_site_tokens", environment=True),
     CONFIG,
 )
 """The options for the model and the limits of its answers."""
@@ -46,7 +46,7 @@ class ResolvedOptions:
     def from_options(cls, given: dict[str, Any]) -> ResolvedOptions:
         """Combine the options of `model_options` with the configuration file that they name."""
         settings = load_settings(given["config"])
-        budget = replace(settings.budget, **given_settings(AnswerLimits, given))
+        budget = replace(settings.budget, **given_settings(Budget, given))
         return cls(replace(settings, budget=budget), given["model"], given["base_url"])
 
     def search_factory(self, on_warning: Callable[[str], None] = warn) -> Callable[[Library], Search]:
@@ -57,7 +57,7 @@ class ResolvedOptions:
         """
         return self.settings.search_factory(os.environ, on_warning, IndexCache.from_environment(os.environ))
 
-    def create_model(self, name: str | None = None, *, checks_only: bool = False) -> tuple[Model, AnswerLimits]:
+    def create_model(self, name: str | None = None, *, checks_only: bool = False) -> tuple[Model, Budget]:
         """Create a model and the budget of its answers.
 
         Args:

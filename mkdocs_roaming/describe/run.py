@@ -233,7 +233,7 @@ class ModelRunner:
         self.sent += 1
         turn = UserTurn(PROMPT, request.render())
         tokens = request.output_tokens
-        encoded = Request(request.rules, "", (turn,), (TOOL,), output_tokens=tokens, language=self.language)
+        encoded = Request(request.rules, "", (turn,), (TOOL,), output_tokens=tokens)
         reply = ModelReply(model, encoded, Deadline(_SECONDS, time.monotonic))
         async with aclosing(reply.stream()) as parts:
             async for part in parts:

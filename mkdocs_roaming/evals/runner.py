@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from mkdocs_roaming._version import __version__
-from mkdocs_roaming.answer.budget import AnswerLimits
+from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Reference, summarize
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import Model
@@ -47,7 +47,7 @@ class System:
 
     name: str
     model: Model | None = None
-    budget: AnswerLimits = field(default_factory=AnswerLimits)
+    budget: Budget = field(default_factory=Budget)
 
     @property
     def has_known_cost(self) -> bool:
@@ -173,7 +173,6 @@ class Evaluation:
             model,
             page=question.page,
             budget=budget,
-            whole_site_tokens=budget.whole_site_tokens,
         )
         async with aclosing(stream):
             events = [event async for event in stream]

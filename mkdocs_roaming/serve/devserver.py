@@ -74,7 +74,7 @@ def load_answer_config(model: str | None, folder: Path, environ: Mapping[str, st
     settings = load_settings(file) if file.is_file() else Settings()
     search_factory = settings.search_factory(environ, _log.warning)
     selected, budget = settings.create_model(model, None, environ) if model else (Offline(), Budget())
-    return AnswerConfig(selected, budget, settings.budget.whole_site_tokens, search_factory)
+    return AnswerConfig(selected, budget, search_factory)
 
 
 class DevServerEndpoint:

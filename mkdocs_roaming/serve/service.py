@@ -22,7 +22,7 @@ from typing import Any
 
 import anyio
 
-from mkdocs_roaming.answer.budget import SMALL_SITE_TOKENS, Budget, Prices
+from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Event, Finished, TextReleased, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
@@ -50,11 +50,10 @@ MAX_FOLLOWUPS = 3
 
 @dataclass(frozen=True, slots=True)
 class AnswerConfig:
-    """The model, the budget and the search for answers. Smaller sites than `small_site_tokens` are read whole."""
+    """The model, the budget and the search for answers."""
 
     model: Model
     budget: Budget
-    small_site_tokens: int = SMALL_SITE_TOKENS
     search_factory: SearchFactory = Search
 
 
@@ -114,7 +113,7 @@ class AnswerService:
     _is_draining: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        self.offline_config = AnswerConfig(Offline(), Budget(), self.config.small_site_tokens)
+        self.offline_config = AnswerConfig(Offline(), Budget())
 
     def open(self, question: Question, *, offline: bool = False) -> AnswerRequest:
         """Open a request. The caller must close it, even if it reads nothing: other clients may wait for the answer.
@@ -298,7 +297,6 @@ class AnswerRequest:
             opened=self._memory.opened,
             history=self._memory.history,
             budget=self._config.budget,
-            whole_site_tokens=self._config.small_site_tokens,
         )
 
     def _on_end(self, events: Sequence[Event]) -> None:

@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from mkdocs_roaming import config as module
-from mkdocs_roaming.answer.budget import AnswerLimits, Prices
+from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.config import TABLES, ModelTable, Settings, load_settings
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.settings import table_keys
@@ -32,7 +32,7 @@ def test_module_example_contains_every_key(tmp_path: Path) -> None:
     text = dedent((module.__doc__ or "").partition("\n\n")[2])
     found = load_settings(write(tmp_path, text))
     assert (found.model.name, found.model.key_env) == ("openai:qwen3", "MY_KEY")
-    assert (found.budget, found.cost) == (AnswerLimits(prices=Prices(1.0, 0.1, 1.25, 5.0, "USD")), 0.05)
+    assert (found.budget, found.cost) == (Budget(prices=Prices(1.0, 0.1, 1.25, 5.0, "USD")), 0.05)
     for table, kind in TABLES.items():
         assert f"[{table}]" in text
         assert all(f"{key} = " in text for key in table_keys(kind) if key != "prices")
@@ -91,7 +91,7 @@ def test_api_key_comes_from_configured_variable() -> None:
 )
 def test_prices_apply_to_configured_model_only(configured: str, name: str | None, priced: bool) -> None:
     prices = Prices(input=1.0)
-    settings = Settings(model=ModelTable(configured), budget=AnswerLimits(cost=1.0, prices=prices))
+    settings = Settings(model=ModelTable(configured), budget=Budget(cost=1.0, prices=prices))
     environ = {"ANTHROPIC_API_KEY": "test", "ROAMING_BASE_URL": "http://127.0.0.1:9/v1"}
     _, budget = settings.create_model(name, None, environ)
     assert (budget.prices is prices) == priced

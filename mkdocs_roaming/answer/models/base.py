@@ -111,7 +111,6 @@ class Request:
         tools: The tools that may be called; empty in the last round.
         note: A remark on the remaining budget, to be placed after the last turn.
         output_tokens: Maximum length of the reply.
-        language: Language of the site.
         site: All sections of a small site, for models that do not read `outline`.
     """
 
@@ -121,7 +120,6 @@ class Request:
     tools: tuple[Tool, ...] = ()
     note: str = ""
     output_tokens: int = 700
-    language: str = "en"
     site: tuple[OpenSection, ...] = ()
 
     @property
@@ -138,19 +136,19 @@ class Request:
 # The reply
 
 
-class Text(msgspec.Struct, frozen=True, tag=True):
+class Text(msgspec.Struct, frozen=True):
     """A piece of the reply's text, with `[^id]` after each statement for the section that supports it."""
 
     text: str
 
 
-class Citation(msgspec.Struct, frozen=True, tag=True):
+class Citation(msgspec.Struct, frozen=True):
     """A native citation: the text so far is supported by this section. Other models write `[^id]` into the text."""
 
     id: str
 
 
-class ToolCall(msgspec.Struct, frozen=True, tag=True):
+class ToolCall(msgspec.Struct, frozen=True):
     """A call of one of the request's tools; `arguments` is what the model wrote, valid or not."""
 
     id: str
@@ -158,7 +156,7 @@ class ToolCall(msgspec.Struct, frozen=True, tag=True):
     arguments: Any
 
 
-class Usage(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class Usage(msgspec.Struct, frozen=True):
     """Tokens as the provider counts them."""
 
     input: int = 0
@@ -176,7 +174,7 @@ NO_USAGE = Usage()
 StopReason = Literal["end", "tools", "length", "refusal"]
 
 
-class Stop(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class Stop(msgspec.Struct, frozen=True):
     """The end of the reply.
 
     Attributes:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mkdocs_roaming.answer.budget import AnswerLimits, Prices
+from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
     Model,
@@ -59,7 +59,7 @@ def talk(
     library: Library,
     lines: Sequence[str | type[BaseException]],
     *replies: Sequence[Part],
-    budget: AnswerLimits | None = None,
+    budget: Budget | None = None,
     whole_site_tokens: int = 0,
     model: Model | None = None,
 ) -> Talk:
@@ -77,7 +77,7 @@ def talk(
             return line
         raise line
 
-    limits = budget or AnswerLimits(whole_site_tokens=whole_site_tokens)
+    limits = budget or Budget(whole_site_tokens=whole_site_tokens)
     chat = Chat(library, lambda: (model or mine, limits), Search(library), read=read)
     with redirect_stdout(out), redirect_stderr(aside):
         chat.run()
@@ -99,7 +99,7 @@ def test_chat_question_prints_trail_sources_and_cost(library: Library, ids: dict
         ["Which port?"],
         [opens(server), Usage(10)],
         [Text(f"8642 [^{server}]."), Usage(5, 0, 0, 2)],
-        budget=AnswerLimits(whole_site_tokens=0, prices=Prices(input=100_000, currency="EUR")),
+        budget=Budget(whole_site_tokens=0, prices=Prices(input=100_000, currency="EUR")),
     )
     assert result.out == "8642 [1].\n\nSources\n  [1] Settings › Server\n      https://kettle.example/"
     assert "Opened by search Settings › Server" in result.aside

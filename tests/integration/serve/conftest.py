@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -191,11 +191,11 @@ def starting() -> Iterator[Start]:
             *,
             ready: bool = True,
             budget: Budget | None = None,
-            small_site_tokens: int = 0,
             search_factory: SearchFactory = Search,
             **settings: Any,
         ) -> Endpoint:
-            answers = AnswerConfig(model or Offline(), budget or Budget(), small_site_tokens, search_factory)
+            limits = replace(budget or Budget(), whole_site_tokens=0)
+            answers = AnswerConfig(model or Offline(), limits, search_factory)
             place = f"127.0.0.1:{find_free_port()}"
             config = AppConfig(str(target), answers, **{"key": KEY, "quota": LARGE_QUOTA, "metrics": place, **settings})
             endpoint = stack.enter_context(running(create_app(config), ready=ready))

@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
+from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import Part, Stop, Text, ToolCall
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
@@ -61,7 +62,9 @@ def test_text_of_model_and_pages_is_processed_in_other_threads(
         calls = [ToolCall("c", "expand_sections", {"ids": ids[:6]}), Stop("tools")]
         model = ScriptedModel([calls, [*reply, Stop("end")]])
         began = time.thread_time()
-        async with aclosing(answer("Which port?", Navigator(library), model, whole_site_tokens=0)) as events:
+        async with aclosing(
+            answer("Which port?", Navigator(library), model, budget=Budget(whole_site_tokens=0))
+        ) as events:
             async for _ in events:
                 pass
         return time.thread_time() - began

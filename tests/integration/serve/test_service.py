@@ -183,7 +183,7 @@ async def test_closed_request_that_read_nothing_releases_answer(folder: Path, mo
     watcher = SiteWatcher(folder)
     await watcher.check()
     records: list[AnswerRecord] = []
-    config = AnswerConfig(model, Budget(), small_site_tokens=0)
+    config = AnswerConfig(model, Budget(whole_site_tokens=0))
     service = AnswerService(
         LocalizedSite(watcher, SiteWatcher), config, TokenSigner(b"a key"), on_record=records.append
     )

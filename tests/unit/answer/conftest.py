@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
 import pytest
 
+from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Event
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import Model, ToolCall
@@ -61,12 +63,12 @@ def ask(library: Library, search: Search) -> Ask:
     """Return a function that answers a question; the model must open what it needs."""
 
     def ask(model: Model, question: str = "Which port is the default?", **given: Any) -> list[Event]:
-        given.setdefault("whole_site_tokens", 0)
         given.setdefault("prefetch_tokens", 0)
+        budget = replace(given.pop("budget", Budget()), whole_site_tokens=given.pop("whole_site_tokens", 0))
         navigator = given.pop("navigator", None) or Navigator(library, search=search)
 
         async def listen() -> list[Event]:
-            async with aclosing(answer(question, navigator, model, **given)) as events:
+            async with aclosing(answer(question, navigator, model, budget=budget, **given)) as events:
                 return [event async for event in events]
 
         return anyio.run(listen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +80,7 @@ def test_any_reply_ends_answer_once(replies: list[list[Part]], opened: list[str]
             Navigator(LIBRARY),
             ScriptedModel(replies),
             opened=opened,
-            budget=budget,
-            whole_site_tokens=whole,
+            budget=replace(budget, whole_site_tokens=whole),
         )
         async with aclosing(events):
             return [event async for event in events]

@@ -59,16 +59,6 @@ def test_nearly_spent_cost_is_in_note(ask: Ask, ids: dict[str, str]) -> None:
 def test_budget_with_cost_needs_prices() -> None:
     with pytest.raises(UsageError, match="needs prices"):
         Budget(cost=0.1)
-    with pytest.raises(UsageError, match="more than 0"):
-        Budget(cost=0, prices=PRICES)
-    with pytest.raises(UsageError, match="a budget needs at least"):
-        Budget(rounds=0)
-
-
-@pytest.mark.parametrize("price", [-1.0, float("nan"), float("inf")])
-def test_prices_reject_invalid_numbers(price: float) -> None:
-    with pytest.raises(UsageError, match="a price for a million tokens must be 0 or more"):
-        Prices(input=price)
 
 
 # Cost before spending

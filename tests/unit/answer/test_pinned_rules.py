@@ -69,9 +69,10 @@ def ruled(site_data: MadeSite) -> Ruled:
 
 def ask(model: Model, navigator: Navigator, question: str, **given: Any) -> list[Event]:
     given.setdefault("prefetch_tokens", 0)
+    budget = replace(given.pop("budget", Budget()), whole_site_tokens=0)
 
     async def listen() -> list[Event]:
-        async with aclosing(answer(question, navigator, model, whole_site_tokens=0, **given)) as events:
+        async with aclosing(answer(question, navigator, model, budget=budget, **given)) as events:
             return [event async for event in events]
 
     return anyio.run(listen)

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 from kettle import QUESTIONS
 
-from mkdocs_roaming.answer.budget import AnswerLimits, Prices
+from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.base import Model, Stop, Text, ToolCall, Usage
 from mkdocs_roaming.evals.questions import parse_questions, resolve_sections
 from mkdocs_roaming.evals.runner import EvalReport, Evaluation, System
@@ -18,7 +18,7 @@ PRICES = Prices(input=1.0, output=5.0)
 
 
 def make_evaluation(library: Library, *systems: str | Model, text: str = QUESTIONS, **options: Any) -> Evaluation:
-    budget = options.pop("budget", AnswerLimits(prices=PRICES, whole_site_tokens=0))
+    budget = options.pop("budget", Budget(prices=PRICES, whole_site_tokens=0))
     built = [System(system) if isinstance(system, str) else System(system.name, system, budget) for system in systems]
     questions = resolve_sections(parse_questions(text, "q.yml"), library.sections)
     return Evaluation(questions, built, library, Search(library), **options)

@@ -72,7 +72,8 @@ def open_request(name: str, tmp_path: Path) -> AnswerRequest:
     if "prices" in budget:
         budget["prices"] = Prices(**budget["prices"])
     model = ScriptedModel(read_script(tmp_path / "script.json")) if "replies" in case else Offline()
-    config = AnswerConfig(model, Budget(**budget), case.get("whole_site_tokens", 0))
+    budget["whole_site_tokens"] = case.get("whole_site_tokens", 0)
+    config = AnswerConfig(model, Budget(**budget))
     turns = tuple(
         SIGNER.sign(Turn(**{**turn, "opened": tuple(turn["opened"])}), SITE) for turn in case.get("turns", [])
     )

@@ -167,7 +167,9 @@ def test_cancelled_answer_cancels_request(api: MessagesApi, make: Make, navigato
 
     async def leave() -> float:
         async with anyio.create_task_group() as group:
-            group.start_soon(collect_answer, answer("Which port?", navigator, model, whole_site_tokens=0))
+            group.start_soon(
+                collect_answer, answer("Which port?", navigator, model, budget=Budget(whole_site_tokens=0))
+            )
             with anyio.fail_after(120):
                 while not api.exchanges:
                     await anyio.sleep(0.01)
@@ -190,7 +192,7 @@ def test_closed_answer_cancels_request(api: MessagesApi, make: Make, navigator: 
     model = make()
 
     async def leave() -> float:
-        async with aclosing(answer("Which port?", navigator, model, whole_site_tokens=0)) as events:
+        async with aclosing(answer("Which port?", navigator, model, budget=Budget(whole_site_tokens=0))) as events:
             async for event in events:
                 if isinstance(event, TextReleased):
                     break
@@ -217,7 +219,9 @@ def test_model_answers_concurrent_questions(api: MessagesApi, make: Make, handbo
 
     async def one() -> None:
         results.append(
-            await collect_answer(answer("What does ebb drain do?", Navigator(handbook), model, whole_site_tokens=0))
+            await collect_answer(
+                answer("What does ebb drain do?", Navigator(handbook), model, budget=Budget(whole_site_tokens=0))
+            )
         )
 
     async def many() -> None:
