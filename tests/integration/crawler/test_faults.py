@@ -55,25 +55,8 @@ def test_crawl_skips_soft_404_pages_with_suggestions(
     assert all("page for missing pages" in output.skip_reason(path) for path in dead)
 
 
-XHTML = (
-    '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" '
-    '"http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">\n<html xmlns="http://www.w3.org/1999/xhtml" '
-    'xmlns:og="http://ogp.me/ns#" xml:lang="de"><head><title>Pegel</title></head><body><h1>Pegel</h1>'
-    '<p>Der Pegel im Hafen schreibt jede Minute einen Wert.<br/><a href="/zwei">Zwei</a></p></body></html>'
-)
 UNPARSABLE = f'<title>Deep</title><ul class="navbar-nav">{"<li><a href=/deep/x>a</a><ul>" * 900}</ul><main>Deep.</main>'
 """The levels of its navigation exceed the call stack."""
-
-
-@pytest.mark.parametrize("workers", [0, 2])
-def test_crawl_publishes_xhtml_pages(workers: int, site: Any, run_crawl: Any, html: Any) -> None:
-    site.put("/", XHTML, kind="application/xhtml+xml")
-    site.put("/zwei", XHTML.replace("Pegel", "Zwei").replace("/zwei", "/drei"))
-    page = html("Drei").replace(" lang=en", ' xml:lang="de" @click="a"')  # no XML in spite of its first line
-    site.put("/drei", f'<?xml version="1.0" encoding="utf-8"?>{page}')
-    output = run_crawl(site.url, workers=workers)
-    assert output.paths == ["", "drei", "zwei"]
-    assert output.manifest.site.language == "de"
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -316,16 +299,6 @@ def test_crawl_reports_reached_limit_and_resumes(limits: CrawlLimits, line: str,
         assert 1 <= len(output.paths) < 21
         whole = run_crawl(site.url, resume=True)
         assert len(whole.paths) == 21
-
-
-def test_max_depth_bounds_endless_site(site: Any, run_crawl: Any, html: Any, reply: Any) -> None:
-
-    def respond(handler: Any) -> Any:
-        own = " ".join(hashlib.sha256(f"{handler.path}{at}".encode()).hexdigest() for at in range(20))
-        return reply(html(f"At {handler.path}", own, (handler.path.rstrip("/") + "/x",)))
-
-    site.default = respond
-    assert run_crawl(site.url, limits=CrawlLimits(depth=2)).paths == ["", "x", "x/x"]
 
 
 def test_page_with_damaged_body_location_or_addresses_fails_alone(site: Any, run_crawl: Any, html: Any) -> None:

@@ -21,7 +21,6 @@ from mkdocs_roaming import publish_site
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.publish.options import PublishOptions
-from roaming_crawler.config import ScopeConfig
 from roaming_crawler.variants import find_version_folder
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
@@ -62,42 +61,6 @@ def test_boilerplate_is_learned_once_and_again_on_refresh(site: Any, run_crawl: 
     put("New banner of the site")
     assert "banner" in run_crawl(site.url).text("p3/")
     assert "banner" not in run_crawl(site.url, refresh=True).text("p3/")
-
-
-def test_crawl_refuses_login_form(site: Any, run_crawl: Any, reply: Any) -> None:
-    site.default = reply("", 302, headers={"Location": "/login"})
-    site.put("/login", "<title>Sign in</title><form>Name <input> Password <input type=password></form>")
-    with pytest.raises(RoamingError, match="asks for a password"):
-        run_crawl(f"{site.url}docs/")
-
-
-def _versions(site: Any, root: str) -> None:
-    if root == "redirect":
-        site.redirect("/", "/en/latest/", 302)
-    else:
-        site.put("/", '<meta http-equiv="refresh" content="0; url=/en/latest/"><a href="/en/stable/">stable</a>')
-    for version in ("latest", "stable"):
-        site.page(f"/en/{version}/", f"Home of {version}", links=("guide/", "/en/latest/", "/en/stable/"))
-        site.page(f"/en/{version}/guide/", f"Guide to {version}")
-
-
-@pytest.mark.parametrize("root", ["redirect", "stub"])
-def test_crawl_follows_root_to_one_version(root: str, site: Any, run_crawl: Any) -> None:
-    _versions(site, root)
-    output = run_crawl(site.url)
-    assert output.manifest.site.url == f"{site.url}en/latest/"
-    assert output.paths == ["", "guide/"]
-    (note,) = output.result.notes
-    assert note == (
-        f"{site.url}: redirects to {site.url}en/latest/, so other versions are left out; to include them: --version all"
-    )
-    assert run_crawl(site.url).result.same == 2  # an update, of the same version
-
-
-def test_prefix_option_includes_all_versions(site: Any, run_crawl: Any, tmp_path: Path) -> None:
-    _versions(site, "redirect")
-    output = run_crawl(site.url, tmp_path / "all", scope=ScopeConfig(prefix="/"))
-    assert output.paths == ["en/latest/", "en/latest/guide/", "en/stable/", "en/stable/guide/"]
 
 
 @pytest.mark.parametrize(("path", "version"), TABLES["version_folder_may_follow_a_language"])
@@ -172,24 +135,6 @@ def test_crawl_neither_overwrites_nor_removes_files_of_others(site: Any, run_cra
         run_crawl(site.url)
     assert (output.folder / "b.md").read_text() == "Changed by hand."
     assert "Something new." in run_crawl(site.url, options=PublishOptions(overwrite=True)).text("b")
-
-
-@pytest.mark.parametrize(
-    ("robots", "status", "message"),
-    [
-        ("User-agent: *\nDisallow: /", 200, "robots.txt forbids it; ask its owner"),
-        ("", 401, "status 401; only public pages can be crawled"),
-        ("", 404, "not found; check the URL"),
-    ],
-)
-def test_error_without_pages_has_hint(
-    robots: str, status: int, message: str, site: Any, run_crawl: Any, reply: Any
-) -> None:
-    site.put("/robots.txt", robots)
-    site.default = reply("nothing", status)
-    with pytest.raises(RoamingError) as error:
-        run_crawl(site.url)
-    assert str(error.value) == f"{site.url}: no page to publish; {message}"
 
 
 def test_error_for_url_with_password_does_not_show_it(run_crawl: Any) -> None:

@@ -106,18 +106,6 @@ def test_crawl_of_folder_with_llms_txt(given: str, run_crawl: Any, tmp_path: Any
     assert output.manifest.site.name == "Kettle"
 
 
-@pytest.mark.parametrize(
-    "kind", ["text/plain", "application/octet-stream", "text/css", "", "text/markdown", "nonsense"]
-)
-def test_declared_content_type_is_ignored(kind: str, site: Any, run_crawl: Any, html: Any) -> None:
-    site.put("/", html("Home", links=("/page/",)), kind=kind)
-    site.put("/page/", html("Page", head="<link rel=alternate type=text/markdown href=/page.md>"), kind=kind)
-    site.put("/page.md", "# Page\n\nIts *own* Markdown.\n", kind=kind)
-    output = run_crawl(site.url, source="markdown")
-    assert output.paths == ["", "page/"]
-    assert "Its *own* Markdown." in output.text("page/")
-
-
 def test_folder_site_redirects_to_trailing_slash(run_crawl: Any, html: Any, tmp_path: Any) -> None:
     for path, links in (("", ("guide/install",)), ("guide/install/", ("../next/",)), ("guide/next/", ())):
         (tmp_path / "site" / path).mkdir(parents=True, exist_ok=True)

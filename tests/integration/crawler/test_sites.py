@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from roaming_crawler.config import ScopeConfig
+from mkdocs_roaming.errors import RoamingError
+from roaming_crawler.config import CrawlLimits, ScopeConfig
 
 CASES = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text("utf-8"))
 KINDS = {".md": "text/markdown", ".txt": "text/plain", ".xml": "application/xml"}
@@ -30,6 +31,7 @@ def _put(site: Any, html: Any, path: str, page: str | dict[str, Any]) -> None:
         if "title" in page
         else page.get("body", "")
     )
+    body = body.replace(" lang=en", f" lang={page.get('lang', 'en')}")
     kind = page.get("kind") or KINDS.get(Path(path).suffix, "text/html; charset=utf-8")
     site.put(path, body, kind=kind, status=page.get("status", 200), headers=page.get("headers", {}))
 
@@ -40,7 +42,14 @@ def test_crawl_of_site(case: dict[str, Any], site: Any, run_crawl: Any, html: An
         _put(site, html, path, page)
     options = {**case.get("options", {})}
     start = site.url + options.pop("start", "")
-    output = run_crawl(start, scope=ScopeConfig(**options.pop("scope", {})), **options)
+    options["scope"] = ScopeConfig(**options.get("scope", {}))
+    options["limits"] = CrawlLimits(**options.get("limits", {}))
+    if "error" in case:
+        with pytest.raises(RoamingError) as error:
+            run_crawl(start, **options)
+        assert case["error"].replace("{site}", site.url) in str(error.value)
+        return
+    output = run_crawl(start, **options)
     pages = {page.path: page for page in output.manifest.pages}
     assert sorted(pages) == case["paths"], output.result.skipped
     for end, reason in case.get("skipped", {}).items():
@@ -55,7 +64,11 @@ def test_crawl_of_site(case: dict[str, Any], site: Any, run_crawl: Any, html: An
     assert not set(case.get("unrequested", ())) & set(site.paths())
     notes = [note.replace("{site}", site.url) for note in case.get("notes", ())]
     assert [note for note in notes if not any(note in found for found in output.result.notes)] == []
-    if "site_name" in case:
-        assert output.manifest.site.name == case["site_name"]
+    for name, value in case.get("published", {}).items():
+        assert getattr(output.manifest.site, name) == value.replace("{site}", site.url)
+    left_out = [[variant.option, variant.name, variant.pages] for variant in output.result.left_out]
+    assert left_out == case.get("left_out", left_out)
     if "skipped" not in case and "/" in case["site"]:
         assert output.result.skipped == ()
+    if "same" in case:
+        assert run_crawl(start, **options).result.same == case["same"]

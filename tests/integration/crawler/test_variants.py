@@ -18,34 +18,11 @@ from roaming_crawler.variants import VariantFilter, match_language
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
-def _put(site: Any, html: Any, path: str, lang: str, links: tuple[str, ...] = (), head: str = "") -> None:
-    page = html(f"Page {path} in {lang}", links=links, head=head)
-    site.put(path, page.replace(" lang=en", f" lang={lang}" if lang else ""))
-
-
-def _languages(site: Any, html: Any) -> None:
-    """Add a site in three languages: English at the root, the others in folders."""
-    for base, lang in (("/", "en-US"), ("/pt/", "pt-BR"), ("/zh/", "zh-Hans")):
-        links = ("/", "/pt/", "/zh/", f"{base}guide/", f"{base}guide/pumps/")
-        for path in (base, f"{base}guide/", f"{base}guide/pumps/"):
-            _put(site, html, path, lang, links)
-
-
-def _left_out(output: Any) -> list[tuple[str, str, int]]:
-    return [(other.option, other.name, other.pages) for other in output.result.left_out]
-
-
-def test_language_of_start_page_is_crawled(site: Any, run_crawl: Any, html: Any) -> None:
-    _languages(site, html)
-    output = run_crawl(site.url)
-    assert output.paths == ["", "guide/", "guide/pumps/"]
-    assert _left_out(output) == [("language", "pt", 1), ("language", "zh", 1)]
-    assert len([path for path in site.paths() if path.startswith(("/pt/", "/zh/"))]) == 2  # a sample of each
-    assert run_crawl(site.url).result.same == 3
-
-
 def test_language_option_selects_folder_of_language(site: Any, run_crawl: Any, html: Any, tmp_path: Any) -> None:
-    _languages(site, html)
+    for base, lang in (("/", "en-US"), ("/pt/", "pt-BR"), ("/zh/", "zh-Hans")):
+        for path in (base, f"{base}guide/", f"{base}guide/pumps/"):
+            links = ("/", "/pt/", "/zh/", f"{base}guide/", f"{base}guide/pumps/")
+            site.put(path, html(f"Page {path}", links=links).replace(" lang=en", f" lang={lang}"))
     output = run_crawl(site.url, scope=ScopeConfig(language="pt"))
     assert output.manifest.site.url == f"{site.url}pt/"
     assert output.manifest.site.language == "pt-BR"
@@ -59,54 +36,6 @@ def test_language_option_selects_folder_of_language(site: Any, run_crawl: Any, h
         RoamingError, match=r"--language fi: http://\S+ has no link to it; give the URL of that language"
     ):
         run_crawl(site.url, tmp_path / "fi", scope=ScopeConfig(language="fi"))
-
-
-def test_page_without_translation_stays_in_each_language(site: Any, run_crawl: Any, html: Any) -> None:
-    _languages(site, html)
-    for base in ("/", "/pt/", "/zh/"):
-        site.put(f"{base}guide/pumps/", html("Pumps"))
-    output = run_crawl(site.url, scope=ScopeConfig(language="all"))
-    assert [path for path in output.paths if path.endswith("pumps/")] == [
-        "guide/pumps/",
-        "pt/guide/pumps/",
-        "zh/guide/pumps/",
-    ]
-
-
-@pytest.mark.parametrize("lang", ["en", ""])
-def test_folder_named_like_language_stays_without_that_language(
-    lang: str, site: Any, run_crawl: Any, html: Any
-) -> None:
-    _put(site, html, "/", "en", ("/it/", "/it/network/", "/id/"))
-    for path in ("/it/", "/it/network/", "/id/"):
-        _put(site, html, path, lang)
-    output = run_crawl(site.url)
-    assert output.paths == ["", "id/", "it/", "it/network/"]
-    assert not output.result.left_out
-
-
-def _versions(site: Any, html: Any, folders: tuple[str, ...], start: str = "/") -> None:
-    pages = ("intro/", "setup/", "api/v2/orders/")
-    for folder in folders:
-        for page in pages:
-            links = (*(f"{folder}{other}" for other in pages), *(f"{other}{page}" for other in folders))
-            _put(site, html, f"{folder}{page}", "en", links)
-    _put(site, html, start, "en", tuple(f"{folder}intro/" for folder in folders))
-
-
-def test_versions_with_the_same_pages_are_left_out(site: Any, run_crawl: Any, html: Any) -> None:
-    _versions(site, html, ("/docs/", "/docs/next/", "/docs/2.0/"))
-    output = run_crawl(site.url)
-    assert output.paths == ["", "docs/api/v2/orders/", "docs/intro/", "docs/setup/"]
-    assert _left_out(output) == [("version", "2.0", 3), ("version", "next", 3)]
-    chosen = run_crawl(site.url, output.folder.parent / "two", scope=ScopeConfig(version="2.0"))
-    assert chosen.manifest.site.url == f"{site.url}docs/2.0/"
-    assert "intro/" in chosen.paths
-
-
-def test_stable_version_is_crawled_if_start_page_has_none(site: Any, run_crawl: Any, html: Any) -> None:
-    _versions(site, html, ("/1.0/", "/stable/", "/dev/"))
-    assert {path.split("/")[0] for path in run_crawl(site.url).paths} == {"", "stable"}
 
 
 @pytest.mark.parametrize(("one", "other", "same"), TABLES["match_language"])
