@@ -8,24 +8,15 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tables import read_tables
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.cli.common import NOTHING_FOUND
 from mkdocs_roaming.library.targets import open_library
 
-LAMP = """\
-# Lamp
+TABLES = read_tables(__file__)
 
-A lamp for boats.
-
-# Colours
-
-A red lamp means port side.
-
-# Power
-
-The lamp takes 3.7 watts.
-"""
+LAMP = TABLES["lamp"]
 
 
 @pytest.fixture
@@ -126,20 +117,12 @@ def test_ask_prints_reason_of_each_final_state(
     assert result.exit_code == code
 
 
-CHECK_THESE = """
-Check these: the opened sections do not contain them
-  1. 9.9
-     nearest: [1] The lamp takes 3.7 watts.
-"""
+CHECK_THESE = TABLES["check these"]
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [
-        ("It takes 9.9 watts [^ID].", "It takes 9.9 watts [1]."),
-        ("🚢 It takes [^ID] 9.9 watts.[^ID]", "🚢 It takes [1] 9.9 watts.[1]"),
-        ("It takes 3.7 watts [^ID].", "It takes 3.7 watts [1]."),
-    ],
+    TABLES["ask lists unsupported text below unchanged answer"],
 )
 def test_ask_lists_unsupported_text_below_unchanged_answer(lamp: Path, power: str, text: str, shown: str) -> None:
     model = script(lamp.parent, [{"text": text.replace("ID", power)}])
@@ -150,12 +133,7 @@ def test_ask_lists_unsupported_text_below_unchanged_answer(lamp: Path, power: st
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        (["--model", "gpt"], "unknown model 'gpt'"),
-        (["--model", "claude"], "needs a key"),
-        (["--model", "scripted:no.json"], "no.json: cannot be read"),
-        (["--config", "no.toml"], "no.toml: cannot be read"),
-    ],
+    TABLES["ask usage error is one line"],
 )
 def test_ask_usage_error_is_one_line(lamp: Path, arguments: list[str], message: str) -> None:
     result = roaming("ask", lamp, "Watts?", *arguments)

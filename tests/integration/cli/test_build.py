@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tables import read_tables
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
+
+TABLES = read_tables(__file__)
 
 PAGE = '<html lang="en"><head><title>Pumps</title></head><body><main><h1>Pumps</h1><p>Three.</p></main></body></html>'
 GENERATOR = f"""\
@@ -120,17 +123,7 @@ def test_site_of_plugin_is_published_once(project: Path, build: Build) -> None:
 
 @pytest.mark.parametrize(
     ("config", "arguments", "message"),
-    [
-        ("", ["--site-dir", "out", "--", "no-such-program"], "no-such-program: no such command; install it"),
-        ("", [], "no zensical.toml or mkdocs.yml in "),
-        (
-            "",
-            ["--", "true"],
-            "no folder to publish: name the folder that the command writes with --site-dir, or let `roaming init`",
-        ),
-        ("site_name = 'A'\n", [], "zensical.toml: zensical is not installed; install it, or name its build command"),
-        ("[project.plugins.roaming]\nexlude = 'x'\n", [], "exlude: unknown option; did you mean `exclude`?"),
-    ],
+    TABLES["error says what to do"],
 )
 def test_error_says_what_to_do(project: Path, build: Build, config: str, arguments: list[str], message: str) -> None:
     if config:

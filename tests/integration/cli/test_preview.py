@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tables import read_tables
 
 from mkdocs_roaming.cli import main
 
-PAGES = {
-    "index.html": "<h1>Kettle</h1><p>Boils water.</p>",
-    "guide/index.html": "<h1>Guide</h1><p>Use it.</p>",
-    "internal/plan/index.html": "<h1>Plan</h1><p>The zebra launches in May.</p>",
-}
+TABLES = read_tables(__file__)
+
+PAGES = TABLES["pages"]
 
 
 @pytest.fixture
@@ -54,16 +53,7 @@ def test_patterns_replace_what_a_site_has_published(site: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [
-        (("nowhere",), "nowhere: no such folder; build the site first"),
-        (("site", "-o", "nowhere/page.html"), "nowhere/page.html: cannot be written; choose a file in an existing"),
-        (("site", "--page", "nowhere"), "no page 'nowhere'; give the path, the URL or the id of a page to --page"),
-        (("http://127.0.0.1:1/",), "--allow-private"),
-        (
-            ("http://[kettle/",),
-            "http://[kettle/: not an http(s) URL and not a folder; give the URL of the documentation",
-        ),
-    ],
+    TABLES["preview of nothing says what is wrong"],
 )
 @pytest.mark.usefixtures("site")
 def test_preview_of_nothing_says_what_is_wrong(arguments: tuple[str, ...], message: str) -> None:

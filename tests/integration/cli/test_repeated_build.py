@@ -9,17 +9,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tables import read_tables
 
 from mkdocs_roaming.cli import main
 
-CONFIG = """\
-[project]
-site_name = "Harbour"
-site_url = "https://docs.example/"
-nav = [{ "Home" = "index.md" }, { "Pumps" = "pumps.md" }, { "Gates" = "gates.md" }]
-[project.plugins.roaming]
-widget = true
-"""
+TABLES = read_tables(__file__)
+
+CONFIG = TABLES["config"]
 GENERATOR = '''\
 """Writes a page for each source into an empty folder, as Zensical does."""
 import pathlib, re, shutil, sys

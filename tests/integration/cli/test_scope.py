@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner, Result
+from tables import read_tables
 
 from mkdocs_roaming.cli import main
 
 if TYPE_CHECKING:
     from conftest import MadeSite
 
-PAGES = (
-    ("guide/pumps/", "# Pumps\n\n## Pressure\n\nA bilge pump works at 4.7 bar.\n"),
-    ("guide/lamps/", "# Lamps\n\n## Colours\n\nA red lamp means port side.\n"),
-    ("old/pumps/", "# Old pumps\n\n## Old pressure\n\nA bilge pump worked at 2.9 bar.\n"),
-)
+TABLES = read_tables(__file__)
+
+PAGES = TABLES["pages"]
 
 
 @pytest.fixture
@@ -49,10 +48,7 @@ def test_commands_show_only_pages_in_scope(site: Path) -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [
-        (("--path", "gide"), "no page matches the path gide; tags: "),
-        (("--tag", "archiv"), "no page matches the tag archiv; tags: archive"),
-    ],
+    TABLES["scope without pages is an error"],
 )
 @pytest.mark.parametrize("command", [["outline"], ["search", "x"], ["ask", "x"], ["chat"], ["mcp"]])
 def test_scope_without_pages_is_an_error(

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from markdown_it import MarkdownIt
+from tables import read_tables
 
 from mkdocs_roaming.publish.elements.html import remove_own_elements
 
 if TYPE_CHECKING:
     from .conftest import Built, Project
+
+TABLES = read_tables(__file__)
 
 OPTIONS = ' title="drain.py" linenums="1" hl_lines="2"'
 GOLDEN = Path(__file__).parents[2] / "golden" / "code-languages"
@@ -23,16 +26,7 @@ EXTENSIONS: list[Any] = ["admonition", "attr_list", "pymdownx.snippets", "pymdow
 TABS = {"pymdownx.tabbed": {"alternate_style": True}}
 LANGUAGES = ["python", "pumpql", "bash", "console", "toml", "", "yaml", ""]
 
-HIGHLIGHTERS: dict[str, list[Any]] = {
-    "superfences alone": ["pymdownx.superfences"],
-    "pymdownx": ["pymdownx.highlight", "pymdownx.superfences"],
-    "line numbers": [{"pymdownx.highlight": {"linenums": True, "anchor_linenums": True}}, "pymdownx.superfences"],
-    "inline numbers": [{"pymdownx.highlight": {"linenums_style": "pymdownx-inline"}}, "pymdownx.superfences"],
-    "with classes": [{"pymdownx.highlight": {"pygments_lang_class": True}}, "pymdownx.superfences"],
-    "guessed": [{"pymdownx.highlight": {"guess_lang": True}}, "pymdownx.superfences"],
-    "without Pygments": [{"pymdownx.highlight": {"use_pygments": False}}, "pymdownx.superfences"],
-    "next to codehilite": ["codehilite", "pymdownx.superfences"],
-}
+HIGHLIGHTERS: dict[str, list[Any]] = TABLES["highlighters"]
 
 
 @pytest.fixture(autouse=True)

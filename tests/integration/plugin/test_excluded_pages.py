@@ -9,28 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from tables import read_tables
 
 from mkdocs_roaming.cli import main
 
 if TYPE_CHECKING:
     from .conftest import Project
 
+TABLES = read_tables(__file__)
+
 GUIDE = Path(__file__).parents[3] / "docs/guides/publish.md"
 SECRET = (Path(__file__).parents[2] / "golden/excluded/secret.md").read_text("utf-8")
 
-CASES = {
-    "internal/": "team/internal/costs.md",
-    "/internal/": "internal/costs.md",
-    "internal/*": "internal/costs.md",
-    "/internal/*": "internal/costs.md",
-    "internal/**": "internal/deep/costs.md",
-    "guide/*.md": "guide/costs.md",
-    "guide/**/*.md": "guide/deep/costs.md",
-    "faq.md": "team/faq.md",
-    "/faq.md": "faq.md",
-    "docs/internal/*": "internal/costs.md",
-    "drafts/*.md": "drafts/costs.md",
-}
+CASES = TABLES["cases"]
 """The patterns of the guide, each with a page that it excludes."""
 QUICK = ("internal/", "guide/**/*.md")
 PATTERNS = [pytest.param(*case, marks=() if case[0] in QUICK else pytest.mark.slow) for case in CASES.items()]

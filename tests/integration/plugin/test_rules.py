@@ -7,30 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 from mkdocs.exceptions import Abort
+from tables import read_tables
 
 from mkdocs_roaming.manifest.models import RuleCondition
 
 if TYPE_CHECKING:
     from .conftest import Project
 
+TABLES = read_tables(__file__)
+
 HOME = "# Welcome\n\nSee the guide.\n"
 INSTALL = "# Install\n\nRun it.\n\n## Quiet mode\n\nUse `--hush`.\n"
 SOURCES = {"index.md": HOME, "guide/install.md": INSTALL}
-CONFIG = """\
-site_name: Docs
-site_url: https://docs.example/sub/
-plugins:
-  - search
-  - roaming:
-      rules:
-        - name: quiet
-          when: {any: [hush]}
-          open: guide/install.md#quiet-mode
-
-        - when:
-            page: guide/*
-          open: TARGET
-"""
+CONFIG = TABLES["config"]
 
 
 def config(mkdocs: Project, text: str, sources: dict[str, str] = SOURCES) -> None:
@@ -66,18 +55,7 @@ def test_invalid_rule_aborts_before_build(mkdocs: Project, caplog: pytest.LogCap
     assert not (mkdocs.folder / "site" / "index.html").exists()
 
 
-FRONT = """\
----
-title: Install
-tags: [a]
-roaming:
-  rules:
-    - when: {any: [set up]}
-    - name: quiet
-      when: {any: [hush]}
-      open: TARGET
----
-"""
+FRONT = TABLES["front"]
 
 
 def test_page_rules_open_the_page_or_its_sections(mkdocs: Project) -> None:

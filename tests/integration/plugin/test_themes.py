@@ -8,25 +8,18 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 import pytest
+from tables import read_tables
 
 from mkdocs_roaming.publish.elements.html import remove_own_elements
 
 if TYPE_CHECKING:
     from .conftest import Built, Project
 
+TABLES = read_tables(__file__)
+
 URL = "https://docs.example/deep/sub/"
-SOURCES = {
-    "index.md": "# Welcome\n\nSee [quiet mode](guide/install.md#quiet-mode) and [a file](data.csv).\n",
-    "guide/install.md": "# Install\n\nRun it, ![a picture](../picture.png).\n\n## Quiet mode\n\nUse `--hush`.\n",
-    "guide/index.md": "# Guide\n\nAll of it. Back [home](../index.md).\n\n```pumpql\nrate(x)\n```\n",
-    "picture.png": "",
-    "data.csv": "a,b\n",
-}
-THEMES: dict[str, Any] = {
-    "mkdocs": {"name": "mkdocs"},
-    "readthedocs": {"name": "readthedocs"},
-    "material": {"name": "material", "font": False, "features": ["navigation.instant"]},
-}
+SOURCES = TABLES["sources"]
+THEMES: dict[str, Any] = TABLES["themes"]
 
 
 def link_targets(built: Built, page: str) -> dict[str, str]:

@@ -29,12 +29,7 @@ from mkdocs_roaming.manifest.io import dump_manifest
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
-PAGES = [
-    ("", "# Home\n\nWelcome to the boat.\n"),
-    ("guide/pumps/", "# Pumps\n\nAll of them.\n\n## Bilge pump\n\nBelow.\n\n## Ölpumpe\n\nFür Öl.\n"),
-    ("guide/tides/", "# Tides\n\nThey come.\n"),
-    ("a b/ü?/", "# Odd\n\nAn odd path.\n"),
-]
+PAGES = TABLES["pages"]
 
 
 @pytest.fixture

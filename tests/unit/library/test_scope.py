@@ -26,13 +26,7 @@ from mkdocs_roaming.publish.selection import Pattern
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
-PAGES = [
-    ("", "# Home\n\nStart here, with the [pumps](https://docs.example/p/guide/pumps/).\n"),
-    ("guide/", "# Guide\n\nAll of it.\n"),
-    ("guide/pumps/", "# Pumps\n\nWater moves.\n\n## Bilge pump\n\nSits below.\n\n### Valve\n\nTurn it.\n"),
-    ("guide/tides/", "# Tides\n\nWater comes and goes.\n\n## Ebb\n\nWater falls.\n\n## Flood\n\nWater rises.\n"),
-    ("changes/", "# Changes\n\nBy release.\n\n## 1.2.3\n\nThe `drain_window` of water.\n"),
-]
+PAGES = TABLES["pages"]
 NAV = [
     NavItem("Home", path=""),
     NavItem("Guide", path="guide/", children=(NavItem("Pumps", path="guide/pumps/"),)),

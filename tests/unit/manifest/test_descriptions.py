@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from tables import read_tables
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.aliases import PreviousSite
@@ -24,6 +25,8 @@ from mkdocs_roaming.manifest.descriptions import (
 )
 from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
 from tests.manifests import API, GUIDE, build, ids_by_title
+
+TABLES = read_tables(__file__)
 
 PAGES = {"guide/": GUIDE, "api/": API}
 MANIFEST = build(PAGES)
@@ -149,15 +152,7 @@ def test_texts_of_a_person_are_recognized() -> None:
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [
-        ('{\n<<<<<<< ours\n "format": 1\n=======', ":2: has the marks of a merge conflict"),
-        (None, "cannot be read (No such file or directory)"),
-        ("{", ":1: not valid JSON (Input data was truncated); correct this line"),
-        ('{\n "format": 1\n "pages": {}\n}', ":3: not valid JSON (JSON is malformed: expected ',' or '}'"),
-        ('{"format": 1, "pages": {"a/": {"sections": {"0a1b2c3d": {"title": 3}}}}}', "Expected `str`"),
-        ('{"format": 2, "pages": {}}', "has format 2, this version reads 1"),
-        ('{"pages": {"a/": {"sectoins": {}}}}', "unknown field `sectoins`"),
-    ],
+    TABLES["missing or invalid file is an error"],
 )
 def test_missing_or_invalid_file_is_an_error(tmp_path: Path, content: str | None, problem: str) -> None:
     path = tmp_path / "descriptions.json"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from manifests import load_cases
+from tables import read_tables
 
 from mkdocs_roaming.manifest.aliases import assign_ids
 from mkdocs_roaming.manifest.models import Heading
@@ -21,6 +22,8 @@ from mkdocs_roaming.manifest.sections import (
     make_names,
     split_sections,
 )
+
+TABLES = read_tables(__file__)
 
 TITLES = ("Pumps", "Valves", "Options", "Example", "C", "C++", "安装", "使用 pip 安装", "!", "Options 1")
 HEADINGS = st.tuples(st.integers(2, 4), st.sampled_from(TITLES))
@@ -93,16 +96,7 @@ def test_id_is_derived_from_path_and_anchor() -> None:
 
 @pytest.mark.parametrize(
     ("markdown", "names"),
-    [
-        ("# T\n## A\n### Example\n## B\n### Example\n", ["", "a", "a/example", "b", "b/example"]),
-        (
-            "# T\n## Start\n## Options\n## Stop\n## Usage\n## Options\n## Drain\n## Usage\n## Options\n",
-            ["", "start", "options", "stop", "usage", "usage+options", "drain", "drain+usage", "drain+options"],
-        ),
-        ("# T\n## X\n## X\n## X\n", ["", "x", "/x~2", "/x~3"]),
-        ("# T\n## A\n### X\n## A\n### X\n", ["", "a", "a/x", "/a~2", "/a~2/x"]),
-        ("# T\n## !\n## ?\n", ["", "!", "?"]),
-    ],
+    TABLES["name contains the headings that the section belongs to"],
 )
 def test_name_contains_the_headings_that_the_section_belongs_to(markdown: str, names: list[str]) -> None:
     assert names_of(markdown) == names

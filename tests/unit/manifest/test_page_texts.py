@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 from manifests import build, load_cases
+from tables import read_tables
 
 from mkdocs_roaming.manifest.models import PageEntry
+
+TABLES = read_tables(__file__)
 
 PAGES = ["gate/", "tank/", "pump/"]
 
@@ -45,15 +48,7 @@ def test_sentence_of_three_pages_is_neither_description_nor_opening() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [
-        "By {at}. Writer · {at} Mai 2025 · {at} min",
-        "Owner: Crew {letter}, Harbour {letter}{at}.0",
-        "Crew of Harbour {letter}",
-        "This is {name} of version {at}.{at} of the harbour. Read of [newer ones](/new/).",
-        "Width: {at} m | Weight: {at} t | Wood: oak",
-        "- Width: {at} m\n- Weight: {at} t\n- Wood {at}",
-        "How to keep {name} in the harbour.\n\nBy {letter}. Writer, {at} May\n",
-    ],
+    TABLES["line that differs in numbers names and titles describes no page"],
 )
 def test_line_that_differs_in_numbers_names_and_titles_describes_no_page(line: str) -> None:
     facts = {"North Gate": "Oak rots fast.", "East Tank": "Silt clogs it.", "Old Pump": "Belts slip."}
@@ -97,12 +92,7 @@ def test_front_matter_that_was_not_parsed_is_no_opening() -> None:
 
 @pytest.mark.parametrize(
     ("home", "about", "expected"),
-    [
-        ("# Tide\n\nReads gauges.\n", "", "Reads gauges."),
-        ("# Tide\n\n## What is Tide?\n\nIt reads gauges.\n\n## Use\n", "None", "It reads gauges."),
-        ("# Tide\n\n## Install\n\n## Use\n", "", ""),
-        ("# Tide\n\nReads gauges.\n", "About tides.", "About tides."),
-    ],
+    TABLES["site without description is described by its home page"],
 )
 def test_site_without_description_is_described_by_its_home_page(home: str, about: str, expected: str) -> None:
     assert build({"a/": "# A\n\nText.\n", "": home}, about=about).site.description == expected

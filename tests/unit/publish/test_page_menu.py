@@ -147,11 +147,7 @@ def test_data_escapes_quotes_and_markup_of_names() -> None:
 
 @pytest.mark.parametrize(
     ("mcp", "url"),
-    [
-        ("", ""),
-        ("/mcp", "https://kettle.example/mcp"),
-        ("https://mcp.example/docs", "https://mcp.example/docs"),
-    ],
+    TABLES["configuration is that of the command"],
 )
 def test_configuration_is_that_of_the_command(mcp: str, url: str) -> None:
     data = menu_data(make_menu(mcp=mcp).add(PLAIN, "a/", "Boil water"))

@@ -23,11 +23,7 @@ KEYS = (
 INVALID_RULES = yaml.safe_load(
     (Path(__file__).parents[2] / "golden" / "rules" / "invalid_rules.yml").read_text("utf-8")
 )
-PAGES = {
-    "index.html": "<h1>Home</h1><p>Welcome to the boat.</p>",
-    "guide/install/index.html": '<h1>Install</h1><p>Run it.</p><h2 id="quiet-mode">Quiet mode</h2><p>Use hush.</p>',
-    "guide/use/index.html": '<h1>Use</h1><p>Row.</p><h2 id="ports">Ports</h2><p>Port is left.</p>',
-}
+PAGES = TABLES["pages"]
 
 
 @pytest.fixture
