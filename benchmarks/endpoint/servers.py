@@ -53,7 +53,7 @@ def run_endpoint(port: str, folder: str, pace: str, model: str = "scripted") -> 
 
     unlimited = 10**9
     answers = create_model(model, environ={}) if model == "offline" else ScriptedModel(Path(folder), float(pace))
-    answer_config = AnswerConfig(answers, Budget(), 0)
+    answer_config = AnswerConfig(answers, Budget(whole_site_tokens=0))
     config = AppConfig(
         folder,
         answer_config,

@@ -199,7 +199,7 @@ def endpoint(site: Path, api: EmbeddingsApi, on_warning: Callable[[str], None], 
     from mkdocs_roaming.serve.service import AnswerConfig
 
     queries = QueryEmbedder(EmbeddingsClient("toy", base_url=api.url, retries=0), on_warning=on_warning, **options)
-    config = AnswerConfig(Offline(), Budget(), 0, lambda library: HybridSearch(library, queries))
+    config = AnswerConfig(Offline(), Budget(), lambda library: HybridSearch(library, queries))
     app = create_app(AppConfig(str(site), config, metrics=f"127.0.0.1:{METRICS_PORT}"))
     with serve_app(app, lifespan="on") as port:
         while "no_site" in get(port, "/v1/outline"):

@@ -115,7 +115,7 @@ ENDS: dict[str, tuple[list[Any], str, str]] = {
 @contextmanager
 def serving_model(model: Model) -> Iterator[str]:
     """Serve answers by a model; return the address of the endpoint."""
-    serving = AppConfig(str(GOLDEN / "answer/kettle.md"), AnswerConfig(model, Budget(), 0), quota=QUOTA)
+    serving = AppConfig(str(GOLDEN / "answer/kettle.md"), AnswerConfig(model, Budget(whole_site_tokens=0)), quota=QUOTA)
     listening = bind_socket("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(create_app(serving), log_config=None, lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

@@ -37,7 +37,7 @@ def inspector(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     """Return the URL of an endpoint's tools."""
-    app = create_app(AppConfig(str(KETTLE), AnswerConfig(Offline(), Budget(), 0)))
+    app = create_app(AppConfig(str(KETTLE), AnswerConfig(Offline(), Budget(whole_site_tokens=0))))
     listener = bind_socket("127.0.0.1", 0)
     port = listener.getsockname()[1]
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
