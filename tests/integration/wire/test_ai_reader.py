@@ -98,7 +98,7 @@ class EveryEnd:
 
 ENDS: dict[str, tuple[list[Any], str, str]] = {
     "How hot? In its own words": ([Text("The docs do not describe that [^none].")], "not_found", "not describe that"),
-    "How hot? Without words": ([], "not_found", "The docs do not seem to answer this."),
+    "How hot? Without words": ([], "unusable", "The model's reply could not be used."),
     "How hot? A refusal": ([Text("I will not say."), Stop("refusal")], "refused", "I will not say."),
     "How hot? A silent refusal": ([Stop("refusal")], "refused", "The model refused to answer."),
     "How hot? Too long": ([Text("Water boils"), Stop("length")], "budget", prompts.NEAREST_SECTIONS),
