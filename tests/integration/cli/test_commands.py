@@ -155,15 +155,13 @@ def test_reading_commands_label_site_of_somebody_else(site: Path, served: str, c
     assert first.keys() - first_own.keys() == {"untrusted"}
 
 
-def test_markdown_of_a_url_is_labelled(served: str) -> None:
-    assert roaming("search", served + "llms-full.txt", "oil").stdout.startswith("untrusted content from 127.0.0.1:")
-
-
 def test_commands_accept_markdown_file_or_url(tmp_path: Path, site: Path, served: str) -> None:
     (tmp_path / "notes.md").write_text("# Notes\n\nHello.\n\n## Keel\n\nThe keel weighs 812 kg.\n")
     assert "Keel" in roaming("outline", tmp_path / "notes.md").stdout
     assert "812 kg" in roaming("ask", tmp_path / "notes.md", "What does the keel weigh?").stdout
-    assert "310 hours" in roaming("search", served + "llms-full.txt", "oil").stdout
+    found = roaming("search", served + "llms-full.txt", "oil").stdout
+    assert found.startswith("untrusted content from 127.0.0.1:")
+    assert "310 hours" in found
 
 
 def test_validate_reports_faults_and_exits_with_4(site: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from messages_api import MessagesApi, serving
 from messages_api.adversary import Adversary
 from messages_api.parts import Part, Status, Wait
-from messages_api.writer import Writer, describe
+from messages_api.writer import Writer
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.descriptions import text_digest
@@ -138,14 +138,6 @@ def test_run_that_is_stopped_in_the_middle_pays_for_no_reply_twice(project: Path
     assert set(asked_titles(answered)).isdisjoint(asked_titles(second.asked))
     assert len(read_titles()) == 15
     assert invoke("describe", "site", "--check").exit_code == 0
-
-
-def test_page_without_a_written_description_stays_missing(project: Path) -> None:
-    with serve(Writer(lambda asked: describe(asked) | {"description": ""})):
-        described = invoke("describe", "site")
-    assert described.exit_code == 4
-    assert "0 sections and 1 page without a description" in described.output
-    assert invoke("describe", "site", "--check").exit_code == 4
 
 
 def test_requests_without_a_reply_exit_with_an_error(project: Path) -> None:

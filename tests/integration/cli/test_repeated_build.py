@@ -122,14 +122,6 @@ def test_rules_on_command_line_are_relative_to_working_directory(
     assert (result.exit_code, "tide" in (project / "site/roaming/manifest.json").read_text("utf-8")) == (0, True)
 
 
-def test_failed_build_leaves_published_files(project: Path) -> None:
-    build()
-    files = read(project / "site")
-    result = CliRunner().invoke(main, ["build", "--", sys.executable, "-c", "raise SystemExit(5)"])
-    assert result.exit_code == 5
-    assert read(project / "site") == files
-
-
 def test_cache_option_disables_cache(project: Path) -> None:
     (project / "zensical.toml").write_text(CONFIG + "cache = false\n", "utf-8")
     build()

@@ -129,15 +129,6 @@ def test_invalid_option_is_an_error_of_the_configuration(
     assert f"('plugins', ValidationError(\"Plugin 'roaming' {message}" in str(error.value)
 
 
-def test_hook_script_can_disable_plugin(mkdocs: Project) -> None:
-    (mkdocs.folder / "hook.py").write_text(
-        "def on_config(config):\n    config.plugins['roaming'].config.enabled = False\n"
-        "on_config.mkdocs_priority = 100\n"
-    )
-    built = mkdocs({"index.md": HOME}, hooks=[str(mkdocs.folder / "hook.py")])
-    assert not (built.folder / "llms.txt").exists()
-
-
 def test_later_builds_reuse_pages_and_equal_clean_ones(mkdocs: Project) -> None:
     first, second = mkdocs(PAGES, site="a"), mkdocs(PAGES, site="b")
     assert "2 pages reused" in second.messages()[-1]
@@ -169,14 +160,6 @@ def test_front_matter_that_mkdocs_cannot_parse_is_a_warning_and_no_opening(mkdoc
     ]
     gate = next(page for page in built.manifest.pages if page.path == "gate/")
     assert "title:" not in gate.description + gate.sections[0].opening
-
-
-def test_missing_previous_manifest_is_a_warning(mkdocs: Project) -> None:
-    built = mkdocs({"index.md": HOME}, plugin={"previous": "nowhere/manifest.json"})
-    assert built.messages(logging.WARNING) == [
-        "roaming: previous: nowhere/manifest.json: No such file or directory; "
-        "old ids of renamed sections get no aliases"
-    ]
 
 
 HOOK = """

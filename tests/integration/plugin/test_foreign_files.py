@@ -92,17 +92,3 @@ def test_files_of_plugin_that_runs_earlier_stop_build(
 def test_plugin_may_write_llms_txt_later_if_none_is_published(mkdocs: Project) -> None:
     hook = add_hook(mkdocs, "llms.txt", priority=AFTER)
     assert mkdocs(SOURCES, plugin={"llms_txt": False}, **hook).text("llms.txt") == "Another plugin wrote this.\n"
-
-
-def test_llms_txt_of_a_language_concerns_that_language(mkdocs: Project, caplog: pytest.LogCaptureFixture) -> None:
-    pages = {"index.md": "# Home\n", "index.fr.md": "# Accueil\n"}
-    languages = [
-        {"locale": "en", "name": "English", "build": True, "default": True},
-        {"locale": "fr", "name": "Français", "build": True},
-    ]
-    (mkdocs.folder / "docs").mkdir()
-    (mkdocs.folder / "docs/llms.fr.txt").write_text("# Les n\u00f4tres\n")
-    plugins = [{"i18n": {"docs_structure": "suffix", "languages": languages}}]
-    built = mkdocs(pages, plugins=plugins, plugin={"llms_txt": "preamble"})
-    assert built.text("fr/llms.txt").startswith("# Les n\u00f4tres\n\nLinks to pages")
-    assert built.text("llms.txt").startswith("# Docs\n")

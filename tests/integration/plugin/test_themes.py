@@ -76,14 +76,3 @@ def test_nav_titles_are_plain_text_and_links_absolute(mkdocs: Project) -> None:
     assert (home.title, forum.url) == ("A & B", "https://docs.example/forum/")
     assert [child.title for child in guide.children] == ["Install", "<border>"]
     assert "](https://docs.example/forum/)" in built.text("llms.txt")
-
-
-def test_properdocs_publishes_same_bytes(mkdocs: Project) -> None:
-    config = {"site_url": URL, "use_directory_urls": False, "markdown_extensions": ["pymdownx.superfences"]}
-    ours = mkdocs(SOURCES, theme={"name": "mkdocs"}, site="a", **config)
-    theirs = mkdocs.build_in_subprocess("properdocs", "b")
-    assert theirs.faults == ()
-    assert "```pumpql" in theirs.text("guide/index.md")
-    for file in [*ours.folder.rglob("*.md"), ours.folder / "llms.txt", ours.folder / "roaming/manifest.json"]:
-        assert file.read_bytes() == (theirs.folder / file.relative_to(ours.folder)).read_bytes()
-    assert link_targets(theirs, "guide/install.html")["alternate"] == f"{URL}guide/install.md"

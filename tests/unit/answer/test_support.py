@@ -95,37 +95,17 @@ def test_split_segments_splits_very_long_sentences() -> None:
 
 # Hostile text
 
-HOSTILE = {
-    "a word without end": "a",
-    "digits without end": "1",
-    "a version without end": "1.",
-    "a path without end": "a/",
-    "an identifier without end": "a_",
-    "dashes": "-",
-    "colons": "a:",
-    "backticks": "`",
-    "code in code": "`a``b",
-    "open links": "](",
-    "open quotes": '"a ',
-    "tags": "<a ",
-    "white space": " ",
-    "one character": "不",
-    "ligatures": "\ufdfa",
-    "lone surrogates": "\ud800 not \udc00 8000 ",
-    "statements": "b!\n\n",
-    "clauses": "and, but; so ",
-    "defaults": "the default is `5` or 7\n\n",
-    "commands": "uv a\n",
-    "placeholders": "UV_{x}_ACME_<Y> ",
-    "gaps": "the docs do not say [^none] ",
-    "numbers": "the port is 8000 now. ",
-    "rows": "| a | 5 |\n",
-}
+HOSTILE = [
+    *("a", "1", "1.", "a/", "a_", "-", "a:", "`", "`a``b", "](", '"a ', "<a ", " ", "不", "\ufdfa", "| a | 5 |\n"),
+    *("\ud800 not \udc00 8000 ", "b!\n\n", "and, but; so ", "the default is `5` or 7\n\n", "uv a\n"),
+    *("UV_{x}_ACME_<Y> ", "the docs do not say [^none] ", "the port is 8000 now. "),
+]
+"""Texts that are repeated without end."""
 
 
 def test_largest_answer_of_hostile_text_is_checked() -> None:
-    answer = "\n\n".join((text * 400)[:400] for text in HOSTILE.values())
-    section = "\n\n".join((text * 5_000)[:5_000] for text in HOSTILE.values())
+    answer = "\n\n".join((text * 400)[:400] for text in HOSTILE)
+    section = "\n\n".join((text * 5_000)[:5_000] for text in HOSTILE)
     found = check_support(answer, {"07f3277d": section}, question=answer[:2_000])
     assert 0 <= found.score <= 1
 

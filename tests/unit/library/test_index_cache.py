@@ -200,18 +200,13 @@ def test_scores_of_unrelated_questions_are_read_from_the_cache(library: Library,
     assert Search(library, cache=cache).confidence(query) == computed
 
 
-def test_scores_of_unrelated_questions_are_not_shared_by_other_weights(library: Library, cache: IndexCache) -> None:
-    Search(library, cache=cache).confidence("gauge")
-    (file,) = cache.folder.glob("*-scores.index")
-    cache.store(file.stem, [float("inf")])
-    other = Search(library, cache=cache, weights=Weights(synonym=0.5))
-    assert other.confidence("gauge level alarm") > 0
-
-
-def test_scores_of_unrelated_questions_are_not_shared_by_a_scope(library: Library, cache: IndexCache) -> None:
+def test_scores_of_unrelated_questions_are_not_shared_by_a_scope_or_by_other_weights(
+    library: Library, cache: IndexCache
+) -> None:
     whole = Search(library, cache=cache)
     whole.confidence("gauge")
     (file,) = cache.folder.glob("*-scores.index")
     cache.store(file.stem, [float("inf")])
-    part = Search(library, cache=cache).restrict(library.restrict(Scope(paths=("tides/",))))
-    assert part.confidence("gauge level alarm") > 0
+    part = whole.restrict(library.restrict(Scope(paths=("tides/",))))
+    for search in (part, Search(library, cache=cache, weights=Weights(synonym=0.5))):
+        assert search.confidence("gauge level alarm") > 0

@@ -8,7 +8,6 @@ import os
 import re
 import socket
 import tomllib
-import zlib
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -281,12 +280,6 @@ def test_get_with_large_response_raises_error(server, reply: Callable) -> None:
     for path in ("big", "bomb"):
         with pytest.raises(LibraryError, match="larger than 2 MB"):
             web.get(server.url + path, 2 * 2**20)
-
-
-def test_encoded_response_is_read(server, reply: Callable) -> None:
-    for coding, pack in {"gzip": gzip.compress, "deflate": zlib.compress}.items():
-        server.replies["/a.md"] = reply(pack(b"# Pump"), headers={"Content-Encoding": coding})
-        assert WebReader(server.url).file("a.md") == b"# Pump"
 
 
 @pytest.mark.parametrize("drops", [HEADERS, BODY], ids=["headers", "body"])

@@ -8,6 +8,7 @@ import re
 import threading
 import tomllib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.readers import MemoryReader
-from mkdocs_roaming.library.targets import branch_id
+from mkdocs_roaming.library.targets import branch_id, library_from_markdown
 from mkdocs_roaming.library.tools import (
     AGENT_TOOLS,
     TOOLS,
@@ -192,17 +193,6 @@ def test_expand_sections_repeats_only_dropped_sections(library: Library) -> None
     assert navigator.open_chars() == 0
 
 
-def test_mark_opened_adds_to_opened_and_keeps_section_closed(library: Library) -> None:
-    """The section was shown in an earlier turn or in the prompt."""
-    navigator = Navigator(library)
-    inner = title_id(library, "Valve")
-    navigator.mark_opened([inner, "ffffffff"])
-    assert navigator.opened == (inner,)
-    result = navigator.expand_sections([inner])
-    assert isinstance(result, ExpandResult)
-    assert result.sections
-
-
 def test_expand_sections_parts_join_to_whole_text(make_site: Callable) -> None:
     """Sections share the cap; later parts continue where the first ones end."""
     texts = {
@@ -287,6 +277,12 @@ def test_tool_parameters_are_valid_json_schema(library: Library) -> None:
 # Invalid arguments
 
 
+@cache
+def _navigator() -> Navigator:
+    text = "# Pumps\n\nAll.\n\n## Bilge\n\n" + "Below the deck. " * 400 + "\n\n# Tides\n\nThey come.\n"
+    return Navigator(library_from_markdown(text, name="Boats"), cap=2_000)
+
+
 _VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
 _VALUES |= st.sampled_from(
     ["{" * 3_000, "[" * 100_000, "[1e400]", "\ud800", "NEAR(a b) AND NOT ^x {col} : +- ()", "9" * 50]
@@ -343,15 +339,3 @@ def test_navigator_is_thread_safe(library: Library) -> None:
         thread.join()
     assert not failures
     assert set(navigator.opened) == set(ids)
-
-
-_navigators: list[Navigator] = []
-
-
-def _navigator() -> Navigator:
-    from mkdocs_roaming.library.targets import library_from_markdown
-
-    if not _navigators:
-        text = "# Pumps\n\nAll.\n\n## Bilge\n\n" + "Below the deck. " * 400 + "\n\n# Tides\n\nThey come.\n"
-        _navigators.append(Navigator(library_from_markdown(text, name="Boats"), cap=2_000))
-    return _navigators[0]

@@ -201,14 +201,6 @@ def test_prefetch_opens_equal_texts_once(library: Library) -> None:
     assert sum("Sails move the boat" in section.text for section in result.sections) == 1
 
 
-def test_prefetch_omits_open_sections(library: Library) -> None:
-    navigator, reefing = Navigator(library), find(library, "Reefing")
-    expand(navigator, reefing)
-    result = navigator.prefetch("reef at which wind")
-    assert reefing not in shown(result)
-    assert reefing in [section.id for section in result.already_open]
-
-
 def test_prefetch_with_more_room_opens_more_and_longer_texts(library: Library, make_site: Callable) -> None:
     sections = "".join(f"## Sail {at}\n\nSail number {at} of the boat is set by hand. {CLOTH}\n\n" for at in range(30))
     sails = make_site([("sails/", f"# Sails\n\n{sections}")]).library()

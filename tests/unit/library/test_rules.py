@@ -156,15 +156,6 @@ def test_apply_rules_ignores_rules_of_untrusted_site(
         assert apply_rules(Navigator(library), "", None, 30_000).opens == (ids["Oil"],)
 
 
-def test_manifest_round_trip_keeps_rules(site: MadeSite, ids: dict[str, str]) -> None:
-    rules = (
-        rule(ids["Oil"], ids["Notes"], name="oil", any=("pump",), all=("oil change",), pages=(ids["Lamps"],)),
-        rule(ids["Oil"], always=True),
-    )
-    text = dump_manifest(msgspec.structs.replace(site.manifest, rules=rules))
-    assert (load_manifest(text).rules, validate_manifest(text)) == (rules, [])
-
-
 @pytest.mark.parametrize(("broken", "says"), TABLES["load_manifest_with_invalid_rule_raises_error_with_path"])
 def test_load_manifest_with_invalid_rule_raises_error_with_path(
     site: MadeSite, broken: dict[str, Any], says: str

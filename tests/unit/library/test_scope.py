@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from mkdocs_roaming import Scope
@@ -20,9 +18,7 @@ from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.rules import apply_rules
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.tools import render
-from mkdocs_roaming.manifest.lookup import PageName, match_pattern
 from mkdocs_roaming.manifest.models import Alternate, NavItem, RuleCondition, RuleEntry, Site
-from mkdocs_roaming.publish.selection import Pattern
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
@@ -55,19 +51,6 @@ def test_restrict_selects_pages_by_pattern(library: Library, pattern: str, selec
 def test_last_matching_pattern_decides(library: Library) -> None:
     assert paths(library.restrict(Scope(paths=("guide", "!pumps")))) == ["guide/", "guide/tides/"]
     assert paths(library.restrict(Scope(paths=("!guide",)))) == ["", "changes/"]
-
-
-_NAMES = st.lists(
-    st.text("ab.", min_size=1, max_size=3).filter(lambda name: name.strip(".")), min_size=1, max_size=4
-).map("/".join)
-_PARTS = st.sampled_from(["**", "*", "a", "b", "a*", "*b", "?", "[ab]", "[!a]b", "a*b*", r"\*", "a.b"])
-
-
-@given(_NAMES, st.lists(_PARTS, min_size=1, max_size=4).map("/".join), st.sampled_from(["", "/"]))
-def test_pattern_matches_as_in_selection_of_pages(path: str, pattern: str, before: str) -> None:
-    assume(not pattern.endswith("**"))  # `guide/**` contains the page `guide/` only in a scope
-    page, text = PageName(f"x/{path}/", (f"{path}.md",)), before + pattern
-    assert match_pattern(text, page) == Pattern(text).matches(page)
 
 
 def test_restrict_selects_pages_with_one_of_the_tags_in_any_case(library: Library) -> None:

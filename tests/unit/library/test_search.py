@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,11 @@ def test_find_accepts_any_text(library: Library, text: str) -> None:
     assert all(hit.section.section.title for hit in hits)
     if "gauge" in text[:100]:
         assert "Gauges" in [hit.section.section.title for hit in hits]
+
+
+@cache
+def _search() -> Search:
+    return Search(library_from_markdown("".join(text for _, text in PAGES), name="Docs"))
 
 
 @given(text=st.text(max_size=300))
@@ -190,15 +196,6 @@ def test_snippet_shows_window_with_most_words() -> None:
     assert len(shown) <= 200
     assert shown.endswith("…")
     assert make_snippet("潮位計を設定する。" * 200, parse_query("設定"))[:1]
-
-
-_searches: list[Search] = []
-
-
-def _search() -> Search:
-    if not _searches:
-        _searches.append(Search(library_from_markdown("".join(text for _, text in PAGES), name="Docs")))
-    return _searches[0]
 
 
 def test_find_specific_returns_sections_with_rare_words_only(make_site: Callable) -> None:

@@ -251,16 +251,6 @@ def test_second_build_with_preamble_does_not_nest_list(tmp_path: Path) -> None:
     assert (tmp_path / "llms.txt").read_text("utf-8") == once
 
 
-def test_preamble_uses_newer_text_of_author(tmp_path: Path) -> None:
-    write(tmp_path, "llms.txt", AUTHOR)
-    publish(tmp_path, llms_txt="preamble")
-    write(tmp_path, "llms.txt", "# Newer\n")
-    publish(tmp_path, llms_txt="preamble")
-    text = (tmp_path / "llms.txt").read_text("utf-8")
-    assert text.startswith("# Newer\n\nLinks to pages")
-    assert text.count("Links to pages") == 1
-
-
 def test_preamble_without_text_of_author_publishes_plain_list(tmp_path: Path) -> None:
     publish(tmp_path / "a", llms_txt="preamble")
     publish(tmp_path / "b")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from msgspec.structs import replace
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
-from mkdocs_roaming.manifest.io import load_manifest, validate_manifest
+from mkdocs_roaming.manifest.io import load_manifest
 from mkdocs_roaming.manifest.models import NavItem, Page, Site
 from mkdocs_roaming.manifest.sections import hash_id
 from mkdocs_roaming.publish.options import PublishOptions
@@ -54,15 +53,6 @@ def test_section_files_auto_skips_more_than_5000_sections_with_note(tmp_path: Pa
     assert not (tmp_path / "roaming/sections").exists()
     assert "To write them, set `section_files: true`" in report.notes[0]
     assert validate_site(open_library(tmp_path)).faults == ()
-
-
-def test_published_manifest_matches_published_schema(tmp_path: Path) -> None:
-    import jsonschema
-
-    publish_pages(tmp_path, HOME, INSTALL)
-    text = (tmp_path / "roaming/manifest.json").read_text("utf-8")
-    jsonschema.validate(json.loads(text), json.loads((tmp_path / "roaming/manifest.schema.json").read_text("utf-8")))
-    assert validate_manifest(text) == []
 
 
 def test_direction_marks_stay_in_markdown_and_are_removed_elsewhere(tmp_path: Path) -> None:
