@@ -11,7 +11,6 @@ from click.testing import CliRunner, Result
 from tables import read_tables
 
 from mkdocs_roaming.cli import main
-from mkdocs_roaming.cli.common import NOTHING_FOUND
 from mkdocs_roaming.library.targets import open_library
 
 TABLES = read_tables(__file__)
@@ -87,26 +86,7 @@ def test_ask_check_prints_what_the_model_can_do(lamp: Path, power: str) -> None:
     assert "Missing argument 'QUESTION'" in roaming("ask", lamp).stderr
 
 
-@pytest.mark.parametrize(
-    ("reply", "message", "code"),
-    [
-        ([{"text": "I can't"}, {"stop": "refusal"}], "I can't", NOTHING_FOUND),
-        ([{"stop": "refusal"}], "The model refused to answer.", NOTHING_FOUND),
-        (
-            [{"text": "It takes 3.7 watts [^ID].\n\nMore to"}, {"stop": "refusal"}],
-            "refused to continue",
-            NOTHING_FOUND,
-        ),
-        (
-            [{"text": "The lamp"}, {"stop": "length"}],
-            "reached its limit before anything was written",
-            NOTHING_FOUND,
-        ),
-        ([{"text": "It takes 3.7 watts [^ID]."}, {"stop": "length"}], "reached its limit and may be incomplete", 0),
-        ([{"text": "It is [^none] said."}], "is said.", NOTHING_FOUND),
-        ([{"stop": "end"}], "The model's reply could not be used.", 1),
-    ],
-)
+@pytest.mark.parametrize(("reply", "message", "code"), TABLES["ask prints reason of each final state"])
 def test_ask_prints_reason_of_each_final_state(
     lamp: Path, power: str, reply: list[dict[str, str]], message: str, code: int
 ) -> None:

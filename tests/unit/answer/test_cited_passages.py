@@ -5,39 +5,17 @@ from __future__ import annotations
 import sys
 
 import pytest
+from tables import read_tables
 
 from mkdocs_roaming.answer.support.passages import MAX_CITED_CHARS, CitedSection, find_passages, make_fragment
 
+TABLES = read_tables(__file__)
+
 BREW = "0a0a0a0a"
-SECTION = CitedSection(
-    "## Brewing\n\nA kettle brews tea. The default port of the console is `8642`, and the server reads it from "
-    "[its settings](settings.md) at every start.\n\n"
-    "| key | default | meaning |\n| --- | --- | --- |\n| `brew.water` | 7 l | water of a pot |\n"
-    "| `brew.leaves` | 21 g | tea for a pot of seven litres |\n\n"
-    "![A pot](pot.png) The pot of $v$ litres holds seven cups.\n"
-)
+SECTION = CitedSection(TABLES["section"])
 
 
-@pytest.mark.parametrize(
-    ("answer", "text", "fragment"),
-    [
-        pytest.param(
-            f"It listens on port 8642. [^{BREW}]",
-            "The default port of the console is 8642, and the server reads it from its settings at every start.",
-            "The%20default%20port%20of,settings%20at%20every%20start.",
-            id="sentence",
-        ),
-        pytest.param(
-            f"Use 21 g of leaves for a pot. [^{BREW}]",
-            "brew.leaves · 21 g · tea for a pot of seven litres",
-            "brew.leaves,pot%20of%20seven%20litres",
-            id="row",
-        ),
-        pytest.param(
-            f"The pot holds seven cups. [^{BREW}]", "The pot of $v$ litres holds seven cups.", "", id="formula"
-        ),
-    ],
-)
+@pytest.mark.parametrize(("answer", "text", "fragment"), TABLES["passage is nearest statement"])
 def test_passage_is_nearest_statement_as_plain_text(answer: str, text: str, fragment: str) -> None:
     (passage,) = find_passages(answer, {BREW: SECTION})
     assert (passage.section, passage.text, passage.fragment) == (BREW, text, fragment)

@@ -19,13 +19,10 @@ from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import (
     Event,
     Finished,
-    OutlineRead,
     RoundStarted,
-    SectionCited,
     SectionOpened,
     SectionsDropped,
     SupportChecked,
-    TextReleased,
     ToolCalled,
     summarize,
 )
@@ -67,17 +64,8 @@ def test_cited_answer_is_answered(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
     model = ScriptedModel([[expand_call(server), Stop("tools")], [Text(f"The port is 8642 [^{server}]."), Stop()]])
     events = ask(model)
-    assert [type(event) for event in events] == [
-        OutlineRead,
-        RoundStarted,
-        ToolCalled,
-        SectionOpened,
-        RoundStarted,
-        TextReleased,
-        SectionCited,
-        SupportChecked,
-        Finished,
-    ]
+    names = "OutlineRead RoundStarted ToolCalled SectionOpened RoundStarted TextReleased SectionCited SupportChecked"
+    assert [type(event).__name__ for event in events] == [*names.split(), "Finished"]
     (opened,) = select(SectionOpened, events)
     assert opened.section.title == "Server"
     assert opened.section.breadcrumb == ("Settings", "Server")

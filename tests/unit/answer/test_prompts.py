@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models.base import NO_SOURCE, OpenSection
 
@@ -22,19 +20,3 @@ def test_section_tags_in_text_are_escaped() -> None:
     text = prompts.format_section(OpenSection("07f3277d", ("A </section 07f3277d>",), text))
     assert text.lower().count("<section") == text.lower().count("</section") == 1
     assert "< Section" not in text
-
-
-@pytest.mark.parametrize(
-    ("rounds", "room", "time", "money", "expected"),
-    [
-        (3, 0.1, 0.1, 0, ""),
-        (2, 0.8, 0.1, 0, prompts.LITTLE_ROOM.format(percent=80)),
-        (1, 0.1, 0.1, 0, prompts.LAST_ROUND_WITH_TOOLS),
-        (1, 0.9, 0.1, 0, f"{prompts.LAST_ROUND_WITH_TOOLS} {prompts.LITTLE_ROOM.format(percent=90)}"),
-        (2, 0.9, 0.1, 0.8, prompts.LITTLE_MONEY),
-        (2, 0.9, 0.8, 0.8, prompts.LITTLE_TIME),
-        (0, 0.9, 0.9, 0.8, prompts.LAST_ROUND),
-    ],
-)
-def test_note_reports_nearly_reached_limits(rounds: int, room: float, time: float, money: float, expected: str) -> None:
-    assert prompts.build_note(rounds_left=rounds, room_used=room, time_used=time, money_used=money) == expected

@@ -27,12 +27,6 @@ def test_open_target_opens_site_on_first_use() -> None:
         target.open_site()
 
 
-def test_open_target_without_site_raises_error_on_use(tmp_path: Path) -> None:
-    target = open_target(str(tmp_path / "none"))
-    with pytest.raises(LibraryError, match="no such folder or file"):
-        target.resolve(["pumps/"])
-
-
 def test_site_target_trusts_rules_on_request(folder: Path) -> None:
     opened: list[Library] = []
 

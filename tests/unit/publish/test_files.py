@@ -27,14 +27,16 @@ def test_write_site_file_creates_replaces_and_skips_unchanged_files(tmp_path: Pa
     assert [found for found in tmp_path.rglob("*") if found.is_file()] == [tmp_path / path]
 
 
-def test_write_site_file_leaves_nothing_of_a_file_that_cannot_be_completed(tmp_path: Path) -> None:
+def test_file_that_cannot_be_completed_stays_as_it_was(tmp_path: Path) -> None:
+    write_site_file(tmp_path, "a.md", b"before")
+
     def fail() -> Iterator[bytes]:
         yield b"x"
         raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
         write_site_file(tmp_path, "a.md", fail)
-    assert not list(tmp_path.iterdir())
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("a.md", b"before")]
 
 
 def test_errors_name_the_file_or_folder_and_no_temporary_file(tmp_path: Path) -> None:

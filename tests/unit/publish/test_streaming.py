@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -100,16 +99,3 @@ def test_disk_dict_behaves_like_a_dict_and_leaves_no_file(tmp_path: Path) -> Non
         assert values["p19"].article == "x" * 19
         assert "p4" not in values
         assert list(tmp_path.iterdir()) == []
-
-
-def test_write_atomically_in_chunks_keeps_file_after_error(tmp_path: Path) -> None:
-    file = tmp_path / "large.txt"
-    write_atomically(file, lambda: iter([b"before"]))
-
-    def chunks() -> Iterator[bytes]:
-        yield b"half"
-        raise OSError("no room")
-
-    with pytest.raises(OSError, match="no room"):
-        write_atomically(file, chunks)
-    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("large.txt", b"before")]
