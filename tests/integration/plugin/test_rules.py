@@ -68,30 +68,14 @@ def test_page_rules_open_the_page_or_its_sections(mkdocs: Project) -> None:
     ]
 
 
-SECRET = f"---\nllms: false\n---\n{INSTALL}"
-FAULTS = [
-    (
-        "guide/instal.md",
-        {},
-        "mkdocs.yml, rule 2: opens “guide/instal.md”, which is not a published section; nearest: guide/install.md",
-    ),
-    ("secret.md", {"secret.md": SECRET}, "mkdocs.yml, rule 2: opens “secret.md”, which is not a published section"),
-    (
-        "index.md",
-        {"guide/install.md": FRONT + INSTALL},
-        "guide/install.md, rule 2: opens “TARGET”, which is not a published section",
-    ),
-    *(
-        ("index.md", {"index.md": f"---\nroaming: {given}\n---\n{HOME}"}, "index.md: roaming: ")
-        for given in ("{rule: []}", "true", "[]")
-    ),
-]
-
-
-@pytest.mark.parametrize(("target", "sources", "message"), FAULTS)
+@pytest.mark.parametrize(("target", "sources", "message"), TABLES["faults"])
 def test_fault_is_reported_with_its_file_and_the_number_of_the_rule(
     mkdocs: Project, caplog: pytest.LogCaptureFixture, target: str, sources: dict[str, str], message: str
 ) -> None:
+    sources = {
+        path: text.replace("FRONT", FRONT).replace("INSTALL", INSTALL).replace("HOME", HOME)
+        for path, text in sources.items()
+    }
     config(mkdocs, CONFIG.replace("TARGET", target), SOURCES | sources)
     assert build_error(mkdocs, caplog).startswith(f"roaming: {message}")
 

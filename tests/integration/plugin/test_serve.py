@@ -11,13 +11,15 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 import httpx2
 import pytest
+from messages_api import MessagesApi
+from messages_api import serving as serving_model
+from messages_api.parts import Call, Say, Wait
 
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
@@ -252,8 +254,6 @@ class PausedBrain:
         self.id, self.go = id_, threading.Event()
 
     def reply(self, view: Any) -> Iterator[Any]:
-        from messages_api.parts import Call, Say, Wait
-
         if not view.rounds:
             yield Call("expand_sections", {"ids": [self.id]})
             return
@@ -263,21 +263,16 @@ class PausedBrain:
         yield Say(f"\n\nThe kettle is quiet [^{self.id}].")
 
 
-@contextmanager
-def provider(brain: PausedBrain) -> Iterator[Any]:
-    from messages_api import MessagesApi, serving
-
-    with serving(MessagesApi(brain, key="x")) as api:
-        yield api
-
-
 def test_model_answers_from_the_site_before_a_rebuild_and_stops_for_a_reader_who_left(
     mkdocs: Project, tmp_path: Path, serving: Serving
 ) -> None:
     mkdocs.write(SOURCES, plugins=[{"roaming": {"serve_model": "openai:qwen3"}}])
     (tmp_path / "roaming.toml").write_text(SETTINGS)
     brain = PausedBrain(next(one.id for one in mkdocs.build().manifest.sections() if one.title == "Quiet mode"))
-    with provider(brain) as api, serving(tmp_path, ROAMING_BASE_URL=api.url, OPENAI_API_KEY="x") as server:
+    with (
+        serving_model(MessagesApi(brain, key="x")) as api,
+        serving(tmp_path, ROAMING_BASE_URL=api.url, OPENAI_API_KEY="x") as server,
+    ):
         body = {"question": "And which flag keeps it quiet?"}
         with httpx2.stream("POST", f"{server.url}v1/ask", json=body, timeout=30) as stream:
             pieces = stream.iter_text()

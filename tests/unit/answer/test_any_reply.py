@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +24,8 @@ from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.text.markdown import remove_invisible
 
-Ask = Callable[..., list[Event]]
+from .conftest import Ask
+
 KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
 
 

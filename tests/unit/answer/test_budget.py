@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.events import Event, Finished, summarize
+from mkdocs_roaming.answer.events import Finished, summarize
 from mkdocs_roaming.answer.models.base import Text, Usage
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.errors import UsageError
 
-from .conftest import expand_call
+from .conftest import Ask, expand_call
 
-Ask = Callable[..., list[Event]]
 PRICES = Prices(input=2.0, cache_read=0.5, cache_write=3.0, output=10.0, currency="EUR")
 
 

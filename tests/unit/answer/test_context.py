@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -15,7 +15,8 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
 
-Ask = Callable[..., list[Event]]
+from .conftest import Ask
+
 CHORES = "Open the cover of this device, note its number, and restart the service that reads it. " * 4
 
 

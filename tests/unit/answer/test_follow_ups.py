@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Event, SectionOpened, ToolCalled, summarize
@@ -13,7 +12,7 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.readers import MemoryReader
 
-Ask = Callable[..., list[Event]]
+from .conftest import Ask
 
 
 def opened(events: list[Event]) -> list[str]:

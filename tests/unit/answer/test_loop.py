@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import anyio
@@ -43,11 +43,9 @@ from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.manifest.lookup import SectionRef
 
-from .conftest import expand_call, select
+from .conftest import Ask, expand_call, select
 
 TABLES = read_tables(__file__)
-
-Ask = Callable[..., list[Event]]
 
 
 def get_finished(events: list[Event]) -> Finished:

@@ -13,7 +13,7 @@ from tables import read_tables
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.conversation import Exchange
-from mkdocs_roaming.answer.events import Event, RoundStarted, SectionOpened, SectionsFound, summarize
+from mkdocs_roaming.answer.events import RoundStarted, SectionOpened, SectionsFound, summarize
 from mkdocs_roaming.answer.models.base import Part, Request
 from mkdocs_roaming.answer.results import MAX_RESULTS, Offline, is_elliptic
 from mkdocs_roaming.answer.support.check import CITATION
@@ -26,9 +26,10 @@ from mkdocs_roaming.library.texts import LINK
 from mkdocs_roaming.search.relevance import name_language
 from tests.conftest import MadeSite
 
+from .conftest import Ask
+
 TABLES = read_tables(__file__)
 
-Ask = Callable[..., list[Event]]
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "answer"
 QUESTIONS = yaml.safe_load((GOLDEN / "questions.yml").read_text("utf-8"))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from msgspec.structs import replace
 
 from mkdocs_roaming.answer.events import (
-    Event,
     OutlineRead,
     RoundStarted,
     SiteRead,
@@ -20,7 +17,8 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
 
-Ask = Callable[..., list[Event]]
+from .conftest import Ask
+
 WHOLE = 8_000
 
 

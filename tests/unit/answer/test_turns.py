@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -27,9 +26,8 @@ from mkdocs_roaming.answer.models.base import Part, Stop, Text, ToolCall, ToolTu
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.library.tools import ExpandResult
 
-from .conftest import expand_call, select
+from .conftest import Ask, expand_call, select
 
-Ask = Callable[..., list[Event]]
 TURNS = read_tables(__file__)
 NOTES = ("LAST_ROUND", "LAST_ROUND_WITH_TOOLS", "LITTLE_ROOM", "TOO_MANY_CALLS", "NO_ROOM")
 

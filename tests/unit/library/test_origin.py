@@ -12,7 +12,7 @@ from msgspec import structs
 from mkdocs_roaming.library.library import OWN, Library, Origin, extract_host
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.readers import FolderReader
-from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.library.targets import PackageInfo, SiteInfo, open_library
 from mkdocs_roaming.library.tools import render
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
@@ -82,3 +82,13 @@ def test_origins_of_several_sites_are_joined() -> None:
 @pytest.mark.parametrize(("url", "host"), TABLES["extract_host_returns_plain_characters"])
 def test_extract_host_returns_plain_characters(url: str, host: str) -> None:
     assert extract_host(url) == host
+
+
+# Sites of a store
+
+AT = 1_795_219_200.0  # 2026-11-21
+
+
+@pytest.mark.parametrize(("package", "label"), TABLES["labels"])
+def test_label_names_version_and_origin(package: list[str], label: str) -> None:
+    assert SiteInfo("docs", "Docs", AT, PackageInfo(*package) if package else None).label == label

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from mkdocs_roaming.library.passages import choose_passage
-from mkdocs_roaming.library.snippets import GAP
+from mkdocs_roaming.library.snippets import GAP, Part, cut_best_part, describe_rest
 from mkdocs_roaming.search.ranking import parse_query
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "golden" / "passages" / "cases.yml").read_text("utf-8"))
@@ -105,3 +106,58 @@ def test_passage_does_not_repeat_heading(heading: str) -> None:
 def test_section_without_text_has_no_passage() -> None:
     assert _passage("![only an image](image.png)", "image") == ""
     assert choose_passage("## Title\n", parse_query("title", "en"), "en") == ""
+
+
+# Parts of long sections
+
+PARTS_CASES = yaml.safe_load((Path(__file__).parents[2] / "golden" / "passages" / "parts.yml").read_text("utf-8"))
+ROPES = "\n\n".join(f"Rope {at} of the boat is red." for at in range(40))
+ROPE_FILLERS = {
+    "{ropes}": ROPES,
+    "{commands}": "\n".join(["boat --red"] * 40),
+    "{notes}": "\n".join(f"> **Rope {at}**\n>\n> It is red.\n>" for at in range(30)),
+    "{rows}": "\n".join(f"| rope{at} | red |" for at in range(60)),
+    "{items}": "\n".join(f"  - `rope{at}`: it is red" for at in range(40)),
+    "{pairs}": "\n\n".join(f"- **rope {at}**: it is thick and no part of a `shroud` or `stay`" for at in range(40)),
+    "{words}": "Rope. " * 40,
+}
+
+
+def cut(markdown: str, query: str, max_chars: int = 400) -> Part:
+    return cut_best_part(markdown, parse_query(query, "en"), "en", max_chars)
+
+
+@pytest.mark.parametrize("case", PARTS_CASES, ids=lambda case: case["name"])
+def test_part_of_section(case: dict[str, Any]) -> None:
+    markdown = case["text"]
+    for name, filler in ROPE_FILLERS.items():
+        markdown = markdown.replace(name, filler)
+    text = cut(markdown, case["query"], case.get("max_chars", 400)).text
+    assert text.startswith(case.get("begins", ""))
+    for pattern in case["matches"]:
+        assert re.search(pattern, text, re.MULTILINE), text
+    for pattern in case.get("excludes", ()):
+        assert not re.search(pattern, text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("max_chars", [60, 120, 240, 480])
+@pytest.mark.parametrize(
+    "beginning", ["All about ropes.", "All about ropes. " * 14, "- one\n\n- two\n\n- three", "```sh\nboat\n```"]
+)
+def test_part_begins_with_the_heading(beginning: str, max_chars: int) -> None:
+    text = cut(f"## Ropes\n\n{beginning}\n\n{ROPES}\n\nThe shroud has 12 mm.\n\n{ROPES}", "the shroud", max_chars).text
+    assert text.startswith("## Ropes\n\n")
+
+
+def test_source_is_the_part_as_the_section_contains_it() -> None:
+    markdown = f"## Ropes\n\n{ROPES}\n\nThe shroud has 12 mm.\n\n{ROPES}"
+    source = cut(markdown, "shroud").source
+    assert source in markdown
+    assert "The shroud has 12 mm." in source
+
+
+def test_rest_is_described_by_its_size_and_the_beginning_of_its_blocks() -> None:
+    rest = "It is *red*, and longer than all the other ropes of the boat.\n\n```sh\nboat --red\n```\n\n- one\n- two\n\nEnd.\n"
+    assert re.fullmatch(
+        r"… \d+ tokens more: It is \*?red\*?, and longer than all the… · boat --red · one two\n", describe_rest(rest)
+    )

@@ -230,14 +230,6 @@ def test_list_that_is_too_long_is_continued_in_order() -> None:
     assert found == [page.id for page in index.manifest.pages]
 
 
-def test_branch_accepts_an_alias(make_site: Callable) -> None:
-    manifest = make_site([("a/", "# A\n\n## B\n\nText.\n")]).manifest
-    page = manifest.pages[0]
-    aliased = replace(page.sections[1], aliases=("0000aaaa",))
-    index = SectionIndex(replace(manifest, pages=(replace(page, sections=(page.sections[0], aliased)),)))
-    assert render_outline(index, branch="0000aaaa") == render_outline(index, branch=aliased.id)
-
-
 @pytest.mark.parametrize(("headings", "is_cut"), [(60, False), (400, True)])
 def test_page_outline_fits_its_budget(headings: int, is_cut: bool) -> None:
     index = make_index(10, headings)

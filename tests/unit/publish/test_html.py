@@ -1,4 +1,4 @@
-"""Elements of every page: links to Markdown and llms.txt, and their removal."""
+"""Elements of pages: links to Markdown and llms.txt, the search dialog, and pages for missing addresses."""
 
 from __future__ import annotations
 

@@ -71,20 +71,6 @@ def test_file_that_changed_since_it_was_published_stops_next_build(tmp_path: Pat
     assert read_tree(tmp_path) == before
 
 
-def test_message_names_first_files_and_ways_out(tmp_path: Path) -> None:
-    for path in FOREIGN:
-        write(tmp_path, path)
-    with pytest.raises(ForeignFilesError) as caught:
-        publish(tmp_path)
-    assert str(caught.value) == (
-        f"{tmp_path}: publishing would overwrite llms.txt, guide/install.md, guide/install/index.md and 3 more, which "
-        "something else wrote or changed. Nothing is published. Choose: remove the plugin that writes llms.txt from the "
-        "configuration of the generator, such as `llmstxt` of Zensical and MkDocs; or keep it: `llms_txt: preamble` "
-        "(--llms-txt preamble) adds the list of pages below its text, `llms_txt: false` (--llms-txt no) leaves it as it is, "
-        "`overwrite: true` (--overwrite) replaces what exists"
-    )
-
-
 def test_directory_and_dangling_link_count_as_foreign_files(tmp_path: Path) -> None:
     (tmp_path / "index.md").mkdir()
     (tmp_path / "llms-full.txt").symlink_to(tmp_path / "nowhere")
