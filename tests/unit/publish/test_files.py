@@ -23,7 +23,9 @@ def test_write_site_file_creates_replaces_and_skips_unchanged_files(tmp_path: Pa
     assert write_site_file(tmp_path, path, b"x")
     assert not write_site_file(tmp_path, path, b"x")
     assert write_site_file(tmp_path, path, lambda: [b"y", b"z"])
+    assert not write_site_file(tmp_path, path, lambda: [b"yz"])
     assert (tmp_path / path).read_bytes() == b"yz"
+    assert write_site_file(tmp_path, path, lambda: [b"y"])
     assert [found for found in tmp_path.rglob("*") if found.is_file()] == [tmp_path / path]
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from manifests import URL, build
+from tables import read_tables
 
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.models import Site
@@ -17,6 +18,8 @@ from mkdocs_roaming.publish.elements.html import (
     insert_pieces,
     remove_own_elements,
 )
+
+TABLES = read_tables(__file__)
 
 
 def test_add_markdown_links_can_be_removed() -> None:
@@ -106,12 +109,7 @@ MISSING = "<html><head><title>404</title></head><body><header><h1>Kettle</h1></h
 
 @pytest.mark.parametrize(
     ("title", "rest"),
-    [
-        ("<h1>404 - Not found</h1>", ""),
-        ("<h1 id=404>404</h1>\n  <p><strong>Page not found</strong></p>", "<p>Search</p>"),
-        ("<h1>404</h1>", "<p>Go <a href=/>home</a></p>"),
-        ("<H1>404</H1 >", ""),
-    ],
+    TABLES["titles of missing pages"],
 )
 def test_links_follow_the_title_and_a_short_paragraph(title: str, rest: str) -> None:
     html = add_similar_pages(MISSING.format(title + rest), SITE)

@@ -12,25 +12,21 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tables import read_tables
 
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry, path_to_url
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, MAX_UNMAPPED_CHARS, build_llms_txt, is_page_list
 
 from .conftest import URL
 
+TABLES = read_tables(__file__)
+
 Tree = Mapping[str, "Tree | None"] | Sequence[tuple[str, "Tree | None"]]
 """Titles of groups with what is in them, and of pages."""
 
 
 def test_list_has_one_heading_per_group_and_guides_first() -> None:
-    tree: Tree = {
-        "Home": None,
-        "API reference": {"Valve": None},
-        "Guide": {"Start [here]": None, "Deep": {"A": None}, "End": None},
-        "Blog": {"First post": None},
-        "FAQ": None,
-        "Changelog": None,
-    }
+    tree: Tree = TABLES["groups"]
     text = build_llms_txt(_manifest(tree))["llms.txt"]
     assert re.findall(r"^## (.+)|^- \[(.+)\]\(", text, re.MULTILINE) == [
         *[("Pages", ""), ("", "Home"), ("", "FAQ")],
@@ -54,15 +50,7 @@ def test_head_names_the_size_of_the_outline() -> None:
 
 
 def test_list_without_pages_of_posts_but_with_posts() -> None:
-    paths = (
-        "blog/",
-        "blog/2024/05/12/rain/",
-        "blog/page/2/",
-        "blog/archive/2024/",
-        "blog/category/news/",
-        "tags/",
-        "page/2/",
-    )
+    paths = TABLES["posts and lists of posts"]
     text = build_llms_txt(_manifest(dict.fromkeys(paths)))["llms.txt"]
     assert re.findall(r"^- \[(.+?)\]", text, re.MULTILINE) == ["tags/", "page/2/", "blog/", "blog/2024/05/12/rain/"]
 

@@ -61,14 +61,22 @@ def test_foreign_file_stops_first_build_and_is_overwritten_on_request(tmp_path: 
     assert validate_site(open_library(tmp_path)).faults == ()
 
 
+@pytest.mark.parametrize("is_interrupted", [False, True])
 @pytest.mark.parametrize("path", FOREIGN[:-1])
-def test_file_that_changed_since_it_was_published_stops_next_build(tmp_path: Path, path: str) -> None:
-    publish(tmp_path)
-    write(tmp_path, path)
-    before = read_tree(tmp_path)
-    with pytest.raises(ForeignFilesError):
-        publish(tmp_path, HOME, EDITED)
-    assert read_tree(tmp_path) == before
+def test_file_that_changed_since_it_was_published_stops_next_build(
+    tmp_path: Path, path: str, is_interrupted: bool
+) -> None:
+    site = tmp_path / "site"
+    publish(tmp_path / "new")
+    publish(site, *((HOME, OTHER) if is_interrupted else ()))
+    if is_interrupted:
+        interrupt(site, tmp_path / "new")
+    write(site, path)
+    before = read_tree(site)
+    with pytest.raises(ForeignFilesError) as caught:
+        publish(site, HOME, EDITED)
+    assert caught.value.paths == (path,)
+    assert read_tree(site) == before
 
 
 def test_directory_and_dangling_link_count_as_foreign_files(tmp_path: Path) -> None:
@@ -169,19 +177,6 @@ def test_second_interruption_forgets_no_file_of_first(tmp_path: Path) -> None:
     publish(tmp_path / "site", HOME, OTHER)
     publish(tmp_path / "other", HOME, OTHER)
     assert read_tree(tmp_path / "site") == read_tree(tmp_path / "other")
-
-
-@pytest.mark.parametrize("path", FOREIGN[:-1])
-def test_file_that_changed_after_interruption_stops_next_build(tmp_path: Path, path: str) -> None:
-    publish(tmp_path / "old", HOME, OTHER)
-    publish(tmp_path / "new")
-    interrupt(tmp_path / "old", tmp_path / "new")
-    write(tmp_path / "old", path)
-    before = read_tree(tmp_path / "old")
-    with pytest.raises(ForeignFilesError) as caught:
-        publish(tmp_path / "old", HOME, EDITED)
-    assert caught.value.paths == (path,)
-    assert read_tree(tmp_path / "old") == before
 
 
 def test_build_after_failed_write_succeeds(tmp_path: Path) -> None:

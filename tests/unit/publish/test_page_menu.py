@@ -129,12 +129,7 @@ def test_data_names_relative_file_and_absolute_prompt() -> None:
 
 def test_community_is_an_item_if_it_has_an_address() -> None:
     data = menu_data(make_menu(community="https://chat.example/").add(PLAIN, "a/", "Boil water"))
-    expected = {
-        "icon": "people",
-        "text": "Talk to people",
-        "note": "Ask in the community",
-        "href": "https://chat.example/",
-    }
+    expected = TABLES["item of the community"]
     assert data["items"][-1] == expected
 
 

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 from dripping import BODY, HEADERS, dripping
+from serving import serve_requests
 
 from mkdocs_roaming.publish.previous import read_previous
 
 
-@contextmanager
-def responding(response: bytes) -> Iterator[str]:
-    """Yield the URL of a server that sends bytes to its first client."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+class Statuses(BaseHTTPRequestHandler):
+    """Responds to /<status>/… with this status."""
 
-        def serve() -> None:
-            connection, _ = listening.accept()
-            with connection:
-                connection.recv(65_536)
-                connection.sendall(response)
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-        thread.join(20)
+    def do_GET(self) -> None:
+        self.send_response(int(self.path.split("/")[1]))
+        self.end_headers()
 
 
 @pytest.mark.parametrize(
@@ -37,9 +26,8 @@ def responding(response: bytes) -> Iterator[str]:
 def test_read_previous_informs_when_site_is_unavailable(tmp_path: Path, status: int, is_available: bool) -> None:
     warnings: list[str] = []
     notes: list[str] = []
-    head = f"HTTP/1.1 {status} Status\r\nContent-Length: 0\r\n\r\n".encode()
-    with responding(head) as address:
-        assert read_previous(address, tmp_path, warnings.append, inform=notes.append) is None
+    with serve_requests(Statuses) as url:
+        assert read_previous(f"{url}{status}/", tmp_path, warnings.append, inform=notes.append) is None
     assert (len(warnings), len(notes)) == ((1, 0) if is_available else (0, 1))
     assert f"HTTP status {status}" in (warnings + notes)[0]
 

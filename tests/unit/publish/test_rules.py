@@ -66,19 +66,7 @@ def test_rule_targets_are_published_as_ids(site: Path) -> None:
     """Phrases are normalized."""
     manifest = publish(
         site,
-        """
-        - name: all kinds of addresses
-          when: {any: ["  move   from 3.x ", "ｓｅｔｕｐ"], all: boat, page: [guide/*, /]}
-          open:
-            - guide/install.md#quiet-mode
-            - guide/install/#quiet-mode
-            - https://boat.example/guide/install/#quiet-mode
-            - https://boat.example/guide/use/index.md
-            - "guide/*#port*"
-            - /
-        - when: {always: true}
-          open: guide/*
-        """,
+        TABLES["rules with all kinds of addresses"],
     )
     places = SectionIndex(manifest)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from msgspec.structs import replace
 from tables import read_tables
 
 from mkdocs_roaming.errors import ManifestError
-from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.manifest.builder import build_manifest
 from mkdocs_roaming.manifest.io import dump_manifest, load_manifest, load_pages, load_skeleton, validate_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem, Page, PublishedPage, Site
@@ -71,21 +69,6 @@ def test_streaming_readers_report_broken_manifest(text: str, message: str, tmp_p
         with pytest.raises(ManifestError, match=message) as error:
             read(file)
         assert str(file) in str(error.value)
-
-
-def test_write_atomically_in_chunks_writes_only_changed_content(tmp_path: Path) -> None:
-    file = tmp_path / "below" / "large.txt"
-    for chunks, written in (
-        ([b"one ", b"two"], True),
-        ([b"one", b" two"], False),
-        ([b"one ", b"twa"], True),
-        ([b"one ", b"twa", b"!"], True),
-        ([b"one"], True),
-        ([], True),
-    ):
-        assert write_atomically(file, partial(iter, chunks)) is written
-        assert file.read_bytes() == b"".join(chunks)
-    assert [path.name for path in file.parent.iterdir()] == ["large.txt"]
 
 
 def test_disk_dict_behaves_like_a_dict_and_leaves_no_file(tmp_path: Path) -> None:

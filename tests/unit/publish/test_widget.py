@@ -88,16 +88,7 @@ def test_parse_widget_options_reports_invalid_value_in_one_line(config: object, 
 
 
 def test_add_widget_escapes_attributes_and_can_be_removed() -> None:
-    options = parse_widget_options(
-        {
-            "endpoint": "https://ask.example/?a&b",
-            "open": True,
-            "show_usage": True,
-            "links": [{"label": "Open an issue", "url": "https://git.example/new?title={question}"}],
-            "scope": {"paths": ["guide/**"]},
-            "strings": {"title": 'Say "hi" <now>'},
-        }
-    )
+    options = parse_widget_options(TABLES["options with characters of markup"])
     assert options is not None
     html = add_widget(PAGE, options, "guide/a b/", SITE, ['What is "x"?'])
     assert '<body><template data-roaming data-roaming-page data-pagefind-ignore data-manifest="../../roaming/' in html
