@@ -95,20 +95,6 @@ def test_split_segments_splits_very_long_sentences() -> None:
 
 # Hostile text
 
-HOSTILE = [
-    *("a", "1", "1.", "a/", "a_", "-", "a:", "`", "`a``b", "](", '"a ', "<a ", " ", "不", "\ufdfa", "| a | 5 |\n"),
-    *("\ud800 not \udc00 8000 ", "b!\n\n", "and, but; so ", "the default is `5` or 7\n\n", "uv a\n"),
-    *("UV_{x}_ACME_<Y> ", "the docs do not say [^none] ", "the port is 8000 now. "),
-]
-"""Texts that are repeated without end."""
-
-
-def test_largest_answer_of_hostile_text_is_checked() -> None:
-    answer = "\n\n".join((text * 400)[:400] for text in HOSTILE)
-    section = "\n\n".join((text * 5_000)[:5_000] for text in HOSTILE)
-    found = check_support(answer, {"07f3277d": section}, question=answer[:2_000])
-    assert 0 <= found.score <= 1
-
 
 @given(
     st.text(alphabet=st.sampled_from("ab1_-`\"'*[]()|#>./:=~\\\n ,;不漢é😀\ud800"), max_size=120),
