@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,10 +25,24 @@ from mkdocs_roaming.serve.server import bind_socket
 CASES = Path(__file__).parent / "golden/http/cases.yml"
 
 
-def load_cases(name: str) -> list[Any]:
-    """Return a table of cases of HTTP requests and settings."""
-    cases: dict[str, list[Any]] = yaml.safe_load(CASES.read_text("utf-8"))
-    return cases[name]
+@cache
+def read_tables() -> dict[str, Any]:
+    """Return the tables of cases of HTTP requests and settings."""
+    tables: dict[str, Any] = yaml.safe_load(CASES.read_text("utf-8"))
+    return tables
+
+
+def load_cases(name: str) -> Any:
+    """Return a table of cases."""
+    return read_tables()[name]
+
+
+def read_kettle_pages() -> list[tuple[str, str]]:
+    """Return the documentation of Kettle as pages of a site."""
+    titles = {"Install": "install/", "Settings": "settings/", "Troubleshooting": "trouble/"}
+    parts = (Path(__file__).parent / "golden/answer/kettle.md").read_text("utf-8").split("\n# ")
+    texts = {part.lstrip("# ").partition("\n")[0]: "# " + part.lstrip("# ").strip() + "\n" for part in parts}
+    return [(path, texts[title]) for title, path in titles.items()]
 
 
 @contextmanager
@@ -85,6 +100,31 @@ def serve_app(app: Any, **options: Any) -> Iterator[int]:
         server.should_exit = True
         thread.join()
         listener.close()
+
+
+def exchange(port: int, *pieces: bytes, pause: float = 0.0) -> bytes:
+    """Send bytes and return everything that the server sends until it closes the connection."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+
+        def write() -> None:
+            try:
+                for piece in pieces:
+                    connection.sendall(piece)
+                    if pause:
+                        time.sleep(pause)
+            except OSError:
+                pass  # the server has closed the connection
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        reply = b""
+        try:
+            while piece := connection.recv(65_536):
+                reply += piece
+        except ConnectionResetError:
+            pass
+        writer.join()
+        return reply
 
 
 class _Server(ThreadingHTTPServer):

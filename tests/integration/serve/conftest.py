@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -22,9 +21,12 @@ import httpx2
 import pytest
 import uvicorn
 from prometheus_client.parser import text_string_to_metric_families
+from serving import read_kettle_pages
 
 from mkdocs_roaming.answer.budget import Budget
+from mkdocs_roaming.answer.models.anthropic import AnthropicModel
 from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Request
+from mkdocs_roaming.answer.models.openai import OpenAIModel
 from mkdocs_roaming.answer.prepare import REOPEN_CALL_ID
 from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
@@ -39,7 +41,6 @@ from mkdocs_roaming.serve.service import AnswerConfig
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-KETTLE = Path(__file__).parents[2] / "golden" / "answer" / "kettle.md"
 KEY = b"a key for tests, nothing else"
 LARGE_QUOTA = AnswerQuota(
     concurrent_each=8,
@@ -53,11 +54,7 @@ LARGE_QUOTA = AnswerQuota(
 
 @pytest.fixture(scope="session")
 def pages() -> list[tuple[str, str]]:
-    """Return the documentation of Kettle as pages of a site."""
-    titles = {"Install": "install/", "Settings": "settings/", "Troubleshooting": "trouble/"}
-    parts = KETTLE.read_text("utf-8").split("\n# ")
-    texts = {part.lstrip("# ").partition("\n")[0]: "# " + part.lstrip("# ").strip() + "\n" for part in parts}
-    return [(path, texts[title]) for title, path in titles.items()]
+    return read_kettle_pages()
 
 
 @pytest.fixture
@@ -100,6 +97,13 @@ class Endpoint:
                 if sample.name == name and sample.labels == labels:
                     return sample.value
         return 0.0
+
+
+def make_model(wire: str, url: str, **options: Any) -> Model:
+    """Return a model of a provider with an API at a URL."""
+    if wire == "claude":
+        return AnthropicModel(key="test-key", base_url=url, **options)
+    return OpenAIModel("qwen3", key="test-key", base_url=url, **options)
 
 
 def find_free_port() -> int:
@@ -330,15 +334,6 @@ class Redis:
                 pass
             time.sleep(0.01)
         raise AssertionError("Redis did not start")
-
-    def pause(self) -> None:
-        """Stop the process where it is; connections stay open."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         if self._process is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -14,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -183,21 +181,7 @@ def test_signal_exits_at_once_while_site_hangs() -> None:
                 running.kill()
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (
-            ("--allow-origin", "https://docs.example"),
-            r"model offline, free; limits 600 answers a minute \(30 per client\); hosts localhost,"
-            r".*origins https://docs.example\n",
-        ),
-        (
-            ("--model", "scripted:replies.json"),
-            r"model scripted, a question costs up to 0\.\d+ EUR; "
-            r"limits 60 answers a minute \(6 per client\), 2 EUR a day \(0\.5 per client\); hosts",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("options", "expected"), load_cases("lines at the start"))
 def test_start_is_logged_in_one_line(folder: Path, tmp_path: Path, options: tuple[str, ...], expected: str) -> None:
     (tmp_path / "replies.json").write_text("[]")
     (tmp_path / "roaming.toml").write_text(
@@ -215,17 +199,7 @@ def test_start_is_logged_in_one_line(folder: Path, tmp_path: Path, options: tupl
 # --check
 
 
-@pytest.mark.parametrize(
-    ("key", "code", "expected"),
-    [
-        (
-            "x",
-            0,
-            r"ok      model: qwen3; streaming: yes; tools: yes; citations: \w+; context: at least [\d,]+ tokens; ",
-        ),
-        ("y", 1, r"failed  model: qwen3: the key is not accepted.*OPENAI_API_KEY"),
-    ],
-)
+@pytest.mark.parametrize(("key", "code", "expected"), load_cases("checks of a key"))
 def test_check_validates_key_of_model(
     folder: Path, blocked_model: BlockedModel, key: str, code: int, expected: str
 ) -> None:
@@ -290,63 +264,6 @@ def test_slow_headers_return_408(folder: Path, tmp_path: Path, free_port: int) -
         assert 'roaming_refused_total{code="slow",status="408"} 2.0' in httpx2.get(f"http://{place}/metrics").text
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
-def test_two_processes_never_exceed_money_while_redis_is_killed_and_paused(
-    folder: Path, tmp_path: Path, redis: Any, blocked_model: BlockedModel, wait_until: Callable[..., Any]
-) -> None:
-    (tmp_path / "roaming.toml").write_text(
-        "[prices]\ninput = 10.0\ncache_read = 10.0\noutput = 50.0\n[budget]\ncost = 0.1\n[serve]\nkept_answers = 0\nmetrics = 'off'\n[limits]\n"
-        "money_a_day = 1.0\nmoney_a_day_each = 'unlimited'\nanswers_a_minute = 9999\nanswers_a_minute_each = 9999\n"
-        "answers_a_day_each = 9999\nrequests_a_minute_each = 9999\nconcurrent_each = 8\n"
-    )
-    blocked_model.go.set()
-    environment = {**blocked_model.environment, "ROAMING_COUNTERS": redis.uri, "ROAMING_KEY": "k" * 32}
-    arguments = (folder, "--whole-site-tokens", "0", "--config", tmp_path / "roaming.toml")
-    numbers = count(1)
-    costs: list[float] = []
-    codes: list[str] = []
-
-    def ask(url: str) -> str:
-        question = {"question": f"Which port? {next(numbers)}"}
-        response = httpx2.post(f"{url}/v1/ask", json=question, headers={"Accept": "application/json"}, timeout=30)
-        body = response.json()
-        if response.status_code == 200:
-            costs.append(body["status"]["cost"] or 0.0)
-            codes.append("money" if body["state"] == "budget" else "answered")  # too little for the model's next call
-        else:
-            codes.append(body["code"])
-        return codes[-1]
-
-    def ask_at_once(clients: int) -> set[str]:
-        before = len(codes)
-        askers = [threading.Thread(target=ask, args=(urls[number % 2],)) for number in range(clients)]
-        for asker in askers:
-            asker.start()
-        for asker in askers:
-            asker.join()
-        return set(codes[before:])
-
-    with process(*arguments, env=environment) as (one, first), process(*arguments, env=environment) as (two, second):
-        urls = (first, second)
-        assert "answered" in ask_at_once(4)
-        redis.stop()
-        assert ask_at_once(4) == {"counters"}
-        redis.start()
-        for url in urls:
-            wait_until(lambda url=url: ask(url) == "answered", 15.0)
-        redis.pause()
-        assert ask_at_once(4) == {"counters"}
-        redis.resume()
-        for url in urls:
-            wait_until(lambda url=url: ask(url) == "answered", 15.0)
-        while ask(first) != "money" and len(costs) < 100:
-            ask_at_once(4)
-        assert [ask(url) for url in urls] == ["money"] * 2
-        assert (one.poll(), two.poll()) == (None, None)
-    assert 0.5 < sum(costs) <= 1.0
-
-
 def configure(folder: Path, text: str, *, trust_rules: bool = False) -> AppConfig:
     """Return the configuration from a settings file."""
     file = folder / "roaming.toml"
@@ -399,16 +316,11 @@ def test_invalid_setting_is_reported_in_one_line(folder: Path, tmp_path: Path, s
 
 
 CLAUDE = '[limits]\nmoney_a_day = 5.0\n[model]\nname = "claude"\n'
-PRICES = "[prices]\ninput = 1.0\noutput = 5.0\n"
 
 
 @pytest.mark.parametrize(
     ("model", "settings", "expected"),
-    [
-        ("claude", "", r"up to 0\.\d+ USD; add --money-a-day AMOUNT, or --money-a-day unlimited"),
-        ("claude:x", "", r"an unknown amount; add --money-a-day AMOUNT, with \[prices\] of the model in"),
-        ("claude:x", PRICES, r"up to 0\.\d+ USD; add --money-a-day AMOUNT, or"),
-    ],
+    load_cases("models without a limit of money"),
     ids=["known-prices", "unknown-prices", "prices"],
 )
 def test_hosted_model_without_money_limit_is_refused_with_cost_of_question(
@@ -427,14 +339,6 @@ def test_money_a_day_is_enough_for_a_model_with_known_prices(tmp_path: Path) -> 
     assert 0.001 < (config.answers.budget.cost or 0) < 0.1
     dear = configure(tmp_path, f"{CLAUDE}[prices]\ninput = 100.0\noutput = 500.0\n")
     assert dear.answers.budget.cost == 5.0  # the prices of the file apply, and an answer never costs more than a day
-
-
-def test_money_with_currency_is_reported_in_one_line(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "roaming.toml").write_text('[limits]\nmoney_a_day = "5 USD"\n')
-    options = (folder, "--model", "claude", "--config", tmp_path / "roaming.toml")
-    result = roaming(*options, env={"ANTHROPIC_API_KEY": "sk-ant-x"})
-    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
-    assert "[limits]: money_a_day: expected a number above 0 or unlimited, got '5 USD'" in result.stderr
 
 
 def test_folder_without_manifest_is_refused_at_start(tmp_path: Path) -> None:
@@ -493,15 +397,7 @@ def test_missing_folder_is_reported_at_once() -> None:
     assert roaming("ftp://x.example/").exit_code == 1
 
 
-@pytest.mark.parametrize(
-    ("counters", "expected"),
-    [
-        ("user:hunter2@10.0.0.5:6379", "write a URL with redis"),
-        ("hunter2://10.0.0.5", "write a URL with redis"),
-        ("redis://:hunter2@10.0.0.5:notaport/0", "redis://:PASSWORD@HOST:6379/0"),
-        ("redis://:hunter2@[::1/0", "redis://:PASSWORD@HOST:6379/0"),
-    ],
-)
+@pytest.mark.parametrize(("counters", "expected"), load_cases("invalid addresses of counters"))
 def test_invalid_counters_url_is_reported_without_password(folder: Path, counters: str, expected: str) -> None:
     result = roaming(folder, "--check", env={**SECRETS, "ROAMING_COUNTERS": counters})
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
@@ -527,17 +423,21 @@ def test_short_key_is_refused(folder: Path) -> None:
     assert (result.exit_code, "openssl rand -hex 32" in result.stderr) == (1, True)
 
 
-def test_missing_package_is_reported_in_one_line(folder: Path) -> None:
-    code = "import sys; sys.modules['httptools'] = None; from mkdocs_roaming.cli import main; main()"
-    result = subprocess.run(
-        [sys.executable, "-c", code, "serve", str(folder), "--check"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=20,
-    )
+@pytest.mark.parametrize(
+    ("command", "module", "install"),
+    [
+        ("serve", "httptools", "pip install 'mkdocs-roaming[serve]'"),
+        ("serve", "mcp_types", "roaming: MCP needs the package mcp: pip install 'mkdocs-roaming[mcp]'"),
+        ("mcp", "mcp", "roaming: MCP needs the package mcp: pip install 'mkdocs-roaming[mcp]'"),
+    ],
+)
+def test_missing_package_is_reported_in_one_line(folder: Path, command: str, module: str, install: str) -> None:
+    code = f"import sys; sys.modules['{module}'] = None; from mkdocs_roaming.cli import main; main()"
+    arguments = [sys.executable, "-c", code, command, str(folder)]
+    arguments += ["--port", "0"] if command == "serve" else []
+    result = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=20)
     assert (result.returncode, result.stderr.count("\n")) == (1, 1), result.stderr
-    assert "pip install 'mkdocs-roaming[serve]'" in result.stderr
+    assert install in result.stderr
 
 
 def test_mcp_is_imported_with_first_request(folder: Path) -> None:
@@ -551,18 +451,6 @@ def test_mcp_is_imported_with_first_request(folder: Path) -> None:
     assert [answer.status_code for answer in result] == [200, 200]
     assert result[0].json() == result[1].json()
     assert "search_sections" in result[0].text
-
-
-def test_old_mcp_package_is_reported_at_start(folder: Path) -> None:
-    code = "import sys; sys.modules['mcp_types'] = None; from mkdocs_roaming.cli import main; main()"
-    arguments = ["serve", str(folder), "--port", "0"]
-    result = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, timeout=20
-    )
-    assert (result.returncode, result.stderr) == (
-        1,
-        "roaming: MCP needs the package mcp: pip install 'mkdocs-roaming[mcp]'\n",
-    )
 
 
 def test_command_needs_only_url_of_site(folder: Path, host: Any, files_of: Any, tmp_path: Path) -> None:

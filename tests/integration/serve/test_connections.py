@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 from click.testing import CliRunner
-from serving import process
+from serving import load_cases, process
 
 from mkdocs_roaming.cli import main
 
@@ -115,14 +113,7 @@ def test_server_without_free_files_closes_idle_connections_and_logs_one_line(fol
     assert len(logged) < 2_000
 
 
-@pytest.mark.parametrize(
-    ("host", "advice"),
-    [
-        ("192.0.2.1", "Choose an address of this machine with --host: 127.0.0.1, or 0.0.0.0 for all"),
-        ("no-such-name.invalid", "Choose an address of this machine with --host"),
-        ("127.0.0.1", "address already in use. Choose another port with --port."),
-    ],
-)
+@pytest.mark.parametrize(("host", "advice"), load_cases("addresses that cannot be bound"))
 def test_bind_error_names_the_option_to_change(folder: Path, host: str, advice: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         options = ["serve", str(folder), "--metrics", "off", "--host", host, "--port", str(taken.getsockname()[1])]
@@ -168,62 +159,6 @@ def test_low_limit_of_files_is_logged_at_start_with_its_remedy(folder: Path, tmp
             running.kill()
         warning = "at most 100 connections, because only 200 files may be open. Allow more"
         assert logged.count(warning) == number
-
-
-OPEN_CONNECTIONS = """
-import socket, sys, time
-port, number = map(int, sys.argv[1:])
-starts = [b"", b"GET /healthz HTTP/1.1\\r\\nHost: a", b"GET /healthz HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n", b"!\\r\\n\\r\\n"]
-connections = []
-for at in range(number):
-    time.sleep(0.05 if at % 50 == 0 else 0)  # at most 1,000 a second
-    connection = socket.create_connection(("127.0.0.1", port), timeout=30)
-    connection.setblocking(False)
-    connections.append(connection)
-    try:
-        connection.send(starts[at % len(starts)])
-    except OSError:
-        pass
-print("open", flush=True)
-sys.stdin.read()
-"""
-
-
-def measure_health(port: int, source: str) -> float:
-    """Return the seconds until a new connection from an address has a response."""
-    began = time.perf_counter()
-    with socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(source, 0)) as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert connection.recv(1_000).startswith(b"HTTP/1.1 200 OK")
-    return time.perf_counter() - began
-
-
-def test_five_thousand_connections_of_one_client_leave_health_fast_and_log_short(folder: Path) -> None:
-    resource = pytest.importorskip("resource")
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    if 0 <= hard < 6_000:
-        pytest.skip("needs 6,000 open files")
-    with process(folder) as (running, url):
-        port = int(url.rpartition(":")[2])
-        command = ["-c", OPEN_CONNECTIONS, str(port), "5000"]
-        limit = f"ulimit -n 6000 && exec {shlex.join([sys.executable, *command])}"
-        times = [measure_health(port, "127.0.0.2")]
-        with subprocess.Popen(["sh", "-c", limit], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as attack:
-            assert attack.stdout is not None
-            is_open = threading.Thread(target=attack.stdout.readline)
-            is_open.start()
-            while is_open.is_alive():
-                times.append(measure_health(port, "127.0.0.2"))
-                time.sleep(0.02)
-            for _ in range(20):
-                times.append(measure_health(port, "127.0.0.2"))
-                time.sleep(0.05)
-            attack.communicate()
-        logged = stop(running)
-    print(f"{len(times)} times, slowest {max(times):.3f} s, {logged.count(chr(10))} lines")
-    assert attack.returncode == 0
-    assert sorted(times)[len(times) // 2] < 100 * times[0]  # only a server that hangs takes longer
-    assert logged.count("\n") <= 20
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")

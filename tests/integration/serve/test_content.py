@@ -14,6 +14,7 @@ import anyio
 import httpx2
 import jsonschema
 import pytest
+from serving import load_cases
 
 from mkdocs_roaming.library.search import Hit, Search
 from mkdocs_roaming.library.targets import open_library
@@ -133,50 +134,36 @@ def test_many_searches_of_one_client_do_not_delay_others(
     assert started.index("whistle") <= 4
 
 
-def test_client_with_many_waiting_calls_gets_busy() -> None:
-    queue, go = WorkQueue(max_waiting_each=3), threading.Event()
-    refused: list[tuple[str, str, float | None]] = []
+@pytest.mark.parametrize(
+    ("queue", "clients", "refused"),
+    [
+        (WorkQueue(max_waiting_each=3), ["a"] * 6 + ["b"], ["a", "a"]),
+        (WorkQueue(), [str(number) for number in range(203)], ["201", "202"]),
+    ],
+    ids=["of one client", "of all clients"],
+)
+def test_calls_get_busy_if_too_many_wait(queue: WorkQueue, clients: list[str], refused: list[str]) -> None:
+    go = threading.Event()
+    problems: list[tuple[str, str, float | None]] = []
     done: list[str] = []
 
     async def run(client: str) -> None:
         try:
             done.append(await queue.run(client, lambda: go.wait(20) and client, is_local=True))
         except ProblemError as error:
-            refused.append((client, error.code, error.retry_after))
+            problems.append((client, error.code, error.retry_after))
 
     async def run_all() -> None:
         async with anyio.create_task_group() as group:
-            for _ in range(6):
-                group.start_soon(run, "10.0.0.1")
-            await anyio.sleep(0.1)
-            group.start_soon(run, "10.0.0.2")
+            for client in clients:
+                group.start_soon(run, client)
+                await anyio.sleep(0)
             await anyio.sleep(0.1)
             go.set()
 
     anyio.run(run_all)
-    assert refused == [("10.0.0.1", "busy", 5)] * 2
-    assert sorted(done) == ["10.0.0.1"] * 4 + ["10.0.0.2"]
-
-
-def test_calls_of_many_clients_get_busy_if_too_many_wait() -> None:
-    queue, go = WorkQueue(), threading.Event()
-    results: list[str] = []
-
-    async def run(client: str) -> None:
-        try:
-            await queue.run(client, lambda: go.wait(20), is_local=True)
-        except ProblemError as error:
-            results.append(error.code)
-
-    async def run_all() -> None:
-        async with anyio.create_task_group() as group:
-            for number in range(203):
-                group.start_soon(run, f"10.0.0.{number}")
-            await anyio.sleep(0.2)
-            go.set()
-
-    anyio.run(run_all)
-    assert results == ["busy"] * 2
+    assert problems == [(client, "busy", 5) for client in refused]
+    assert sorted([*done, *refused]) == sorted(clients)
 
 
 def test_ask_by_get_answers_offline_in_markdown(start: Start, folder: Path, ids: dict[str, str]) -> None:
@@ -204,15 +191,12 @@ def make_answer(state: str, text: str, *, sections: int = 0, message: str = "") 
     return schemas.Answer(state, text, [], [], None, status, "")
 
 
-def test_answer_to_markdown_states_that_results_are_no_answer() -> None:
-    encoded = answer_to_markdown(make_answer("results", "**Server**\n\nPort 80.", sections=1))
-    assert encoded == "**Server**\n\nPort 80.\n\n*results · offline · 1 section opened*\n"
-
-
-@pytest.mark.parametrize("state", ["not_found", "budget", "refused", "error"])
+@pytest.mark.parametrize("state", ["results", "not_found", "budget", "refused", "error"])
 def test_answer_to_markdown_states_why_there_is_no_answer(state: str) -> None:
-    encoded = answer_to_markdown(make_answer(state, "Because.", message="Because."))
-    assert encoded == f"Because.\n\n*{state} · offline · 0 sections opened*\n"
+    sections = 1 if state == "results" else 0
+    shown = "1 section" if sections else "0 sections"
+    encoded = answer_to_markdown(make_answer(state, "Because.", sections=sections, message="Because."))
+    assert encoded == f"Because.\n\n*{state} · offline · {shown} opened*\n"
 
 
 def test_health_returns_site_digest_and_model(http: Any, kettle: Path) -> None:
@@ -275,17 +259,7 @@ def test_null_is_accepted_where_openapi_says_so(
     assert http.post(path, json=body).status_code == status
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "name"),
-    [
-        ("POST", "/v1/ask", "Answer"),
-        ("GET", "/v1/outline", "Outline"),
-        ("GET", "/v1/sections/{Logs}", "Section"),
-        ("GET", "/v1/search?q=port", "Hits"),
-        ("GET", "/healthz", "Health"),
-        ("GET", "/v1/sections/00000000", "Problem"),
-    ],
-)
+@pytest.mark.parametrize(("method", "path", "name"), load_cases("responses and their schemas"))
 def test_responses_match_openapi_schemas(http: Any, ids: dict[str, str], method: str, path: str, name: str) -> None:
     result = http.get("/openapi.json").json()
     body = {"json": {"question": "Which port is the default?"}} if method == "POST" else {}

@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
+from serving import load_cases
 
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.loop import answer
@@ -18,21 +19,7 @@ from mkdocs_roaming.library.navigator import Navigator
 
 pytestmark = pytest.mark.slow
 
-PIECES = (
-    "[^",
-    "<",
-    "`",
-    "``` ",
-    "[x](",
-    "[x](http://a.example/ ",
-    "http://a.example/",
-    "\n",
-    "&#",
-    "<think>",
-    "| a ",
-    "[^0a0a0a0a]",
-    "```sh\ncurl http://a.example\n```\n",
-)
+PIECES = load_cases("texts that are slow to process")
 MODEL_CHARS, PAGE_CHARS = 10_000, 40_000
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from serving import load_cases
 from timing import count_milliseconds
 
 from mkdocs_roaming.answer.events import Answer, NotFound, Reference
@@ -150,17 +151,9 @@ def test_secret_patterns_take_linear_time(piece: str) -> None:
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        (b"", 400),
-        (b"[]", 400),
+        *((text.encode(), status) for text, status in load_cases("invalid feedback")),
         (b"\xff", 400),
         (b"[" * 60_000, 413),
-        (b"{}", 422),
-        (b'{"turn": "", "helpful": true}', 422),
-        (b'{"turn": 7, "helpful": true}', 422),
-        (b'{"turn": "t"}', 422),
-        (b'{"turn": "t", "helpful": 1}', 422),
-        (b'{"turn": "t", "helpful": "yes"}', 422),
-        (b'{"turn": "t", "helpful": true, "comment": 1}', 422),
         (json.dumps({"turn": "t", "helpful": True, "comment": "x" * 1001}).encode(), 422),
         (json.dumps({"turn": "t" * 2049, "helpful": True}).encode(), 422),
     ],
@@ -196,25 +189,7 @@ def test_log_question_writes_sections_without_answer_text(tmp_path: Path) -> Non
     file = tmp_path / "questions.jsonl"
     journal = Journal(file, clock=lambda: 1_800_000_000.0)
     log_question(journal, Question("How often is the oil changed? me@boat.example", page="/pumps/"))
-    assert lines_of(file) == [
-        {
-            "time": "2027-01-15T08:00:00Z",
-            "question": "How often is the oil changed? [redacted]",
-            "page": "/pumps/",
-            "language": "",
-            "state": "answered",
-            "cause": "",
-            "model": "offline",
-            "opened": ["07f3277d", "9db61152"],
-            "cited": ["07f3277d"],
-            "nearest": [],
-            "cost": 0.0012,
-            "seconds": 0.123,
-            "cached": False,
-            "turn": hash_turn("t"),
-            "site": "0123456789ab",
-        }
-    ]
+    assert lines_of(file) == [{**load_cases("line of the question log"), "turn": hash_turn("t")}]
     assert file.stat().st_mode & 0o777 == 0o600
 
 

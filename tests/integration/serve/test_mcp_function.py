@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from edge import run_edge, write_files
+from serving import load_cases
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.library import Library
@@ -97,19 +98,7 @@ def call_python(library: Library, name: str, arguments: dict[str, Any]) -> tuple
     return re.sub(r"(?m)^Probably no section answers this\.\n(?:\n---\n\n)?", "", text), bool(result.is_error)
 
 
-CALLS = [
-    ("search_sections", {"query": "drain window", "limit": 3}),
-    ("search_sections", {"query": "my readings vanish after a power cut"}),
-    ("search_sections", {"query": "wanted options installtion 🚀"}),
-    ("search_sections", {"query": ""}),
-    ("grep", {"pattern": "wanted"}),
-    ("grep", {"pattern": "x" * 501}),
-    ("read_outline", {}),
-    ("read_outline", {"id": "nowhere"}),
-    ("expand_sections", {}),
-    ("expand_sections", {"ids": "deadbeef, 12345678"}),
-    ("expand_sections", {"section_ids": ["`[abc]`", "x" * 300], "part": "-3"}),
-]
+CALLS = load_cases("calls with the same result everywhere")
 
 
 @pytest.mark.parametrize(("name", "arguments"), CALLS)

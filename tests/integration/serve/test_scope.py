@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from serving import load_cases
 
 from mkdocs_roaming.answer.models.base import Text, ToolCall
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
@@ -55,18 +56,7 @@ def test_follow_up_reopens_only_sections_in_scope(start: Start, folder: Path, id
     assert ids["Troubleshooting"] in str(reopened)
 
 
-@pytest.mark.parametrize(
-    "scope",
-    [
-        "trouble",
-        {"paths": "trouble"},
-        {"paths": ["x" * 201]},
-        {"paths": [""]},
-        {"tags": ["x"] * 17},
-        {"version": 2},
-        {"pages": ["trouble"]},
-    ],
-)
+@pytest.mark.parametrize("scope", load_cases("invalid scopes"))
 def test_invalid_scope_is_refused(shared: Any, scope: Any) -> None:
     response = shared.http.post("/v1/ask", json={"question": PORT, "scope": scope})
     assert (response.status_code, response.json()["code"]) == (422, "bad_scope")

@@ -25,29 +25,12 @@ def site(tmp_path_factory: pytest.TempPathFactory, kettle: Path) -> Path:
     """Return a site with pages, their Markdown, an asset with a hash in its name, and files that must not be served."""
     tmp_path = tmp_path_factory.mktemp("static")
     folder = shutil.copytree(kettle, tmp_path / "site")
-    (folder / "index.html").write_text("<h1>Home</h1>")
-    (folder / "index.md").write_text("# Home\n")
-    (folder / "install/index.html").write_text("<h1>Install</h1>")
-    (folder / "flat.html").write_text("<h1>Flat</h1>")
-    (folder / "flat.md").write_text("# Flat\n")
-    (folder / "bare.html").write_text("<h1>No Markdown</h1>")
-    (folder / "404.html").write_text("<h1>Lost</h1>")
-    (folder / "assets").mkdir()
-    (folder / "assets/main.0a1b2c3d.min.js").write_text("1")
-    (folder / "assets/main.js").write_text("0123456789")
-    (folder / "ä b.html").write_text("<h1>Umlaut</h1>")
-    (folder / ".git").mkdir()
-    (folder / ".git/config").write_text("secret")
-    (folder / ".htpasswd").write_text("secret")
-    (folder / ".well-known").mkdir()
-    (folder / ".well-known/security.txt").write_text("Contact: us")
+    for name, text in load_cases("files of the static site").items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
     (tmp_path / "secret.txt").write_text("secret")
     (folder / "out.txt").symlink_to(tmp_path / "secret.txt")
     (folder / "away").symlink_to(tmp_path)
-    (folder / "v1").mkdir()
-    (folder / "v1/index.html").write_text("<h1>Version one</h1>")
-    (folder / "v1/outline").write_text("mine")
-    (folder / "folder.html").write_text("<h1>No Markdown</h1>")
     (folder / "folder.md").mkdir()
     return folder
 
@@ -83,16 +66,7 @@ def test_accept_markdown_returns_markdown_of_page(http: Any, path: str) -> None:
     assert response.headers["etag"] != page.headers["etag"]
 
 
-@pytest.mark.parametrize(
-    ("accept", "kind"),
-    [
-        ("text/markdown, text/html, */*", "text/markdown"),
-        ("text/html, text/markdown", "text/markdown"),
-        ("text/html, text/markdown;q=0.9", "text/html"),
-        ("text/markdown;q=0, */*", "text/html"),
-        ("text/*", "text/html"),
-    ],
-)
+@pytest.mark.parametrize(("accept", "kind"), load_cases("weights of Markdown and HTML"))
 def test_markdown_that_is_named_wins_over_html_of_equal_weight(http: Any, accept: str, kind: str) -> None:
     assert http.get("/install/", headers={"Accept": accept}).headers["content-type"] == f"{kind}; charset=utf-8"
 
@@ -187,15 +161,7 @@ def test_operation_precedes_file_with_same_path(http: Any) -> None:
     assert "digest" in http.get("/v1/outline").json()
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "allowed"),
-    [
-        ("GET", "/v1/ask", "POST"),
-        ("PUT", "/v1/ask", "POST"),
-        ("POST", "/ask?q=port", "GET HEAD"),
-        ("DELETE", "/v1/sections/0a1b2c3d", "GET HEAD"),
-    ],
-)
+@pytest.mark.parametrize(("method", "path", "allowed"), load_cases("methods of operations"))
 def test_other_method_of_operation_returns_405(http: Any, method: str, path: str, allowed: str) -> None:
     response = http.request(method, path)
     assert (response.status_code, sorted(response.headers["allow"].split(", "))) == (405, allowed.split())

@@ -8,9 +8,6 @@ import logging
 import random
 import re
 import signal
-import socket
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +18,7 @@ import anyio
 import httpx2
 import pytest
 from prometheus_client import generate_latest
-from serving import process, serve_app
+from serving import exchange, load_cases, process, serve_app
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mkdocs_roaming.serve.metrics import Metrics
@@ -77,31 +74,6 @@ def echo_port() -> Iterator[int]:
         yield port
 
 
-def exchange(port: int, *pieces: bytes, pause: float = 0.0, finish: bool = True) -> bytes:
-    """Send bytes and return everything that the server sends until it closes the connection."""
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
-
-        def write() -> None:
-            try:
-                for piece in pieces:
-                    connection.sendall(piece)
-                    if pause:
-                        time.sleep(pause)
-            except OSError:
-                pass  # the server has closed the connection
-
-        writer = threading.Thread(target=write)
-        writer.start()
-        reply = b""
-        try:
-            while piece := connection.recv(65_536):
-                reply += piece
-        except ConnectionResetError:
-            pass
-        writer.join()
-        return reply
-
-
 def check_refused(reply: bytes) -> None:
     """Check that a reply is one problem, and that the connection was closed after it."""
     head, _, body = reply.partition(b"\r\n\r\n")
@@ -115,23 +87,7 @@ def check_refused(reply: bytes) -> None:
 @pytest.mark.parametrize(
     "request_bytes",
     [
-        HEAD + b"Content-Length: 3\r\n" + CHUNKED + b"0\r\n\r\n" + GET,
-        HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n" + GET,
-        HEAD + b"content-length: 0\r\nTRANSFER-ENCODING: chunked\r\n\r\n0\r\n\r\n" + GET,
-        HEAD + b"Content-Length: 3\r\nContent-Length: 0\r\n\r\nabc" + GET,
-        HEAD + b"Transfer-Encoding: gzip\r\n\r\n0\r\n\r\n" + GET,
-        HEAD.replace(b"HTTP/1.1", b"HTTP/1.0") + CHUNKED + b"0\r\n\r\n",
-        HEAD + b"Connection: upgrade\r\nUpgrade: h2c\r\nContent-Length: 3\r\n\r\nabc",
-        b"GET / HTTP/2.0\r\nHost: a\r\n\r\n",
-        b"GET / HTTP/1.1\nHost: a\n\n",
-        b"GET / HTTP/1.1\r\nHost: a\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: a\r\n\n",
-        b"GET / HTTP/1.1\nHost: a\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: a\r\nX: a\n b\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: a\r\r\n\r\n",
-        HEAD + CHUNKED + b"0\r\n\n",
-        HEAD + CHUNKED + b"0\r\nX-Trailer: a\n\r\n",
-        HEAD + CHUNKED + b"3\nabc\r\n0\r\n\r\n",
+        *(text.encode() for text in load_cases("ambiguous requests")),
         HEAD + CHUNKED + b"0\r\n" + b"a: b\r\n" * 200 + b"\r\n",
         HEAD + CHUNKED + b"0\r\na: " + b"b" * 40_000,
         b"\r\n" * 20_000,

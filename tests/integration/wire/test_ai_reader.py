@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from html import unescape
@@ -14,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
+from serving import serve_app
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
@@ -23,7 +21,6 @@ from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.serve.app import AppConfig, create_app
 from mkdocs_roaming.serve.quotas import AnswerQuota
-from mkdocs_roaming.serve.server import bind_socket
 from mkdocs_roaming.serve.service import AnswerConfig
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -116,15 +113,8 @@ ENDS: dict[str, tuple[list[Any], str, str]] = {
 def serving_model(model: Model) -> Iterator[str]:
     """Serve answers by a model; return the address of the endpoint."""
     serving = AppConfig(str(GOLDEN / "answer/kettle.md"), AnswerConfig(model, Budget(whole_site_tokens=0)), quota=QUOTA)
-    listening = bind_socket("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(create_app(serving), log_config=None, lifespan="on"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1/ask"
-    server.should_exit = True
-    thread.join(10)
+    with serve_app(create_app(serving), lifespan="on") as port:
+        yield f"http://127.0.0.1:{port}/v1/ask"
 
 
 def sent(stream: Path) -> list[dict[str, Any]]:

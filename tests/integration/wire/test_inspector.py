@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from npm import NODE, install
+from serving import serve_app
 
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.tools import AGENT_TOOLS
 from mkdocs_roaming.serve.app import AppConfig, create_app
-from mkdocs_roaming.serve.server import bind_socket
 from mkdocs_roaming.serve.service import AnswerConfig
 
 pytestmark = pytest.mark.slow
@@ -38,16 +35,8 @@ def inspector(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def url() -> Iterator[str]:
     """Return the URL of an endpoint's tools."""
     app = create_app(AppConfig(str(KETTLE), AnswerConfig(Offline(), Budget(whole_site_tokens=0))))
-    listener = bind_socket("127.0.0.1", 0)
-    port = listener.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{port}/mcp"
-    server.should_exit = True
-    thread.join()
+    with serve_app(app, lifespan="on") as port:
+        yield f"http://127.0.0.1:{port}/mcp"
 
 
 def inspect(program: Path, url: str, *arguments: str) -> Any:

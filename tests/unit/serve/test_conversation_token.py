@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from serving import read_kettle_pages
 
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve.conversation_token import MAX_TOKEN_CHARS, TokenSigner, Turn, make_turn, restore_memory
@@ -106,17 +106,9 @@ def test_make_turn_puts_cited_sections_last() -> None:
 
 
 @pytest.fixture
-def pages() -> list[tuple[str, str]]:
-    """Return the documentation of Kettle as pages of a site."""
-    titles = {"Install": "install/", "Settings": "settings/", "Troubleshooting": "trouble/"}
-    parts = (Path(__file__).parents[2] / "golden/answer/kettle.md").read_text("utf-8").split("\n# ")
-    texts = {part.lstrip("# ").partition("\n")[0]: "# " + part.lstrip("# ").strip() + "\n" for part in parts}
-    return [(path, texts[title]) for title, path in titles.items()]
-
-
-@pytest.fixture
-def renamed(make_site: Callable[..., Any], pages: list[tuple[str, str]]) -> tuple[SectionIndex, dict[str, str]]:
+def renamed(make_site: Callable[..., Any]) -> tuple[SectionIndex, dict[str, str]]:
     """Return the site after *Server* was renamed and *Logs* removed, and the former ids of its sections."""
+    pages = read_kettle_pages()
     before = make_site(pages).manifest
     was = {section.title: section.id for page in before.pages for section in page.sections}
     gone = [(path, text.replace("## Server", "## Network").partition("## Logs")[0]) for path, text in pages]

@@ -10,7 +10,6 @@ from serving import load_cases
 from mkdocs_roaming.serve.log import RefusalLog, SeldomLog
 from mkdocs_roaming.serve.requests import ProblemError
 
-HOST = ProblemError(421, "host", "No.")
 ORIGIN = ProblemError(403, "origin", "No.")
 
 
@@ -19,24 +18,18 @@ def scope(*headers: tuple[str, str], peer: str = "203.0.113.7") -> dict[str, Any
 
 
 @pytest.mark.parametrize(
-    ("problem", "headers", "expected"),
-    [
-        (HOST, ("host", "192.0.2.7:8000"), "[serve] hosts or pass --allow-host 192.0.2.7"),
-        (HOST, ("host", "[2001:db8::1]"), "[serve] hosts or pass --allow-host [2001:db8::1]"),
-        (ORIGIN, ("origin", "https://docs.example"), "[serve] origins or pass --allow-origin https://docs.example"),
-        (ORIGIN, ("origin", "null"), "no setting admits it; open the page over HTTP"),
-        (ORIGIN, ("origin", "evil\x1b[2Jé"), r"'evil\x1b[2J\xe9'"),
-    ],
+    ("status", "header", "value", "expected"),
+    load_cases("refused names"),
 )
 def test_refused_name_is_logged_once_with_setting(
-    caplog: pytest.LogCaptureFixture, problem: ProblemError, headers: tuple[str, str], expected: str
+    caplog: pytest.LogCaptureFixture, status: int, header: str, value: str, expected: str
 ) -> None:
     log = RefusalLog()
     for _ in range(3):
-        log.warn(problem, scope(headers), "203.0.113.7")
+        log.warn(ProblemError(status, header, "No."), scope((header, value)), "203.0.113.7")
     (message,) = caplog.messages
     assert expected in message
-    assert headers[1].split("\x1b")[0] in message
+    assert value.split("\x1b")[0] in message
     assert message.isprintable()
 
 
