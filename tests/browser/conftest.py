@@ -8,17 +8,14 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 from npm import install
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Route, sync_playwright
 from serving import serve_static
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Route
-
-    Serve = Callable[[Path], str]
+Serve = Callable[[Path], str]
 
 ARGUMENTS = (
     "--no-sandbox",  # required for root in a container
@@ -27,11 +24,16 @@ ARGUMENTS = (
 )
 
 
+QUICK = ("test_widget_ask.py", "test_widget_find.py")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all tests of this folder as `browser`."""
+    """Mark all tests of this folder as `browser`, and as `slow` those beyond the main path."""
     for item in items:
         if item.nodeid.startswith("tests/browser/"):
             item.add_marker("browser")
+            if item.path.name not in QUICK:
+                item.add_marker("slow")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -60,10 +62,8 @@ CLOSED = r"ERR_CONNECTION_(?:RESET|REFUSED)|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CO
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium; tests are skipped without it."""
-    from playwright import sync_api  # not needed by other tests
-
     path = find_chromium()
-    with sync_api.sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         yield launched
         launched.close()

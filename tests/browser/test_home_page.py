@@ -5,14 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
-
-pytestmark = pytest.mark.slow
+from playwright.sync_api import Locator, Page
 
 SPHINX = "How do I add it to a Sphinx site?"
 SIZES = [{"width": 1280, "height": 800}, {"width": 390, "height": 844}]

@@ -6,15 +6,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-pytestmark = pytest.mark.slow
+from playwright.sync_api import Page
 
 SOURCES = {
     "index.md": "# Welcome\n\nSee [quiet mode](guide/install.md#quiet-mode) and [the gauges](guide/gauges.md).\n",

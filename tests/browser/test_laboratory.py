@@ -14,19 +14,16 @@ from contextlib import ExitStack
 from functools import partial
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from generators import ANNOUNCEMENT, GENERATORS, TOUR, MissingGeneratorError, build_site, search_path
+from playwright.sync_api import Browser, Page
 from serving import serve_requests
 
 from .targets import MISSED, TARGETS
 from .widget.conftest import picture
 
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
-pytestmark = pytest.mark.slow
 BASE = "/ebb/"
 WIDTHS = (390, 1280, 1500)
 PHONES = (320, 360, 390)

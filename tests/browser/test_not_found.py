@@ -8,20 +8,15 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 from serving import serve_requests
 
 from .widget.conftest import Stage
 from .widget.states import sources
 from .widget.themes import built
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
-pytestmark = pytest.mark.slow
 
 
 class _StaticHost(SimpleHTTPRequestHandler):

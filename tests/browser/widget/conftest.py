@@ -13,17 +13,15 @@ from html import escape
 from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from playwright.sync_api import Locator, Page
 from serving import serve_requests
 
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.publish.elements.finder_index import iter_finder_files
 from mkdocs_roaming.publish.elements.widget import iter_widget_files
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
 
 TESTS = Path(__file__).parents[2]
 KETTLE = TESTS / "golden" / "answer" / "kettle.md"

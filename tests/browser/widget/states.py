@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from playwright.sync_api import Page
 
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 
 from .conftest import KETTLE, TESTS, Reply, Stage, Widget, recorded, stream
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 QUESTION = "How do I change the port, and what else needs a restart?"
 PAUSE = b": pause\n\n"

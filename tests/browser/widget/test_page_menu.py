@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from playwright.sync_api import Locator, Page, Route
 
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.sources.project import IndexOptions
@@ -16,11 +17,6 @@ from mkdocs_roaming.sources.publication import index_site
 
 from .conftest import Stage, box_of, picture, served
 from .themes import THEMES, built
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page, Route
-
-pytestmark = pytest.mark.slow
 
 LONG_TITLE = "Everything about the gauges of a harbour, how they are read, and what they say about the next tide"
 SOURCES = {

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page
 
 from ..targets import MISSED, TARGETS
 from .conftest import Reply, Stage, Widget, answer, recorded, stream
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
-pytestmark = pytest.mark.slow
 
 QUESTION = "Which port is the default?"
 HOLD = b": pause\n\n"

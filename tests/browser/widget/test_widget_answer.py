@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
 from .conftest import STRICT, TESTS, Reply, Stage, Widget, answer, box_of, recorded
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
-
-pytestmark = pytest.mark.slow
 
 QUESTION = "How do I brew?"
 SECTION = "2ebf9271"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+
+from playwright.sync_api import Page
 
 from .conftest import TESTS, Reply, Stage, Widget, answer, recorded
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'

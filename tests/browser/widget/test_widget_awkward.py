@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import Page
 
 from .conftest import TESTS, Stage, Widget, answer, picture
 from .test_widget_looks import misplaced
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-pytestmark = pytest.mark.slow
 
 IDS = [f"{at:08x}" for at in range(12)]
 ANSWERS = sorted((TESTS / "golden/widget/awkward").glob("*.md"))

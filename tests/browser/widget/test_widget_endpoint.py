@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import httpx2
-import pytest
+from playwright.sync_api import Page
 from serving import serve_app
 
 from mkdocs_roaming.answer.budget import Budget
@@ -17,11 +16,6 @@ from mkdocs_roaming.serve.app import AppConfig, create_app
 from mkdocs_roaming.serve.service import AnswerConfig
 
 from .conftest import Stage, Widget
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-pytestmark = pytest.mark.slow
 
 
 def test_widget_works_with_real_endpoint(page: Page, stage: Stage, widget: Widget) -> None:

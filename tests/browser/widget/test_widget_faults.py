@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, Route, expect
 
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 
 from .conftest import TESTS, Reply, Stage, Widget, answer, recorded, stream
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page, Route
-
-pytestmark = pytest.mark.slow
 
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from playwright.sync_api import Page
 
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 
 from .conftest import Stage, Widget
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
 
 TOLERATED = r"/trouble/|404"
 """The stage has no pages but the one with the widget."""

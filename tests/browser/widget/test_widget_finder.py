@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from playwright.sync_api import Page, Route
 
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 
 from .conftest import TESTS, Stage, Widget, write_index
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page, Route
-
-pytestmark = pytest.mark.slow
 
 MAGNIFIER = "M4.5 11a6.5 6.5 0 1 0 13 0 6.5 6.5 0 0 0-13 0M20 20l-4.3-4.3"
 FOCUSED = "document.querySelector('roaming-ask').shadowRoot.activeElement"

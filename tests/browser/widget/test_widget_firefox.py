@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,11 +14,6 @@ from ..firefox import Firefox, launch_firefox
 from .conftest import Stage, answer, recorded, served
 from .test_widget_answer import BODY, PASSAGE, passage
 from .themes import built
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-pytestmark = pytest.mark.slow
 
 POLICY = (
     "default-src 'none'; img-src data:; script-src 'self'; style-src 'self'; connect-src 'self'; "

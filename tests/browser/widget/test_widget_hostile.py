@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from playwright.sync_api import Page
 
 from .conftest import STRICT, TESTS, Stage, Widget, answer, box_of, recorded
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-pytestmark = pytest.mark.slow
 
 
 def rendered(page: Page, markdown: str, pieces: int = 1) -> Any:

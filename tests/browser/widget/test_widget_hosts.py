@@ -8,17 +8,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import Browser, Page
 
 from .conftest import TESTS, Reply, Stage, Widget, answer, recorded, served
 from .themes import built
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
-pytestmark = pytest.mark.slow
 
 SOURCES = {
     "index.md": "# Welcome\n\nWater.\n\n## Does it float?\n\nIt does. See [gauges](gauges.md).\n",

@@ -7,18 +7,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import Page
 
 from .conftest import Stage, Widget, picture, served
 from .states import every_state, sources
 from .themes import built
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-pytestmark = pytest.mark.slow
 
 SITES = {
     "bare": "",

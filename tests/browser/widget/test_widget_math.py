@@ -5,18 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from npm import install
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from .conftest import STRICT, TESTS, Stage, Widget, answer, box_of
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-pytestmark = pytest.mark.slow
 
 SCRIPTS = {
     "katex": '<link rel=stylesheet href="katex/dist/katex.min.css"><script src="katex/dist/katex.min.js"></script>',

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import Page
 
 from .conftest import Stage, Widget, answer, box_of, recorded, served
 from .themes import built
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-pytestmark = pytest.mark.slow
 
 SOURCES = {
     "index.md": "---\nquestions: [Does it float?, How do I start?]\n---\n# Welcome\n\nWater.\n\n## Does it float?\n\nIt does.\n\n## Start\n\n[Gauges](guide/gauges.md).\n",

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from .conftest import TESTS, Reply, Stage, Widget, answer, box_of, recorded, served
 from .themes import built
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page, Route
-
-pytestmark = pytest.mark.slow
 
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import Page
 
 from .conftest import TESTS, Stage, Widget, answer, served
 from .states import sources
 from .themes import built
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-pytestmark = pytest.mark.slow
 
 MATERIAL = "[data-md-component=search-query]"
 # Theme, what is clicked, the keys that open the theme's search, and what is visible while that is open.

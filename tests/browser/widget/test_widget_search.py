@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import Locator, Page
 
 from mkdocs_roaming.publish.elements.widget import MODULES
 
 from .conftest import Stage, Widget, answer, served
 from .states import sources
 from .themes import built
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
-
-pytestmark = pytest.mark.slow
 
 SHIFTS = """
 globalThis.shifted = 0;

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from playwright.sync_api import Locator, Page
 
 from .conftest import TESTS, Stage, Widget, box_of
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
-
-pytestmark = pytest.mark.slow
 
 BODY = (TESTS / "golden/widget/selection.html").read_text("utf-8")
 SELECT = """([from, start, to, end]) => {

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import Page
 
 from .conftest import Reply, Stage, Widget, answer
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
-pytestmark = pytest.mark.slow
 
 LOCAL = 'endpoint="/" persist="local"'
 

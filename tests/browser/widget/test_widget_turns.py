@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
-import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, Route, expect
 
 from .conftest import Reply, Stage, Widget, answer, recorded
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page, Route
-
-pytestmark = pytest.mark.slow
 
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'

@@ -6,12 +6,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
-if TYPE_CHECKING:
-    from .conftest import Stage
+from .conftest import Stage
 
 _INSTANT = {"font": False, "features": ["navigation.instant", "navigation.tracking", "search.suggest"]}
 THEMES: dict[str, dict[str, Any]] = {
