@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Route, s
 from serving import serve_static
 
 Serve = Callable[[Path], str]
+Violations = Callable[[Page, str], list[str]]
 
 ARGUMENTS = (
     "--no-sandbox",  # required for root in a container
@@ -126,10 +127,25 @@ def serve() -> Iterator[Serve]:
 
 
 @pytest.fixture(scope="session")
-def axe() -> str:
-    """The source of axe-core, installed with npm into a cache outside the project."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mkdocs-roaming-tests"
-    script = folder / "node_modules" / "axe-core" / "axe.min.js"
-    if not script.exists():
-        install("axe-core@4", folder)
-    return script.read_text("utf-8")
+def violations() -> Violations:
+    """Function that returns what axe-core finds wrong with an element of a page."""
+    axe = (install_package("axe-core", "4") / "axe.min.js").read_text("utf-8")
+    script = """async (element) => (await axe.run(element, { resultTypes: ["violations"] })).violations.flatMap(
+        ({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.flat().pop()} ${node.failureSummary}`))"""
+
+    def run(page: Page, element: str) -> list[str]:
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(axe)
+        found: list[str] = page.evaluate(script, element)
+        return found
+
+    return run
+
+
+def install_package(name: str, version: str) -> Path:
+    """Return the folder of a package, installed with npm into a cache outside the project."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mkdocs-roaming-tests"
+    folder = cache / name / "node_modules" / name
+    if not folder.exists():
+        install(f"{name}@{version}", cache / name)
+    return folder

@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from serving import serve_requests
 
+from .conftest import Violations
 from .widget.conftest import Stage
 from .widget.states import sources
 from .widget.themes import built
@@ -94,15 +95,13 @@ def test_titles_are_text_and_links_stay_on_the_site(url: str, page: Page) -> Non
 
 
 def test_links_look_like_those_of_the_theme_and_are_absent_where_no_page_is_similar(
-    url: str, page: Page, axe: str
+    url: str, page: Page, violations: Violations
 ) -> None:
     page.goto(f"{url}start/instal/")
     expect(page.locator("[data-roaming-missing] li")).to_have_count(1)
-    page.add_script_tag(content=axe)
     for theme in ("default", "slate"):
         page.evaluate("theme => document.body.setAttribute('data-md-color-scheme', theme)", theme)
-        found = page.evaluate("async () => (await axe.run('[data-roaming-missing]')).violations.map(one => one.id)")
-        assert found == []
+        assert violations(page, "[data-roaming-missing]") == []
     with page.expect_response("**/addresses.json"):
         page.goto(f"{url}zzz/xyzzy")
     expect(page.locator("h1")).to_have_text("404 - Not found")

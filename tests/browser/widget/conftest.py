@@ -16,7 +16,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, Route
 from serving import serve_requests
 
 from mkdocs_roaming.library.targets import open_library
@@ -26,7 +26,13 @@ from mkdocs_roaming.publish.elements.widget import iter_widget_files
 TESTS = Path(__file__).parents[2]
 KETTLE = TESTS / "golden" / "answer" / "kettle.md"
 SITE_URL = "https://kettle.example/"
-STRICT = "default-src 'none'; script-src 'self'; connect-src 'self'; require-trusted-types-for 'script'"
+STRICT = "default-src 'none'; script-src 'self'; connect-src 'self'; img-src data:; require-trusted-types-for 'script'"
+"""A policy of pages; `page` fails a test that violates it."""
+SHIFTS = """
+window.shifts = [];
+const add = (list) => shifts.push(...list.getEntries().filter((one) => !one.hadRecentInput).map(({ value }) => value));
+new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+"""
 
 
 def recorded(name: str) -> bytes:
@@ -39,8 +45,8 @@ def stream(*parts: Mapping[str, Any]) -> bytes:
     return b"".join(b"data: " + json.dumps(part).encode() + b"\n\n" for part in parts) + b"data: [DONE]\n\n"
 
 
-def answer(text: str, **sections: str) -> bytes:
-    """Encode the stream of an answer that cites sections, given as id=URL."""
+def answer(text: str, *parts: Mapping[str, Any], status: Mapping[str, Any] = {}, **sections: str) -> bytes:
+    """Encode the stream of an answer that cites sections, given as id=URL, with further parts before its status."""
     opened = [
         {
             "type": "data-section",
@@ -49,12 +55,14 @@ def answer(text: str, **sections: str) -> bytes:
         }
         for id_, url in sections.items()
     ]
+    ended = {"state": "answered", "model": "scripted", "sections": len(sections), **status}
     return stream(
         {"type": "start"},
         {"type": "data-outline", "data": {"digest": "d", "sections": 11, "whole": False}},
         *opened,
         {"type": "text-delta", "id": "text-1", "delta": text},
-        {"type": "data-status", "data": {"state": "answered", "model": "scripted", "sections": len(sections)}},
+        *parts,
+        {"type": "data-status", "data": ended},
         {"type": "finish", "messageMetadata": {"turn": "signed"}},
     )
 
@@ -215,6 +223,20 @@ def served(folder: Path) -> Iterator[Stage]:
         finally:
             for released in stage.released:
                 released.set()
+
+
+def hold(page: Page, name: str) -> Callable[[], None]:
+    """Hold the requests for a module, and return what lets them continue."""
+    held: list[Route] = []
+    page.route(f"**/roaming-{name}.js", lambda route: held.append(route))
+
+    def release() -> None:
+        while not held:
+            page.wait_for_timeout(20)
+        for route in held:
+            route.continue_()
+
+    return release
 
 
 def box_of(element: Locator) -> Any:

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from playwright.sync_api import Page
 
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 
-from .conftest import KETTLE, TESTS, Reply, Stage, Widget, recorded, stream
+from .conftest import KETTLE, TESTS, Reply, Stage, Widget, recorded
 
 QUESTION = "How do I change the port, and what else needs a restart?"
 PAUSE = b": pause\n\n"
-_SECTIONS = json.loads((TESTS / "golden/widget/answer.json").read_text("utf-8"))
-PLACES = _SECTIONS["places"]
-SNIPPETS = _SECTIONS["snippets"]
-PASSAGES = _SECTIONS["passages"]
-FOUND = ("2ebf9271", "1f43e0f5")
-ANSWER = (TESTS / "golden/widget/answer.md").read_text("utf-8")
+"""Between the phases of the recorded answer."""
 
 
 def sources() -> dict[str, str]:
@@ -33,42 +27,8 @@ def sources() -> dict[str, str]:
 
 def turn(url: str) -> bytes:
     """Return the stream of an answer, with pauses between its phases."""
-    found = [_section(url, id_, "read", by="search") for id_ in FOUND]
-    opened = [_section(url, id_, "open") for id_ in PLACES if id_ not in FOUND]
-    read = [_section(url, id_, "read") for id_ in PLACES if id_ not in FOUND]
-    outline = {"type": "data-outline", "data": {"digest": "d", "sections": 212, "whole": False}}
-    start = ANSWER.index("21")
-    marked = {
-        "kind": "number",
-        "start": start,
-        "end": start + 2,
-        "section": "fed26049",
-        "passage": "Old logs are deleted after 12 days.",
-    }
-    passages = [
-        {"section": id_, "text": text, "fragment": "", "start": ANSWER.index(f"[^{id_}]")}
-        for id_, text in PASSAGES.items()
-    ]
-    support = {"score": 0.9, "marks": [marked], "passages": passages}
-    status = {
-        "state": "answered",
-        "model": "claude-haiku-5-5",
-        "sections": len(PLACES),
-        "tokens_read": 1480,
-        "cost": 0.0042,
-        "currency": "USD",
-    }
-    half = ANSWER.index("Three")
-    ending = [
-        {"type": "text-delta", "id": "t", "delta": ANSWER[half:]},
-        *(_section(url, id_, "cited", snippet=SNIPPETS[id_]) for id_ in PLACES if id_ in ANSWER),
-        {"type": "data-support", "data": support},
-        {"type": "data-followups", "data": {"questions": ["How do I see the log?", "How many brew at once?"]}},
-        {"type": "data-status", "data": status},
-        {"type": "finish", "messageMetadata": {"turn": "signed"}},
-    ]
-    first = [*read, {"type": "text-delta", "id": "t", "delta": ANSWER[:half]}]
-    return PAUSE.join(_encode(*parts) for parts in ([outline], [*found, {"type": "start-step"}], opened, first, ending))
+    phases = (TESTS / "golden/widget/phases.sse").read_bytes()
+    return phases.replace(b"https://kettle.example/", url.encode())
 
 
 def every_state(page: Page, stage: Stage, widget: Widget, url: str) -> Iterator[str]:
@@ -189,16 +149,6 @@ def _search_states(page: Page, stage: Stage, widget: Widget, url: str) -> Iterat
         widget.input.fill("port")
         _wait_for_text(page, {"many": "too many to search", "unread": "cannot be read"}[state])
         yield state
-
-
-def _section(url: str, id_: str, state: str, **given: str) -> dict[str, Any]:
-    *_, title = path = PLACES[id_]
-    data = {"title": title, "path": path, "url": f"{url}#{id_}", "tokens": 40 + len(title) * 9, "state": state, **given}
-    return {"type": "data-section", "id": id_, "data": data}
-
-
-def _encode(*parts: dict[str, Any]) -> bytes:
-    return stream(*parts).replace(b"data: [DONE]\n\n", b"")
 
 
 def _wait_for_text(page: Page, text: str) -> None:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, Route
+from playwright.sync_api import Locator, Page
 
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.sources.project import IndexOptions
 from mkdocs_roaming.sources.publication import index_site
 
-from .conftest import Stage, box_of, picture, served
+from ..conftest import Violations
+from .conftest import SHIFTS, STRICT, Stage, box_of, hold, picture, served
 from .themes import THEMES, built
 
 LONG_TITLE = "Everything about the gauges of a harbour, how they are read, and what they say about the next tide"
@@ -24,15 +25,6 @@ SOURCES = {
     "guide/gauges.md": f"# {LONG_TITLE}\n\nEach has a name.\n\n" + "Water.\n\n" * 80,
     "guide/hidden.md": "---\nllms: false\n---\n# Hidden\n\n[Welcome](../index.md)\n",
 }
-CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
-    "require-trusted-types-for 'script'"
-)
-SHIFTS = """
-  window.shifts = 0;
-  const add = (list) => list.getEntries().forEach(({ value }) => (window.shifts += value));
-  new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
-"""
 
 
 class Menu:
@@ -111,25 +103,6 @@ def plain(tmp_path: Path) -> Iterator[Callable[..., Stage]]:
             return stack.enter_context(served(folder))
 
         yield publish
-
-
-def violations(page: Page, axe: str) -> list[str]:
-    page.evaluate(axe)
-    script = "async () => (await axe.run('roaming-menu')).violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`)"
-    found: list[str] = page.evaluate(script)
-    return found
-
-
-def test_copied_page_is_the_published_file(menu: Menu, site: Callable[[str], Stage]) -> None:
-    stage = site("material")
-    for path in ("", "guide/gauges/"):
-        menu.page.goto(stage.url + path)
-        menu.copy()
-        assert not menu.menu.is_visible()
-        assert menu.focused() == "button"
-        published = (stage.folder / path / "index.md").read_text("utf-8")
-        assert menu.pasted() == published
-        assert len(published) > 60
 
 
 def test_copy_works_without_clipboard_api_and_reports_a_missing_file(
@@ -225,23 +198,23 @@ def test_menu_follows_the_keyboard(page: Page, menu: Menu, site: Callable[[str],
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_axe_finds_no_violations(
-    page: Page, menu: Menu, site: Callable[[str], Stage], axe: str, theme: str, tolerated: str
+    page: Page, menu: Menu, site: Callable[[str], Stage], violations: Violations, theme: str
 ) -> None:
     page.goto(f"{site(theme).url}guide/gauges/")
     menu.button.wait_for()
-    assert violations(page, axe) == []
+    assert violations(page, "roaming-menu") == []
     menu.button.click()
-    assert violations(page, axe) == []
+    assert violations(page, "roaming-menu") == []
     picture(page, f"menu-{theme}")
     menu.item("Claude Code").click()
     menu.status.get_by_text("Copied").wait_for()
-    assert violations(page, axe) == []
+    assert violations(page, "roaming-menu") == []
 
 
 # Pages
 
 
-def test_instant_navigation_shows_the_menu_of_the_new_page(
+def test_instant_navigation_shows_menu_and_links_of_the_new_page(
     page: Page, menu: Menu, site: Callable[[str], Stage]
 ) -> None:
     """Also after a page without one."""
@@ -256,7 +229,12 @@ def test_instant_navigation_shows_the_menu_of_the_new_page(
         assert menu.host.count() == 1
         assert not menu.menu.is_visible()
         menu.copy()
+        assert menu.focused() == "button"
+        assert not menu.menu.is_visible()
         assert menu.pasted() == (stage.folder / path / "index.md").read_text("utf-8")
+        for links in ("head link[data-roaming]:not([rel=stylesheet])", "p[data-roaming] a"):
+            addresses = sorted(page.locator(links).evaluate_all("all => all.map(one => one.href)"))
+            assert addresses == [f"{stage.url}{path}index.md", f"{stage.url}llms.txt"]
         menu.button.click()
         assert menu.item("View as Markdown").evaluate("link => link.href") == f"{stage.url}{path}index.md"
 
@@ -279,21 +257,19 @@ def test_nothing_moves_when_the_module_is_loaded(
 ) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.add_init_script(SHIFTS)
-    waiting: list[Route] = []
-    page.route("**/roaming-menu.js", lambda route: waiting.append(route))
+    release = hold(page, "menu")
     page.goto(plain().url if theme == "plain" else f"{site(theme).url}guide/gauges/", wait_until="commit")
     link = menu.host.get_by_role("link", name="Copy page")
     link.wait_for()
     page.wait_for_timeout(300)
     boxes = "() => [...document.querySelectorAll('h1, p, roaming-menu')].map(one => Object.values(one.getBoundingClientRect().toJSON()))"
-    before, shifts = page.evaluate(boxes), page.evaluate("window.shifts")
-    for route in waiting:
-        route.continue_()
+    before, shifts = page.evaluate(boxes), page.evaluate("shifts")
+    release()
     menu.button.wait_for()
     page.wait_for_timeout(100)
     assert page.evaluate(boxes) == before
-    assert page.evaluate("window.shifts") == shifts
-    assert theme != "plain" or shifts == 0
+    assert page.evaluate("shifts") == shifts
+    assert theme != "plain" or shifts == []
     icon, title = box_of(menu.button), box_of(page.locator("h1").last)
     assert icon["x"] + icon["width"] <= title["x"] + title["width"]
     assert abs(icon["y"] - title["y"]) < 40
@@ -308,9 +284,7 @@ def test_nothing_moves_when_the_module_is_loaded(
 
 def test_menu_works_with_strict_content_security_policy(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:
     stage = plain()
-    stage.csp = CSP
-    messages: list[str] = []
-    page.on("console", lambda message: messages.append(message.text))
+    stage.csp = f"{STRICT}; style-src 'self'"
     page.goto(stage.url)
     assert not page.locator("p[data-roaming]").is_visible()
     assert menu.host.evaluate("host => getComputedStyle(host).float") == "inline-end"
@@ -318,7 +292,6 @@ def test_menu_works_with_strict_content_security_policy(page: Page, menu: Menu, 
     assert menu.menu.evaluate("menu => getComputedStyle(menu).position") == "absolute"
     menu.item("Copy page").click()
     menu.status.get_by_text("Copied").wait_for()
-    assert [message for message in messages if "Content Security Policy" in message] == []
 
 
 def test_menu_is_at_the_end_of_lines_from_right_to_left(page: Page, menu: Menu, plain: Callable[..., Stage]) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from .conftest import Stage, Widget, picture, served
+from ..conftest import Violations
+from .conftest import TESTS, Stage, Widget, answer, picture, served
 from .states import every_state, sources
 from .themes import built
 
@@ -29,7 +30,7 @@ SITES = {
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("site", SITES)
 def test_all_states_are_visible_and_accessible(
-    page: Page, stage: Stage, widget: Widget, axe: str, tmp_path: Path, site: str, width: int
+    page: Page, stage: Stage, widget: Widget, violations: Violations, tmp_path: Path, site: str, width: int
 ) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme="dark" if "dark" in site else "light")
@@ -44,9 +45,7 @@ def test_all_states_are_visible_and_accessible(
             )
         wrong = {}
         for state in every_state(page, stage, widget, url):
-            if not page.evaluate("'axe' in window"):
-                page.evaluate(axe)
-            wrong[state] = misplaced(page) + violations(page)
+            wrong[state] = misplaced(page) + violations(page, "roaming-ask")
             picture(page, f"{site.replace(' ', '-')}-{width}-{state}")
     assert {state: found for state, found in wrong.items() if found} == {}
 
@@ -54,15 +53,6 @@ def test_all_states_are_visible_and_accessible(
 HOSTS = r"asked for https://|fonts\.g|cdnjs|ERR_FAILED|setting 'disabled'"
 TOLERATED = HOSTS + r"|status of (404|429|503)|: (404|429|503)$|ERR_(INCOMPLETE|CONTENT_L)"
 """Themes ask for fonts and scripts of other hosts; answers are refused and cut on purpose."""
-
-
-def violations(page: Page) -> list[str]:
-    """Return what axe-core, which has to be on the page, finds wrong with the widget."""
-    found: list[str] = page.evaluate(
-        """async () => (await axe.run("roaming-ask", { resultTypes: ["violations"] })).violations.flatMap(
-            ({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.flat().pop()} ${node.failureSummary}`))"""
-    )
-    return found
 
 
 def misplaced(page: Page) -> list[str]:
@@ -91,3 +81,31 @@ def misplaced(page: Page) -> list[str]:
         }"""
     )
     return found
+
+
+# Answers of unusual form
+
+IDS = [f"{at:08x}" for at in range(12)]
+ANSWERS = sorted((TESTS / "golden/widget/awkward").glob("*.md"))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("file", ANSWERS, ids=lambda file: file.stem)
+def test_awkward_answer_stays_inside_panel(page: Page, stage: Stage, widget: Widget, file: Path, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 1600})
+    stage.plays(answer(file.read_text("utf-8"), **{id_: f"{stage.url}#{id_}" for id_ in IDS}))
+    turn = widget.visit(
+        stage.page('endpoint="/" feedback="on"', "<style>:root { color-scheme: light dark }</style>")
+    ).ask("What is awkward?")
+    turn.get_by_role("button", name="Copy link").wait_for()
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        page.wait_for_timeout(250)
+        picture(page, f"awkward-{file.stem}-{width}-{scheme}")
+    assert misplaced(page) == []
+    assert "[^" not in turn.inner_text()
+    if file.stem == "headings":
+        above = "one => one.getBoundingClientRect().top - one.parentNode.getBoundingClientRect().top"
+        assert turn.locator(".answer > h4").first.evaluate(above) == 0
+    log = widget.panel.locator("[part=log]")
+    assert log.evaluate("log => log.scrollWidth <= log.clientWidth")

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-from pathlib import Path
 
 import pytest
-from npm import install
 from playwright.sync_api import Page, expect
 
+from ..conftest import install_package
 from .conftest import STRICT, TESTS, Stage, Widget, answer, box_of
 
 SCRIPTS = {
     "katex": '<link rel=stylesheet href="katex/dist/katex.min.css"><script src="katex/dist/katex.min.js"></script>',
     "mathjax": '<script src="mathjax/es5/tex-mml-chtml.js"></script>',
 }
-PACKAGES = {"katex": "katex@0.16", "mathjax": "mathjax@3"}
+VERSIONS = {"katex": "0.16", "mathjax": "3"}
 FORMULAS = (
     "The level is \\(h_t = \\sqrt{a^2 + b^2}\\) at high water, $t_0$ hours later, for $5 or $6.\n\n"
     "$$\n\\frac{\\Delta h}{\\Delta t}\n= \\int_0^T v(t)\\,dt\n$$\n\n\\[\nx\n- y\n\\]\n\nRun `ebb \\(x\\)`."
@@ -27,11 +25,7 @@ HOSTILE = (TESTS / "golden/widget/hostile-formulas.tex").read_text("utf-8").spli
 @pytest.fixture(params=list(SCRIPTS))
 def renderer(request: pytest.FixtureRequest, stage: Stage) -> str:
     """The renderer that the pages of the site load."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mkdocs-roaming-tests"
-    folder = cache / request.param / "node_modules" / request.param
-    if not folder.exists():
-        install(PACKAGES[request.param], cache / request.param)
-    shutil.copytree(folder, stage.folder / request.param)
+    shutil.copytree(install_package(request.param, VERSIONS[request.param]), stage.folder / request.param)
     return str(request.param)
 
 
@@ -71,7 +65,7 @@ def test_formulas_of_hostile_answers_stay_source_text(page: Page, stage: Stage, 
 
 
 def test_formulas_stay_source_text_without_renderer(page: Page, stage: Stage, widget: Widget) -> None:
-    stage.csp = STRICT + "; img-src data:"
+    stage.csp = STRICT
     stage.plays(answer(FORMULAS + " \\[optional **flag**\\]. Prices: $a_b$ and $c_d$."))
     turn = widget.visit(stage.page()).ask("How high?")
     text = turn.locator(".answer").inner_text()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import pytest
@@ -116,9 +115,7 @@ def test_citation_highlights_its_passage_after_instant_navigation(
     found = {"section": "2ebf9271", "text": "Look at it.", "fragment": "Look%20at%20it.", "start": 8}
     support = {"type": "data-support", "data": {"marks": [], "passages": [found]}}
     url = f"{material.url}guide/gauges/#read-a-gauge"
-    body = answer("Read it [^2ebf9271].", **{"2ebf9271": url})
-    at = body.index(b'data: {"type": "data-status"')
-    material.plays(body[:at] + b"data: " + json.dumps(support).encode() + b"\n\n" + body[at:])
+    material.plays(answer("Read it [^2ebf9271].", support, **{"2ebf9271": url}))
     page.goto(material.url)
     # Material sets the direction on the body.
     page.evaluate("direction => { document.body.dir = direction; window.loadedOnce = true }", direction)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from .conftest import TESTS, Reply, Stage, Widget, answer, box_of, recorded, served
+from .conftest import SHIFTS, TESTS, Reply, Stage, Widget, answer, box_of, hold, recorded, served
 from .themes import built
 
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
 LONG = "# Tides\n\n" + "".join(f"## Hour {hour}\n\n{'The water moves. ' * 40}\n\n" for hour in range(24))
-SHIFTS = """() => {
-    window.shifts = [];
-    new PerformanceObserver((list) => shifts.push(...list.getEntries().filter((one) => !one.hadRecentInput).map(({ value }) => value)))
-        .observe({ type: "layout-shift", buffered: true });
-}"""
 
 # The controls of the panel that something of the page covers at their centre.
 COVERED = """() => {
@@ -39,20 +34,6 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 TOLERATED = r"asked for https://|fonts\.g|cdnjs|ERR_(EMPTY|FAILED|INCOMPLETE|INTERNET)|status of (429|503)|: (429|503)$"
 """Themes ask for scripts of other hosts; some answers are refused."""
-
-
-def hold(page: Page, name: str) -> Callable[[], None]:
-    """Hold the requests for a module, and return what lets them continue."""
-    held: list[Route] = []
-    page.route(f"**/roaming-{name}.js", lambda route: held.append(route))
-
-    def release() -> None:
-        while not held:
-            page.wait_for_timeout(20)
-        for route in held:
-            route.continue_()
-
-    return release
 
 
 def overlaps(one: Locator, other: Locator) -> bool:

@@ -7,9 +7,9 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
-from .conftest import Reply, Stage, Widget, answer, recorded
+from .conftest import Reply, Stage, Widget, answer, hold, recorded
 
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
@@ -65,23 +65,19 @@ def test_not_found_lists_nearest_sections_below_cited_and_instead_of_opened_ones
 ) -> None:
     place = {"id": "4547c539", "title": "Install", "path": ["Install"], "url": stage.url}
     cited = {**place, "id": "2ebf9271", "title": "Server", "path": ["Settings", "Server"]}
-    bodies = [
-        answer("It does not [^2ebf9271].", **{"2ebf9271": stage.url}),
-        answer("The docs do not say this."),
-        answer("The docs do not say this."),
+    server = {"2ebf9271": stage.url}
+    cases: list[tuple[dict[str, Any], dict[str, str], list[str]]] = [
+        (
+            {"nearest": [cited, place], "looked_at": [cited]},
+            server,
+            ["Sources", "2ebf9271", "Show the nearest sections anyway", "Install"],
+        ),
+        ({"nearest": [place], "looked_at": []}, {}, ["Show the nearest sections anyway", "Install"]),
+        ({"nearest": [], "looked_at": [cited]}, {}, ["Looked at", "Server"]),
     ]
-    lists: list[dict[str, Any]] = [
-        {"nearest": [cited, place], "looked_at": [cited]},
-        {"nearest": [place], "looked_at": []},
-        {"nearest": [], "looked_at": [cited]},
-    ]
-    expected = [
-        ["Sources", "2ebf9271", "Show the nearest sections anyway", "Install"],
-        ["Show the nearest sections anyway", "Install"],
-        ["Looked at", "Server"],
-    ]
-    for body, listed, shown in zip(bodies, lists, expected, strict=True):
-        stage.plays(body.replace(b'"state": "answered"', b'"state": "not_found", ' + json.dumps(listed)[1:-1].encode()))
+    for lists, sections, shown in cases:
+        text = "It does not" + "".join(f" [^{id_}]" for id_ in sections)
+        stage.plays(answer(f"{text}.", status={"state": "not_found", **lists}, **sections))
         turn = widget.visit(stage.page()).ask("Does it whistle?")
         for summary in turn.locator(":not(.trail) > summary").all():
             summary.click()
@@ -152,29 +148,6 @@ def test_mode_endpoint_reports_failure_without_search(page: Page, stage: Stage, 
     assert widget.hits.count() == 0
 
 
-def test_unsupported_words_are_marked(page: Page, stage: Stage, widget: Widget) -> None:
-    code = "kettle run --turbo --wings"
-    text = f"It **listens** on `8642` [^2ebf9271], has *wings* and is fast [^2ebf9271].\n\n```sh\n{code}\n```\n\n[^2ebf9271]"
-    words = ("8642", "wings", "fast", "--turbo", "--wings")
-    spans = [
-        {"kind": "name", "start": text.index(word), "end": text.index(word) + len(word), "passage": "It has a lid."}
-        for word in words
-    ]
-    support = {"type": "data-support", "data": {"score": 0.2, "marks": spans}}
-    body = answer(text, **{"2ebf9271": stage.url})
-    at = body.index(b'data: {"type": "data-status"')
-    stage.plays(body[:at] + f"data: {json.dumps(support)}\n\n".encode() + body[at:])
-    turn = widget.visit(stage.page()).ask(QUESTION)
-    marks = turn.locator("mark")
-    marks.nth(4).wait_for()
-    assert marks.all_text_contents() == list(words)
-    assert turn.locator(".flag").inner_text() == "5 details not confirmed by the sources"
-    assert turn.locator("pre code").text_content() == code
-    turn.get_by_role("button", name="Copy answer").click()
-    widget.panel.get_by_role("button", name="Copied").wait_for()
-    assert page.evaluate("navigator.clipboard.readText()").startswith(text.replace("[^2ebf9271]", "[1]"))
-
-
 def test_feedback_sends_signed_turn_only_if_enabled(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"), recorded("answered"))
     thumb = (
@@ -220,13 +193,6 @@ def test_events_are_dispatched_and_request_can_be_overridden(page: Page, stage: 
     assert stage.asked[0]["extra"] == 1
 
 
-def test_ask_parameter_fills_input_without_sending(page: Page, stage: Stage, widget: Widget) -> None:
-    page.goto(stage.page() + "?ask=Which%20port%3F")
-    widget.panel.wait_for()
-    assert widget.input.input_value() == "Which port?"
-    assert stage.asked == []
-
-
 def test_copied_link_puts_question_into_input(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"))
     widget.visit(f"{stage.page()}#top").ask(QUESTION).get_by_role("button", name="Copy link").click()
@@ -234,6 +200,7 @@ def test_copied_link_puts_question_into_input(page: Page, stage: Stage, widget: 
     address = page.evaluate("navigator.clipboard.readText()")
     assert address == f"{stage.url}index.html?ask={quote(QUESTION)}"
     page.goto(address)
+    widget.panel.wait_for()
     expect(widget.input).to_have_value(QUESTION)
     assert len(stage.asked) == 1
 
@@ -241,14 +208,12 @@ def test_copied_link_puts_question_into_input(page: Page, stage: Stage, widget: 
 def test_words_that_are_typed_while_the_panel_is_loaded_are_in_the_input(
     page: Page, stage: Stage, widget: Widget
 ) -> None:
-    held: list[Route] = []
-    page.route("**/roaming-panel.js", lambda route: held.append(route))
+    release = hold(page, "panel")
     page.goto(stage.page())
     page.locator("roaming-ask .opener").wait_for()
     page.keyboard.press("Control+i")
     page.keyboard.type("port")
-    for route in held:
-        route.continue_()
+    release()
     widget.panel.wait_for()
     assert widget.input.input_value() == "port"
 
