@@ -19,6 +19,7 @@ from click.testing import CliRunner
 
 from mkdocs_roaming.cli import main
 from roaming_crawler.config import CrawlLimits, Politeness
+from roaming_crawler.fetch import Clock
 
 PAGE = b"<html>" + bytes(range(256)) * 9
 QUICK = Politeness(delay=0, seconds=1.5, tries=1)
@@ -301,6 +302,14 @@ def test_crawl_reports_reached_limit_and_resumes(limits: CrawlLimits, line: str,
         assert len(whole.paths) == 21
 
 
+def test_higher_page_limit_revalidates_old_responses(seven_pages: Any, run_crawl: Any) -> None:
+    run_crawl(seven_pages.url, limits=CrawlLimits(pages=4))
+    seven_pages.page("/p1/", "/p1/", "Second revision.")
+    continued = run_crawl(seven_pages.url, clock=Clock(wall=lambda: time.time() + 24 * 3600 + 1))
+    assert len(continued.paths) == 7
+    assert continued.result.changed == ("p1/",)
+
+
 def test_page_with_damaged_body_location_or_addresses_fails_alone(site: Any, run_crawl: Any, html: Any) -> None:
     packed = gzip.compress(PAGE, mtime=0)
     bodies = {
@@ -333,20 +342,39 @@ def test_body_of_several_members_and_padding_is_read_whole(site: Any, run_crawl:
     assert "How to use the pump." in run_crawl(site.url).text("")
 
 
-def test_several_robots_headers_of_one_page_are_all_read(site: Any, run_crawl: Any, html: Any) -> None:
-    site.page("/", "Home", links=("/a", "/b"))
-    for path, first in (("/a", "googlebot: nofollow"), ("/b", "googlebot: noindex")):
-        last = "NoIndex" if path == "/a" else "max-snippet: 20"
-        site.put(path, html(f"Page {path}"), headers={"X-Robots-Tag": first, "x-robots-tag": last})
-    for _ in range(2):  # the second crawl has the stored responses
-        output = run_crawl(site.url)
-        assert (output.paths, output.skip_reason("/a")) == (["", "b"], "X-Robots-Tag: noindex")
+MEGABYTES = 400
+_MEASURE = """
+import resource, subprocess, sys
+status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024, status)
+"""
 
 
-def test_robots_header_of_unchanged_page_is_read(site: Any, run_crawl: Any, html: Any) -> None:
-    site.page("/", "Home", links=("/guide",))
-    site.put("/guide", html("Guide"))
-    assert run_crawl(site.url).paths == ["", "guide"]
-    site.put("/guide", html("Guide"), headers={"X-Robots-Tag": "noindex"})
-    output = run_crawl(site.url)
-    assert (output.paths, output.result.unchanged > 0) == ([""], True)
+def _measure_peak(url: str, folder: Path) -> int:
+    """Return the peak memory of a crawl in MB, measured in its own process."""
+    options = ["--allow-private", "--delay", "0", "--workers", "0"]
+    command = [sys.executable, "-m", "mkdocs_roaming", "crawl", url, "-o", str(folder), *options]
+    shown = subprocess.run([sys.executable, "-c", _MEASURE, *command], capture_output=True, text=True, check=True)
+    peak, status = map(int, shown.stdout.split())
+    assert status == 0, shown.stderr
+    return peak
+
+
+LISTS = ("/llms.txt", "/llms-full.txt", "/sitemap.xml", "/roaming/manifest.json")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("bombs", "limit"), [(("/p0/", "/p1/", "/p2/", "/p3/", "/p4.md"), 40), (LISTS, 200)])
+def test_crawl_stops_decompressing_at_limit(
+    bombs: tuple[str, ...], limit: int, site: Any, tmp_path: Path, bomb: Any
+) -> None:
+    pages = tuple(f"/p{at}/" for at in range(6))
+    site.page("/", "Home", links=pages)
+    for path in pages:
+        site.page(path, f"Page {path[2]}")
+    without = _measure_peak(site.url, tmp_path / "without")
+    for path in bombs:
+        site.put(path, bomb(MEGABYTES), headers={"Content-Encoding": "gzip"}, etag=False)
+    with_bombs = _measure_peak(site.url, tmp_path / "with")
+    print(f"{without} MB without, {with_bombs} MB with")
+    assert with_bombs < without + limit

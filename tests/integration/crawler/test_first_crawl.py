@@ -69,15 +69,6 @@ def test_version_folder_may_follow_a_language(path: str, version: str) -> None:
     assert find_version_folder(base + path, base).removeprefix(base) == version
 
 
-def test_failed_first_crawl_leaves_folder_free(site: Any, run_crawl: Any, tmp_path: Path) -> None:
-    site.page("/docs/", "Docs")
-    with pytest.raises(RoamingError, match=r"/dosc/: no page to publish; not found; check the URL"):
-        run_crawl(f"{site.url}dosc/")
-    assert run_crawl(f"{site.url}docs/").paths == [""]
-    with pytest.raises(RoamingError, match="contains a crawl of"):
-        run_crawl(f"{site.url}dosc/")
-
-
 def test_crawl_refuses_folder_with_other_files(site: Any, run_crawl: Any, tmp_path: Path) -> None:
     site.page("/", "Home")
     (tmp_path / "mine").mkdir()
@@ -143,14 +134,7 @@ def test_error_for_url_with_password_does_not_show_it(run_crawl: Any) -> None:
     assert "secret" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("htp://docs.example/", "htp://docs.example/: unsupported URL scheme; give a URL that begins with"),
-        ("docs.example/guide", "docs.example/guide: neither a URL, which begins with https://, nor a folder here"),
-        ("./not-there", "./not-there: no such file or folder"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), TABLES["crawl_refuses_invalid_url"])
 def test_crawl_refuses_invalid_url(given: str, message: str, run_crawl: Any) -> None:
     with pytest.raises(RoamingError) as error:
         run_crawl(given)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tables import read_tables
 
 from mkdocs_roaming.manifest.models import Manifest, NavEntry
 from roaming_crawler.config import DiscoveryConfig
@@ -20,16 +21,7 @@ pytestmark = pytest.mark.slow
 SITES = Path(__file__).parents[2] / "golden" / "sites"
 URL = "https://docs.example/ebb/"
 LINKS = {"discovery": DiscoveryConfig(False, False, False)}
-PAGES = {
-    "index.md": "# Ebb\n\nEbb reads tide gauges.\n",
-    "guide/install.md": (
-        "# Install\n\nCopy one file to the gauge.\n\n## From a package\n\n```sh\napt install ebb\n```\n\n"
-        "!!! warning\n    A gauge of 2009 has no room for it.\n\n## From source\n\n"
-        "See [the command](../reference/cli.md#ebb-read).\n"
-    ),
-    "guide/use.md": "# Use\n\nRead and stop.\n\n## Read a level\n\nNow.\n\n## Stop\n\nThen.\n",
-    "reference/cli.md": "# Commands\n\nOne.\n\n## ebb read\n\nReads.\n\n### Quiet\n\nSays nothing.\n",
-}
+BUILT = read_tables(__file__)
 
 
 def _nav(entries: tuple[NavEntry, ...]) -> list[Any]:
@@ -63,7 +55,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
     def build(theme: str) -> Path:
         folder = tmp_path_factory.mktemp(theme)
-        for name, text in PAGES.items():
+        for name, text in BUILT["pages"].items():
             (folder / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / "docs" / name).write_text(text, "utf-8")
         config = {
@@ -87,19 +79,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 def test_crawl_of_mkdocs_theme_finds_all_pages(theme: str, built: Any, site: Any, run_crawl: Any) -> None:
     site.folder(built(theme), "/ebb/", url=URL)
     output = run_crawl(f"{site.url}ebb/", **LINKS)
-    assert _pages(output.manifest) == {
-        "": ["# Ebb {#ebb}"],
-        "guide/install/": [
-            "# Install {#install}",
-            "## From a package {#from-a-package}",
-            "## From source {#from-source}",
-        ],
-        "guide/use/": ["# Use {#use}", "## Read a level {#read-a-level}", "## Stop {#stop}"],
-        "reference/cli/": ["# Commands {#commands}", "## ebb read {#ebb-read}", "### Quiet {#quiet}"],
-    }
-    own = f"{site.url}ebb/"
-    assert output.text("guide/install/").partition("\n\n")[2] == (
-        "# Install\n\nCopy one file to the gauge.\n\n## From a package\n\n```sh\napt install ebb\n```\n\n"
-        "> [!WARNING]\n> A gauge of 2009 has no room for it.\n\n## From source\n\n"
-        f"See [the command]({own}reference/cli/#ebb-read).\n"
-    )
+    assert _pages(output.manifest) == BUILT["headings"]
+    markdown = BUILT["markdown"].replace("{own}", f"{site.url}ebb/")
+    assert output.text("guide/install/").partition("\n\n")[2] == markdown

@@ -65,14 +65,7 @@ def test_guard_recognizes_every_spelling_of_private_address(host: str, verdict: 
         assert anyio.run(_connected, host) == [verdict]
 
 
-LOOPBACK = (
-    *("127.0.0.1", "localhost.", "[::1]", "[::1%25lo]", "127。0。0。1", "①②⑦.⓪.⓪.①"),
-    *("example.com@127.0.0.1", "127.0.0.1#@example.com", "example.com\\@127.0.0.1"),
-    *("127.0.0.1%00.example.com", "%31%32%37.0.0.1"),
-)
-
-
-@pytest.mark.parametrize("host", LOOPBACK)
+@pytest.mark.parametrize("host", TABLES["guard_blocks_local_server"])
 def test_guard_blocks_local_server(host: str) -> None:
     heard: list[object] = []
     listening = socket.create_server(("127.0.0.1", 0))
@@ -106,9 +99,7 @@ def test_guard_prevents_dns_rebinding() -> None:
     assert names.requests == ["docs.example"]
 
 
-@pytest.mark.parametrize(
-    "to", ["http://inside.example/", "http://2130706433/", "http://[::ffff:127.0.0.1]/", "http://0x7f.1/"]
-)
+@pytest.mark.parametrize("to", TABLES["guard_checks_redirects"])
 def test_guard_checks_redirects(to: str, site: Any) -> None:
     site.redirect("/", to)
     wire = RecordingBackend(site.server_address[1])

@@ -58,15 +58,3 @@ def test_nested_llms_txt_files_are_limited(site: Any, run_crawl: Any) -> None:
     assert len(lists) == len(set(lists)) == 251
     assert any("more than 250 other llms.txt" in note for note in output.result.notes)
     assert sum(path.startswith("p") for path in output.paths) == 250
-
-
-def test_pages_missing_in_llms_full_are_fetched(site: Any, run_crawl: Any) -> None:
-    own, names = site.url, [f"p{at}" for at in range(12)]
-    listed = "".join(f"- [{name}]({own}{name}.md)\n" for name in ("first", *names))
-    site.put("/llms.txt", f"# S\n\n> S.\n\n{listed}", kind="text/plain")
-    site.put("/first.md", "# First\n\nIts own words.\n", kind="text/markdown")
-    whole = "".join(f"# {name}\n\nSource: {own}{name}\n\nWords of {name}.\n\n" for name in names)
-    site.put("/llms-full.txt", whole, kind="text/plain")
-    output = run_crawl(own, links=False)
-    assert output.paths == sorted(["first", *names])
-    assert [path for path in site.paths() if path.endswith(".md") and "roaming" not in path] == ["/first.md"]

@@ -17,19 +17,6 @@ def _pages(site: Any, html: Any, head: str = "", count: int = 8) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("rel", ["alternate", "alternate ", "ALTERNATE nofollow", "me alternate"])
-def test_markdown_is_found_by_link_element(rel: str, site: Any, run_crawl: Any, html: Any) -> None:
-    head = f'<link rel="{rel}" type="text/markdown; charset=utf-8" href="../raw/NAME.text">'
-    for name in _pages(site, html, head):
-        site.put(f"/raw/{name}.text", TEXT, kind="text/plain")
-    output = run_crawl(site.url, source="markdown")
-    assert {page.path: page.origin for page in output.manifest.pages if page.path} == {
-        f"p{at}/": "markdown" for at in range(8)
-    }
-    section = next(page for page in output.manifest.pages if page.path == "p0/").sections[1]
-    assert (section.title, section.anchor) == ("More", "more-of-it")  # the anchor comes from the HTML
-
-
 @pytest.mark.parametrize("form", ["/{}/index.md", "/{}.md"])
 def test_markdown_url_form_is_learned(form: str, site: Any, run_crawl: Any, html: Any) -> None:
     for name in _pages(site, html):
@@ -58,16 +45,6 @@ def test_host_without_markdown_gets_one_request_per_page(site: Any, run_crawl: A
     assert len(output.paths) == 41
     assert output.result.markdown == 0
     assert len(site.requests) < 41 + 24  # robots.txt, llms.txt, sitemaps, Markdown of the first pages
-
-
-def test_pages_without_html_have_no_anchors(site: Any, run_crawl: Any) -> None:
-    site.put("/llms.txt", "# S\n\n> S.\n\n- [G](g.md)\n- [H](h.md)\n", kind="text/plain")
-    site.put("/g.md", TEXT, kind="text/markdown")
-    site.put("/h.md", "Text alone.\n", kind="text/markdown")
-    output = run_crawl(site.url)
-    assert output.manifest.anchors is False
-    assert output.text("h").endswith("# H\n\nText alone.\n")
-    assert output.manifest.nav_source == "llms.txt"
 
 
 def test_crawl_accepts_custom_fetcher(tmp_path: Any, html: Any) -> None:

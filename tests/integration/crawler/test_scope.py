@@ -71,15 +71,6 @@ def test_strict_crawl_with_unmatched_pattern_publishes_nothing(site: Any, tmp_pa
     assert _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--exclude", "guide/", "--strict").exit_code == 0
 
 
-def test_excluded_links_are_not_reported(site: Any, tmp_path: Any) -> None:
-    links = "- [A](/a.md)\n- [B](/b/b.md)\n- [C](/b/c.md)\n- [E](https://elsewhere.example/)\n"
-    site.put("/llms.txt", f"# S\n\n> S.\n\n{links}", kind="text/plain")
-    site.put("/a.md", "# A\n\nWords.\n", kind="text/markdown")
-    result = _run(site.url, "-o", str(tmp_path / "out"), "--exclude", "b")
-    message = f"1 of its links leads out of {site.url}, to https://elsewhere.example; crawl that URL to include them"
-    assert result.stderr == f"{site.url}llms.txt: {message}\n"
-
-
 def test_same_host_option_crawls_above_url(site: Any, tmp_path: Any) -> None:
     _add_pages(site)
     assert _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--same-host").exit_code == 0
@@ -120,20 +111,6 @@ def test_user_agent_option_is_used_for_requests_and_robots(site: Any, tmp_path: 
     assert _run(site.url, "-o", str(tmp_path / "out"), "--user-agent", "a\r\nX: y").exit_code == 1
 
 
-def test_case_and_slash_distinguish_pages(site: Any, run_crawl: Any, html: Any) -> None:
-    site.page("/", "Home", links=("/Page", "/page", "/moved", "/moved/", "/alias", "/away"))
-    site.page("/Page", "Large")
-    site.page("/page", "Small", "Other words.")
-    site.redirect("/moved", "/moved/")
-    site.page("/moved/", "Moved")
-    site.put("/alias", html("Alias", head='<link rel=canonical href="/real">'))
-    site.put("/away", html("Away", head='<link rel=canonical href="https://elsewhere.example/away">'))
-    pages = run_crawl(site.url).manifest.pages
-    assert sorted((page.url or page.path).removeprefix(site.url) for page in pages) == [
-        *("", "Page", "away", "moved/", "page", "real")
-    ]
-
-
 def test_progress_bar_shows_numbers_and_waits(capsys: Any) -> None:
     progress = CrawlProgress(bar=True)
     progress.on_event("found", {"pages": 1000})
@@ -148,16 +125,6 @@ def test_progress_bar_shows_numbers_and_waits(capsys: Any) -> None:
     assert shown.count("\r") == 4
     assert "[############------------] 1001 of 2000 pages, 1 skipped, waits 12 s" in shown
     assert shown.endswith(" \r")
-
-
-def test_progress_without_terminal_prints_lines(site: Any, tmp_path: Any, capsys: Any) -> None:
-    _add_pages(site)
-    assert _run(site.url, "-o", str(tmp_path / "out")).stderr == ""
-    progress = CrawlProgress(bar=False)
-    progress.on_event("found", {"pages": 7})
-    progress.on_event("page", {"known": 7})
-    progress.show()
-    assert capsys.readouterr().err == "Crawling: 1 of 7 pages, 0 s\n"
 
 
 def test_progress_is_shown_until_the_crawl_is_done(capsys: Any) -> None:

@@ -38,20 +38,26 @@ def _put(site: Any, html: Any, path: str, page: str | dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_crawl_of_site(case: dict[str, Any], site: Any, run_crawl: Any, html: Any) -> None:
+    for step in (case, *case.get("then", ())):
+        _check({**case, **step}, site, run_crawl, html)
+
+
+def _check(case: dict[str, Any], site: Any, run_crawl: Any, html: Any) -> None:
+    site.requests.clear()
     for path, page in case["site"].items():
         _put(site, html, path, page)
     options = {**case.get("options", {})}
     start = site.url + options.pop("start", "")
     options["scope"] = ScopeConfig(**options.get("scope", {}))
     options["limits"] = CrawlLimits(**options.get("limits", {}))
-    if "error" in case:
+    if case.get("error"):
         with pytest.raises(RoamingError) as error:
             run_crawl(start, **options)
         assert case["error"].replace("{site}", site.url) in str(error.value)
         return
     output = run_crawl(start, **options)
     pages = {page.path: page for page in output.manifest.pages}
-    assert sorted(pages) == case["paths"], output.result.skipped
+    assert sorted(pages) == case.get("paths", sorted(pages)), output.result.skipped
     for end, reason in case.get("skipped", {}).items():
         assert reason in output.skip_reason(end), end
     for path, parts in case.get("texts", {}).items():
@@ -66,6 +72,12 @@ def test_crawl_of_site(case: dict[str, Any], site: Any, run_crawl: Any, html: An
     assert [note for note in notes if not any(note in found for found in output.result.notes)] == []
     for name, value in case.get("published", {}).items():
         assert getattr(output.manifest.site, name) == value.replace("{site}", site.url)
+    urls = sorted((page.url or page.path).removeprefix(site.url) for page in pages.values())
+    assert urls == case.get("urls", urls)
+    for name, value in case.get("manifest", {}).items():
+        assert getattr(output.manifest, name) == value
+    for name, value in case.get("result", {}).items():
+        assert sorted(getattr(output.result, name)) == [item.replace("{site}", site.url) for item in value]
     left_out = [[variant.option, variant.name, variant.pages] for variant in output.result.left_out]
     assert left_out == case.get("left_out", left_out)
     if "skipped" not in case and "/" in case["site"]:

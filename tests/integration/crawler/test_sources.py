@@ -48,21 +48,24 @@ def _requests(site: Any, end: str) -> int:
     return len([path for path in site.paths() if path.endswith(end) and path.startswith("/p")])
 
 
-@pytest.mark.parametrize("listed", [False, True])
-def test_html_is_converted_if_markdown_holds_less(listed: bool, site: Any, run_crawl: Any) -> None:
-    _put(site, HTML_ALERT + HTML_TABLE, TABLE, listed=listed)
-    output = run_crawl(site.url)
-    assert _origins(output) == {"html"}
-    assert "[!WARNING]" in output.text("p7/")
-    assert _requests(site, ".md") <= 7  # of the first three pages, at all usual addresses
+def _fill(text: str) -> str:
+    fillers = {"words": WORDS, "many": WORDS * 10, "table": TABLE, "html_table": HTML_TABLE}
+    for name, filler in {**fillers, "alert": ALERT, "html_alert": HTML_ALERT}.items():
+        text = text.replace(f"{{{name}}}", filler)
+    return text
 
 
-@pytest.mark.parametrize("listed", [False, True])
-def test_markdown_is_used_if_it_holds_more(listed: bool, site: Any, run_crawl: Any) -> None:
-    _put(site, "<p>Not in the rain.</p>", ALERT + "\n" + TABLE, listed=listed)
-    output = run_crawl(site.url)
-    assert _origins(output) == {"markdown"}
-    assert "| 1 | 2 |" in output.text("p7/")
+@pytest.mark.parametrize(("article", "markdown", "listed", "source", "origin", "part"), TABLES["origins"])
+def test_richer_source_is_used_unless_an_option_decides(
+    article: str, markdown: str, listed: bool, source: str, origin: str, part: str, site: Any, run_crawl: Any
+) -> None:
+    _put(site, _fill(article), _fill(markdown), listed=listed)
+    output = run_crawl(site.url, source=source)
+    assert _origins(output) == {origin}
+    assert part in output.text("p7/")
+    if origin == "html":
+        # Of the first pages alone, at all usual addresses.
+        assert _requests(site, ".md") <= (0 if source == "html" else 8)
 
 
 def test_markdown_is_used_for_pages_that_need_javascript(site: Any, run_crawl: Any) -> None:
@@ -70,25 +73,6 @@ def test_markdown_is_used_for_pages_that_need_javascript(site: Any, run_crawl: A
     output = run_crawl(site.url)
     assert _origins(output) == {"markdown"}
     assert _requests(site, "/") <= 3  # the HTML of the first pages is empty
-
-
-def test_markdown_with_source_of_generator_is_not_used(site: Any, run_crawl: Any) -> None:
-    _put(site, "<p>Not in the rain.</p>", ":::tip\nNot in the rain.\n:::\n\n" + TABLE)
-    assert _origins(run_crawl(site.url)) == {"html"}
-
-
-def test_markdown_with_unknown_links_is_not_used(site: Any, run_crawl: Any) -> None:
-    links = "[one](../../src/one.md) [two](../../src/two.md)\n\n"
-    _put(site, "<p><a href=/p1/>one</a> <a href=/p2/>two</a></p>", links + TABLE)
-    assert _origins(run_crawl(site.url)) == {"html"}
-
-
-@pytest.mark.parametrize(("source", "origin"), [("html", "html"), ("markdown", "markdown")])
-def test_source_option_decides(source: str, origin: str, site: Any, run_crawl: Any) -> None:
-    _put(site, HTML_ALERT, ALERT, listed=True)
-    assert _origins(run_crawl(site.url, source=source)) == {origin}
-    if source == "html":
-        assert _requests(site, ".md") == 0
 
 
 def test_full_text_is_compared_with_html(site: Any, run_crawl: Any) -> None:
@@ -128,10 +112,7 @@ def test_measure_coverage_ignores_colours_of_a_terminal() -> None:
 
 @pytest.mark.parametrize(("markdown", "converted", "richer"), TABLES["richer_sources"])
 def test_find_richer_source(markdown: str, converted: str, richer: str) -> None:
-    fillers = {"{words}": WORDS, "{many}": WORDS * 10, "{table}": TABLE, "{alert}": ALERT}
-    for name, filler in fillers.items():
-        markdown, converted = markdown.replace(name, filler), converted.replace(name, filler)
-    assert find_richer_source(markdown, converted) == richer
+    assert find_richer_source(_fill(markdown), _fill(converted)) == richer
 
 
 def test_tables_that_became_lists_count_for_html() -> None:

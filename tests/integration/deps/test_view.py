@@ -28,7 +28,8 @@ from roaming_deps.project import PROJECT_FILE, Ecosystem, PackageDocs, project_f
 from roaming_deps.view import DepsCollection
 from roaming_fleet.tools import StoreNavigator
 
-COMMANDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["commands"]
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+COMMANDS = TABLES["commands"]
 CRAWLED = 1_763_640_000.0
 """Unix time on 2025-11-20."""
 KITE, SWIRL, REQUESTS = (
@@ -57,12 +58,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     (root / "requirements.txt").write_text("kite==3.1.4\nrequests==2.28.1\ngull==1.0\n")
     npm = {"": {"dependencies": {"@tea/swirl": "^0.9"}}, "node_modules/@tea/swirl": {"version": "0.9.1"}}
     (root / "package-lock.json").write_text(json.dumps({"lockfileVersion": 3, "packages": npm}))
-    line = "# Line\n\nThe line of a kite is 50 m long.\n\n## Knots\n\nTie two knots. kite.tie() ties them.\n\n### Loop\n\nA loop.\n\n## Wind\n\nA steady wind.\n"
-    swirl = "# Swirl\n\nStir the tea.\n\n## Session\n\nA session of tea.\n"
-    requests = "# Requests\n\nA session keeps cookies.\n\n## Timeouts\n\nrequests.get() waits for ever.\n"
-    add_site(data / "store", "kite-3.2", line, "Kite", "https://kite.example/")
-    add_site(data / "store", "swirl-0.9", swirl, "Swirl", "https://swirl.example/en/0.9/")
-    add_site(bundles, "requests", requests, "Requests", "")
+    add_site(data / "store", "kite-3.2", TABLES["sites"]["kite"], "Kite", "https://kite.example/")
+    add_site(data / "store", "swirl-0.9", TABLES["sites"]["swirl"], "Swirl", "https://swirl.example/en/0.9/")
+    add_site(bundles, "requests", TABLES["sites"]["requests"], "Requests", "")
     names = {"imports": ("kite",), "aliases": ("Kite_tail",)}
     info = PackageInfo("requests", "2.28.1", "2.28.1", "bundle")
     packages = (
@@ -285,13 +283,8 @@ def test_changed_lock_file_is_noticed_by_commands(
 
 
 def test_interrupted_sync_never_mixes_label_and_text(project: Project) -> None:
-    add_site(
-        project.data / "store",
-        "kite-3.1",
-        "# Line\n\nThe line of a kite was 40 m long.\n",
-        "Kite",
-        "https://kite.example/3.1/",
-    )
+    older = "# Line\n\nThe line of a kite was 40 m long.\n"
+    add_site(project.data / "store", "kite-3.1", older, "Kite", "https://kite.example/3.1/")
     file = project_folder(project.data, project.root) / PROJECT_FILE
     before = file.read_bytes()
     kite = replace(project.packages[1], info=PackageInfo("kite", "3.1.4", "3.1", "version"), place="kite-3.1")

@@ -142,14 +142,7 @@ def add_uncrawled_site(store: Path, next_try: float = 4_070_908_800.0) -> None:
     update_catalog(bucket)
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("read_outline", {"id": "gone"}),
-        ("search_sections", {"query": "gone: what is this?"}),
-        ("expand_sections", {"ids": ["gone:00000000"]}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "arguments"), TABLES["calls_for_gone"])
 def test_uncrawled_site_error_hides_reason_over_http(store: Path, tool: str, arguments: dict[str, Any]) -> None:
     add_uncrawled_site(store)
     local_text = render(StoreNavigator(Collection(store)).call(tool, arguments))
@@ -209,9 +202,5 @@ def test_just_dropped_site_is_unknown_to_agents(store: Path) -> None:
     assert "boats" in collection.keys
     FolderBucket(store).delete([f"{RECORDS_DIR}/boats.json"])
     with serve_store(collection) as http:
-        for tool, arguments in (
-            ("read_outline", {"id": "boats"}),
-            ("search_sections", {"query": "boats: hull"}),
-            ("expand_sections", {"ids": ["boats:00000000"]}),
-        ):
+        for tool, arguments in json.loads(json.dumps(TABLES["calls_for_gone"]).replace("gone", "boats")):
             assert "there is no site 'boats'; read_outline lists them" in call_tool(http, tool, arguments)

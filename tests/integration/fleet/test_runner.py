@@ -13,7 +13,6 @@ from click.testing import Result
 from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.targets import format_day
 from roaming_crawler.config import CrawlConfig, CrawlLimits, Politeness
 from roaming_fleet.buckets import BucketError, FolderBucket
 from roaming_fleet.catalog import read_records
@@ -56,27 +55,6 @@ def test_run_crawls_each_site_once(crawl: Any, sites: Any, roaming: Roaming, tmp
     assert [site["key"] for site in json.loads(listed.stdout)] == [f"site-{at:03}" for at in range(6)]
     kept = {path.name for path in (tmp_path / "store" / ".fleet" / "runs").rglob("*") if path.is_file()}
     assert kept == {f"{report['run']}.json" for report in (first, second)}
-
-
-def test_search_finds_site(crawl: Any, roaming: Roaming, tmp_path: Path) -> None:
-    crawl()
-    store = tmp_path / "store"
-    topics = {site["key"]: site["title"].split()[0] for site in json.loads(roaming("sites", store, "--json").stdout)}
-    assert len(set(topics.values())) == 6
-    for key, topic in topics.items():
-        hits = json.loads(roaming("search", store, f"how is a {topic} cared for?", "--json").stdout)
-        assert hits[0]["site"] == key
-        assert all(hit["id"].startswith(f"{hit['site']}:") for hit in hits)
-        opened = roaming("expand", store, hits[0]["id"])
-        assert topic.lower() in opened.stdout.lower()
-    answer = roaming("ask", store, f"How often is a {topics['site-003']} looked at?", "--json")
-    data = json.loads(answer.stdout)
-    assert data["site"] == "site-003"
-    assert "looked at" in roaming("expand", store, f"site-003:{data['citations'][0]['id']}").stdout
-    assert time.time() - data["crawled"] < 600
-    shown = roaming("ask", store, "site-001: how often is it looked at?")
-    assert "Asking site-001" in shown.stderr
-    assert f"crawled {format_day(data['crawled'])}" in shown.stderr
 
 
 def test_refresh_older_than_crawls_old_sites(crawl: Any, sites: Any, tmp_path: Path) -> None:

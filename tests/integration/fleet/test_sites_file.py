@@ -17,16 +17,9 @@ TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 def test_sites_file_lines(tmp_path: Path) -> None:
     (tmp_path / "built site").mkdir()
     file = tmp_path / "sites.txt"
-    file.write_text(
-        "# ours\n\nhttps://Docs.Example.com/guide/ # the guide\nhttps://www.example.org/ other\n"
-        f"'{tmp_path}/built site'\nhttps://docs.example.com:8443/api/#top\n"
-    )
-    assert [(site.key, site.url) for site in read_sites_file(file)] == [
-        ("docs.example.com-guide", "https://docs.example.com/guide/"),
-        ("other", "https://www.example.org/"),
-        ("built-site", str(tmp_path / "built site")),
-        ("docs.example.com-8443-api", "https://docs.example.com:8443/api/"),
-    ]
+    file.write_text(TABLES["sites_file"].replace("ROOT", str(tmp_path)))
+    found = [[site.key, site.url.replace(str(tmp_path), "ROOT")] for site in read_sites_file(file)]
+    assert found == TABLES["sites_file_lines"]
 
 
 @pytest.mark.parametrize(("text", "message"), TABLES["sites_file_error_contains_line_number"])
@@ -55,32 +48,7 @@ def test_sites_file_accepts_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert read_sites_file(file) == (SiteSpec(str(folder / "llms.txt"), "ours"),), named
 
 
-def test_group_by_host_groups_sites(tmp_path: Path) -> None:
-    file = tmp_path / "sites.txt"
-    file.write_text(
-        "https://a.example/x/\nhttps://b.example/\nhttps://WWW.A.example:443/y/ y\nhttps://a.example:8443/\n"
-        f"http://a.example/z/\n{tmp_path} here\n"
-    )
-    assert [[site.key for site in group] for group in group_by_host(read_sites_file(file))] == [
-        ["a.example-x", "y", "a.example-z"],
-        ["b.example"],
-        ["a.example-8443"],
-        ["here"],
-    ]
-
-
-def test_group_by_host_uses_homes() -> None:
-    sites = [SiteSpec(f"https://{name}.example/", name) for name in "abcde"] + [SiteSpec("/srv/f", "f")]
-    homes = {
-        "a": "https://docs.one.example/a/",
-        "b": "https://b.example/",
-        "c": "https://www.docs.one.example/c/",
-        "d": "https://b.example/d/",
-        "f": "file:///srv/f/",
-    }
-    assert [[site.key for site in group] for group in group_by_host(sites, homes)] == [
-        ["a", "c"],
-        ["b", "d"],
-        ["e"],
-        ["f"],
-    ]
+@pytest.mark.parametrize(("sites", "homes", "groups"), TABLES["group_by_host"])
+def test_group_by_host(sites: list[list[str]], homes: dict[str, str], groups: list[list[str]]) -> None:
+    found = group_by_host([SiteSpec(url, key) for key, url in sites], homes)
+    assert [[site.key for site in group] for group in found] == groups

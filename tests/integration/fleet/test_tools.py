@@ -6,7 +6,6 @@ import re
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fleet_servers.stores import TODAY, add_site, crawl_sites, make_store, write_site
@@ -47,29 +46,25 @@ def _ids(text: str) -> dict[str, str]:
     }
 
 
-def _text(found: Any) -> str:
-    return render(found)
-
-
 def test_outline_leads_from_sites_to_section(navigator: StoreNavigator) -> None:
-    listed = _text(navigator.read_outline())
+    listed = render(navigator.read_outline())
     assert "5 sites" in listed
     assert re.search(rf"^\[boats\] Boats — .*\. · 5 sections, crawled {TODAY}$", listed, re.MULTILINE)
-    outline = _text(navigator.read_outline("trains"))
+    outline = render(navigator.read_outline("trains"))
     assert f"trains (crawled {TODAY})" in outline
     brakes = _ids(outline)["Brakes"]
     assert brakes.startswith("trains:")
-    opened = _text(navigator.expand_sections([brakes]))
+    opened = render(navigator.expand_sections([brakes]))
     assert "A brake stops the train." in opened
     assert opened.startswith(f"trains (crawled {TODAY}) › ")
     assert re.search(r"After: \[trains:[0-9a-f]{8}\] Doors", opened)
-    branch = _text(navigator.read_outline(_ids(outline)["Tickets"]))
+    branch = render(navigator.read_outline(_ids(outline)["Tickets"]))
     assert branch.count("trains:") == 3 - 1
     address = navigator.expand_sections([_ids(outline)["Tickets"]]).sections[0].url
     for shown in (
         branch,
-        _text(navigator.read_outline(address)),
-        _text(navigator.read_outline(f"{_ids(outline)['Brakes']}+")),
+        render(navigator.read_outline(address)),
+        render(navigator.read_outline(f"{_ids(outline)['Brakes']}+")),
     ):
         assert shown.startswith(f"trains (crawled {TODAY})\n")
 
@@ -79,14 +74,14 @@ def test_search_finds_site_and_section(navigator: StoreNavigator) -> None:
     assert isinstance(found, SearchResults)
     assert found.hits[0].id.startswith("trains:")
     assert found.hits[0].breadcrumb[0] == f"trains (crawled {TODAY})"
-    assert "9 days" in _text(navigator.expand_sections([found.hits[0].id]))
+    assert "9 days" in render(navigator.expand_sections([found.hits[0].id]))
     assert navigator.collection.rank("mount static files")[0].key == "screens"  # has both words, in two sections
     assert navigator.collection.choose("mount static files")[0].key == "apps"
     named = navigator.search_sections("boats: colour")
     assert isinstance(named, SearchResults)
     assert {hit.id.partition(":")[0] for hit in named.hits} == {"boats"}
-    assert "Nothing found" in _text(navigator.search_sections("xylophone"))
-    assert "Nothing found" in _text(navigator.search_sections("boats: xylophone"))
+    assert "Nothing found" in render(navigator.search_sections("xylophone"))
+    assert "Nothing found" in render(navigator.search_sections("boats: xylophone"))
 
 
 def test_grep_without_name_finds_lines_of_all_sites_best_first(navigator: StoreNavigator) -> None:
@@ -94,7 +89,7 @@ def test_grep_without_name_finds_lines_of_all_sites_best_first(navigator: StoreN
     assert not isinstance(found, ToolError)
     assert [section.id.partition(":")[0] for section in found.sections] == ["screens", "apps", "screens"]
     assert (found.found, found.matches) == (3, 5)
-    assert "Lines: 5, sections: 3." in _text(found)
+    assert "Lines: 5, sections: 3." in render(found)
     for pattern in ("", "trains: "):
         empty = navigator.grep(pattern)
         assert isinstance(empty, ToolError)
@@ -127,7 +122,7 @@ def test_grep_over_many_sites_needs_name(tmp_path: Path) -> None:
 
 def test_expand_opens_sections_of_several_sites(navigator: StoreNavigator) -> None:
     pumps, doors = (
-        _ids(_text(navigator.read_outline(site)))[title] for site, title in (("boats", "Pumps"), ("trains", "Doors"))
+        _ids(render(navigator.read_outline(site)))[title] for site, title in (("boats", "Pumps"), ("trains", "Doors"))
     )
     for address in ([pumps, doors], f"{pumps}, {doors}", f"{pumps} {doors}", [pumps.upper(), f" [{doors}] "]):
         opened = navigator.fork(MAX_EXPANSION_CHARS).call("expand_sections", {"ids": address})
@@ -142,7 +137,7 @@ def test_expand_of_unknown_id_has_hint(navigator: StoreNavigator, address: str, 
     opened = navigator.expand_sections([address])
     assert isinstance(opened, ExpandResult)
     assert not opened.sections
-    assert message in _text(opened)
+    assert message in render(opened)
 
 
 @pytest.fixture
@@ -154,7 +149,7 @@ def changing_store(tmp_path: Path) -> Path:
 def test_tools_notice_new_crawl(changing_store: Path) -> None:
     now = [0.0]
     navigator = StoreNavigator(Collection(changing_store, clock=lambda: now[0]))
-    assert "Blue" in _text(navigator.search_sections("boats: colour of the hull"))
+    assert "Blue" in render(navigator.search_sections("boats: colour of the hull"))
     write_site(
         changing_store.parent / "built" / "boats",
         {"Boats": ["A boat floats.", "Colours", "Green is the colour of the hull."]},
@@ -165,9 +160,9 @@ def test_tools_notice_new_crawl(changing_store: Path) -> None:
     update_catalog(bucket)
     now[0] += 61
     second = navigator.fork(MAX_EXPANSION_CHARS)
-    assert "Green" in _text(second.search_sections("boats: colour of the hull"))
-    assert "4 sites" in _text(second.read_outline())
-    assert "there is no site 'trains'" in _text(second.read_outline("trains"))
+    assert "Green" in render(second.search_sections("boats: colour of the hull"))
+    assert "4 sites" in render(second.read_outline())
+    assert "there is no site 'trains'" in render(second.read_outline("trains"))
 
 
 def test_site_being_uploaded_uses_old_copy(changing_store: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -91,25 +90,12 @@ def test_installed_packages_are_read_from_the_environment_of_the_project(tmp_pat
         with ZipFile(wheel) as archive:
             archive.extractall(packages)
     info = packages / "kite-3.1.dist-info"
-    (info / "RECORD").write_text(
-        "kite/__init__.py,,\n_kite.cpython-311.so,,\nkite_line.cpython-311-x86_64.so,,\nsix.py,,\ntests/a.py,,\n"
-        "../../bin/kite,,\nkite-3.1.dist-info/METADATA,,\n"
-    )
-    for name, metadata in {
-        "damaged": None,
-        "latin": b"Name: latin\nVersion: 1.0\nAuthor: \xff\n",
-        "empty": b"\n",
-    }.items():
+    (info / "RECORD").write_text(TABLES["record"])
+    (packages / "damaged-1.0.dist-info").mkdir()
+    for name, metadata in {"latin": b"Name: latin\nVersion: 1.0\nAuthor: \xff\n", "empty": b"\n"}.items():
         (packages / f"{name}-1.0.dist-info").mkdir()
-        if metadata is not None:
-            (packages / f"{name}-1.0.dist-info/METADATA").write_bytes(metadata)
-    for name, text in {
-        "gauge": json.dumps({"name": "gauge", "version": "1.0.0", "homepage": "https://gauge.example/"}),
-        "@tide/table": json.dumps({"name": "@tide/table", "version": "12.0.1", "repository": "wind/table"}),
-        "damaged": "[",
-        "list": "[]",
-        "nested": "[" * 100_000,
-    }.items():
+        (packages / f"{name}-1.0.dist-info/METADATA").write_bytes(metadata)
+    for name, text in {**TABLES["npm"], "nested": "[" * 100_000}.items():
         folder = root / "node_modules" / name
         folder.mkdir(parents=True)
         (folder / "package.json").write_text(text)

@@ -109,22 +109,8 @@ def test_installed_version_of_two_in_a_lock_file_is_no_change(tmp_path: Path) ->
 
 def test_package_of_another_registry_than_most_is_marked(tmp_path: Path) -> None:
     """The user's index may have another package with its name."""
-    registries = {"kite": "https://index.example/simple", "pump": "https://index.example/simple"}
-    registries["swirl"] = "https://own.example/simple"
-    (tmp_path / "uv.lock").write_text(
-        "".join(
-            f'[[package]]\nname = "{name}"\nversion = "1.0"\nsource = {{ registry = "{url}" }}\n'
-            for name, url in registries.items()
-        )
-    )
-    packages = {
-        "kite": {"version": "1.0.0"},
-        "pump": {"version": "1.0.0", "resolved": "https://registry.example/pump/-/pump-1.0.0.tgz"},
-        "tide": {"version": "1.0.0", "resolved": "https://registry.example/tide/-/tide-1.0.0.tgz"},
-        "@own/tide": {"version": "1.0.0", "resolved": "https://own.example/@own/tide/-/tide-1.0.0.tgz"},
-    }
-    modules = {f"node_modules/{name}": one for name, one in packages.items()}
-    (tmp_path / "package-lock.json").write_text(json.dumps({"packages": modules}))
+    for name, text in TABLES["registries"].items():
+        (tmp_path / name).write_text(text)
     found, _ = read_dependencies(tmp_path, installed={})
     assert [(one.name, one.version) for one in found if one.spec] == [("swirl", "1.0"), ("@own/tide", "1.0.0")]
 

@@ -53,12 +53,9 @@ def test_root_is_no_folder_of_other_users(tmp_path: Path, is_foreign: bool) -> N
 
 
 def test_settings_are_read_from_pyproject(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text(
-        '[tool.roaming.deps]\nadd = ["numpy"]\nexclude = ["types-*"]\nsites = { kite = "https://kite.example/{version}/" }'
-    )
-    assert load_deps_settings(tmp_path) == DepsSettings(
-        ("numpy",), ("types-*",), {"kite": "https://kite.example/{version}/"}
-    )
+    (tmp_path / "pyproject.toml").write_text(TABLES["pyproject"])
+    sites = {"kite": "https://kite.example/{version}/"}
+    assert load_deps_settings(tmp_path) == DepsSettings(("numpy",), ("types-*",), sites)
 
 
 def test_settings_are_read_from_package_json_of_a_project_without_pyproject(tmp_path: Path) -> None:
@@ -66,17 +63,9 @@ def test_settings_are_read_from_package_json_of_a_project_without_pyproject(tmp_
     assert load_deps_settings(tmp_path).exclude == ("left-pad",)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[tool.roaming.deps]\nsites = 3", r"pyproject.toml: \[tool.roaming.deps\]: sites"),
-        ("[tool.roaming.deps]\nmax_pages = 3", r"\[tool.roaming.deps\].*max_pages"),
-        ("[tool", "pyproject.toml: cannot be read"),
-        ("a = " + "[" * 100_000, "pyproject.toml: cannot be read"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), TABLES["wrong_setting_is_named_with_its_file"])
 def test_wrong_setting_is_named_with_its_file(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "pyproject.toml").write_text(text)
+    (tmp_path / "pyproject.toml").write_text(text.replace("DEEP", "[" * 100_000))
     with pytest.raises(UsageError, match=message):
         load_deps_settings(tmp_path)
 
@@ -94,10 +83,7 @@ def test_lock_file_that_became_too_large_counts_as_changed(tmp_path: Path) -> No
     assert locks_changed(Project(str(tmp_path), {"uv.lock": "0" * 64}, (), 0.0))
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["http://[::1", "docs.kite.example", "ftp://kite.example/", "file:///etc/", "https://", "https://kite:x/", ""],
-)
+@pytest.mark.parametrize("url", TABLES["site_in_the_settings_that_is_no_url_is_named_with_its_file"])
 def test_site_in_the_settings_that_is_no_url_is_named_with_its_file(tmp_path: Path, url: str) -> None:
     (tmp_path / "pyproject.toml").write_text(f'[tool.roaming.deps.sites]\nkite = "{url}"')
     message = rf"pyproject\.toml: \[tool\.roaming\.deps\]: sites\.kite: give a URL that starts with https://, not '{re.escape(url)}'"
