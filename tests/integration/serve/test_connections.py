@@ -20,17 +20,17 @@ from serving import load_cases, process
 from mkdocs_roaming.cli import main
 
 pytestmark = pytest.mark.slow
+LIMITED = (
+    "import resource, runpy; resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)); "
+    "runpy.run_module('mkdocs_roaming', run_name='__main__')"
+)
 
 
 @contextmanager
 def limited_process(*arguments: object) -> Iterator[tuple[Any, str, Callable[..., list[socket.socket]]]]:
     """Start an endpoint that may open 200 files; also yield a function that opens idle connections to it."""
     pytest.importorskip("resource")
-    code = (
-        "import resource, runpy; resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)); "
-        "runpy.run_module('mkdocs_roaming', run_name='__main__')"
-    )
-    with process(*arguments, interpreter_options=("-c", code)) as (running, url), ExitStack() as stack:
+    with process(*arguments, interpreter_options=("-c", LIMITED)) as (running, url), ExitStack() as stack:
 
         def connect(number: int, source: str = "127.0.0.1") -> list[socket.socket]:
             address = ("127.0.0.1", int(url.rpartition(":")[2]))
@@ -139,14 +139,10 @@ def test_connections_in_settings_are_the_limits(folder: Path, tmp_path: Path) ->
 
 
 def test_low_limit_of_files_is_logged_at_start_with_its_remedy(folder: Path, tmp_path: Path) -> None:
-    code = (
-        "import resource, runpy; resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200)); "
-        "runpy.run_module('mkdocs_roaming', run_name='__main__')"
-    )
     (tmp_path / "roaming.toml").write_text("[limits]\nconnections = 100\n")
     for arguments, number in (((), 1), (("--config", str(tmp_path / "roaming.toml")), 0)):
         with subprocess.Popen(
-            [sys.executable, "-c", code, "serve", str(folder), "--port", "0", "--metrics", "off", *arguments],
+            [sys.executable, "-c", LIMITED, "serve", str(folder), "--port", "0", "--metrics", "off", *arguments],
             stderr=subprocess.PIPE,
             text=True,
         ) as running:

@@ -360,14 +360,7 @@ def test_widget_is_served_to_other_origins(start: Start, folder: Path, tmp_path:
     assert http.get("/roaming-ask.js", headers={"If-None-Match": module.headers["etag"]}).status_code == 304
     assert http.get("/roaming-find.js").text == "export {find}\n"
     assert http.get("/ask.pt-BR.json").json() == {"send": "Enviar"}
-    for missing in (
-        "/roaming-..%2fx.js",
-        "/roaming-x.js",
-        "/ask.xx.json",
-        "/ask...json",
-        "/ask.%2e%2e%2fx.json",
-        f"/ask.{'a' * 300}.json",
-    ):
+    for missing in load_cases("missing files of the widget"):
         assert http.get(missing).status_code == 404
 
 

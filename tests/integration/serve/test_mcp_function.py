@@ -24,43 +24,14 @@ from mkdocs_roaming.serve.mcp import _call_tool, _format_public_error
 
 pytestmark = pytest.mark.slow
 
-ODD = """\
-# Ödd “things” 🚀
-
-First sentence, e.g. this one. Second sentence (in parentheses. Not an end) follows! And a third, which is longer.
-
-## Options
-
-Emoji 🚀🚀 before the wanted `--drain-window` flag. {padding}
-
-### Default
-
-One.
-
-## Run
-
-### Options
-
-Two: the *wanted* value. | a | b |
-
-### Default
-
-{padding} wanted
-
-> [!NOTE]
-> **Source code in `pump.py`**
->
-> def pump(): ...
-
-## Options
-
-Three.
-"""
-
 
 def odd_library() -> Library:
     """Return a site with repeated titles, emoji, long paragraphs and listings of source code."""
-    text = ODD.format(padding="Words that say nothing at all, but take room. " * 30)
+    text = (
+        (Path(__file__).parents[2] / "golden/http/odd.md")
+        .read_text("utf-8")
+        .format(padding="Words that say nothing at all, but take room. " * 30)
+    )
     return library_from_markdown(text, name="Odd 🚀 site", url="https://odd.example/")
 
 
