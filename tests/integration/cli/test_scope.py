@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,3 +57,24 @@ def test_scope_without_pages_is_an_error(
     result = roaming(command[0], site, *command[1:], *options)
     assert result.exit_code == 1
     assert message in result.stderr
+
+
+def test_mcp_serves_pages_in_scope(site: Path) -> None:
+    call = {"name": "search_sections", "arguments": {"query": "bilge pump bar"}}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    messages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call},
+    ]
+    command = [sys.executable, "-m", "mkdocs_roaming", "mcp", str(site), *GUIDE]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.writelines(json.dumps(message) + "\n" for message in messages)
+        process.stdin.flush()
+        replies = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.stdin.close()
+    text = replies[-1]["result"]["content"][0]["text"]
+    assert "Pressure" in text
+    assert "Old" not in text
