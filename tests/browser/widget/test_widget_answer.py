@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from tables import read_tables
 
 from .conftest import STRICT, TESTS, Reply, Stage, Widget, answer, box_of, recorded
 
@@ -79,13 +80,6 @@ def test_punctuation_stays_beside_the_numbers_of_citations(page: Page, stage: St
     assert widget.open().ask(QUESTION).locator(".answer li").all_text_contents() == list(PUNCTUATION.values())
 
 
-GLUED = [
-    "Wait for the `kettle` [^2ebf9271] [^5f4feca3].",
-    "When it boils for long [^2ebf9271], take it off [^5f4feca3]; then wait (a little [^2ebf9271]).",
-    "Read [the whole page about tea](https://tea.example/) [^2ebf9271], then **brew it** [^5f4feca3].",
-    "煮水的时候要把盖子盖好 [^2ebf9271]，等水开了再打开盖子 [^5f4feca3]。然后就可以泡茶了。",
-    "غط القدر حتى يغلي الماء [^2ebf9271]، ثم انتظر دقيقتين [^5f4feca3].",
-]
 LINES = """(block, width) => {
     block.style.width = `${width}px`;
     const text = [];
@@ -110,7 +104,7 @@ LINES = """(block, width) => {
 }"""
 
 
-@pytest.mark.parametrize("text", GLUED, ids=["code", "words", "links", "chinese", "arabic"])
+@pytest.mark.parametrize("text", read_tables(__file__)["glued"])
 def test_citation_and_punctuation_are_on_the_line_of_their_word(
     page: Page, stage: Stage, widget: Widget, text: str
 ) -> None:

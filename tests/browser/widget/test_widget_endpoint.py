@@ -26,7 +26,9 @@ def test_widget_works_with_real_endpoint(page: Page, stage: Stage, widget: Widge
     says = [Text(f"It listens on port 8642 [^{section.id}]."), Stop("end")]
     stage.page(site="https://docs.example/p/")
     serving = AppConfig(
-        str(stage.folder), AnswerConfig(ScriptedModel([opens, says, says]), Budget(whole_site_tokens=0)), site=stage.folder
+        str(stage.folder),
+        AnswerConfig(ScriptedModel([opens, says, says]), Budget(whole_site_tokens=0)),
+        site=stage.folder,
     )
     with serve_app(create_app(serving), lifespan="on") as port:
         url = f"http://127.0.0.1:{port}/"

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
+from tables import read_tables
 
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 
 from .conftest import TESTS, Reply, Stage, Widget, answer, recorded, stream
 
+TABLES = read_tables(__file__)
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
-TEXT = {"type": "text-delta", "id": "t", "delta": "On 8642 [^2ebf9271]."}
 TOLERATED = r"status of (404|429|503)|: (404|429|503)$|ERR_(INCOMPLETE|CONTENT|FAILED|ABORTED)|asked for|CORS|redirect"
 """A browser tells of refusals and of missing files on its console; the tests here ask for some."""
-
-
-def status(**given: Any) -> dict[str, Any]:
-    return {"type": "data-status", "data": {"state": "answered", **given}}
-
-
-def section(url: Any, **given: Any) -> dict[str, Any]:
-    data = {"title": "Server", "path": ["Settings", "Server"], "url": url, "tokens": 9, "state": "read", **given}
-    return {"type": "data-section", "id": "2ebf9271", "data": data}
 
 
 def begun(widget: Widget, question: str = QUESTION) -> None:
@@ -63,21 +54,11 @@ def test_unusual_stream_is_shown(page: Page, stage: Stage, widget: Widget) -> No
         widget.panel.get_by_role("button", name="Start over").click()
 
 
-RETRIES = [
-    ("1e99", b"{}", "in 24 h."),
-    ("-7", b"{}", "now."),
-    ("soon", b'{"retry_after": "later"}', "in 30 s."),
-    ("", b"null", "in 30 s."),
-    ("", b'{"retry_after": 1e308}', "in 24 h."),
-    ("5400", b"[]", "in 90 min."),
-]
-
-
-@pytest.mark.parametrize(("retry_after", "body", "said"), RETRIES)
+@pytest.mark.parametrize(("retry_after", "body", "said"), TABLES["retries"])
 def test_retry_after_is_limited_and_always_a_number(
-    stage: Stage, widget: Widget, retry_after: str, body: bytes, said: str
+    stage: Stage, widget: Widget, retry_after: str, body: str, said: str
 ) -> None:
-    stage.plays(Reply(body, status=429, headers={"retry-after": retry_after}))
+    stage.plays(Reply(body.encode(), status=429, headers={"retry-after": retry_after}))
     turn = widget.visit(stage.page()).ask(QUESTION)
     turn.locator(f"text=Too many questions just now. You can ask again {said}").wait_for()
 
@@ -98,7 +79,7 @@ def test_thousands_of_chunks_are_rendered_quickly(page: Page, stage: Stage, widg
     for block in ("- item with **bold** and `code` [^2ebf9271]\n", "word ", "[^2ebf9271] ", "**a", "[a", "> "):
         text = block * (50_000 // len(block))
         pieces = [{"type": "text-delta", "delta": text[at : at + 8]} for at in range(0, len(text), 8)]
-        stage.plays(stream(section(stage.url), *pieces, status()))
+        stage.plays(answer("", *pieces, **{"2ebf9271": stage.url}))
         widget.input.fill("?")
         start = time.monotonic()
         widget.input.press("Enter")
@@ -112,7 +93,7 @@ def test_mark_offsets_count_utf_16_code_units(page: Page, stage: Stage, widget: 
     at = {word: len(text[: text.index(word)].encode("utf-16-le")) // 2 for word in ("listens", "8642")}
     spans = [{"kind": "word", "start": start, "end": start + len(word)} for word, start in at.items()]
     support = {"type": "data-support", "data": {"marks": spans}}
-    stage.plays(stream({**TEXT, "delta": text}, support, status()))
+    stage.plays(answer(text, support))
     marks = widget.visit(stage.page()).ask(QUESTION).locator("mark")
     marks.nth(1).wait_for()
     assert marks.all_text_contents() == ["listens", "8642"]

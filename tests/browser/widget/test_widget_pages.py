@@ -6,22 +6,19 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page
+from tables import read_tables
 
 from .conftest import Stage, Widget, answer, box_of, recorded, served
 from .themes import built
 
-SOURCES = {
-    "index.md": "---\nquestions: [Does it float?, How do I start?]\n---\n# Welcome\n\nWater.\n\n## Does it float?\n\nIt does.\n\n## Start\n\n[Gauges](guide/gauges.md).\n",
-    "guide/gauges.md": "---\nquestions: [How do I read a gauge?]\n---\n# Gauges\n\nEach has a name.\n\n## Read a gauge\n\nLook at it.\n\n"
-    + "Water.\n\n" * 80,
-}
+TABLES = read_tables(__file__)
 
 
 @pytest.fixture(scope="module")
 def material(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A site in Material, with instant navigation."""
     with served(tmp_path_factory.mktemp("material") / "site") as stage:
-        yield built(stage, "material", SOURCES)
+        yield built(stage, "material", TABLES["sources"])
 
 
 TOLERATED = r"asked for https://|fonts\.g|cdnjs|ERR_FAILED"
@@ -44,19 +41,7 @@ def test_typed_keys_do_not_trigger_site_shortcuts(page: Page, material: Stage, w
     assert page.locator(".md-header [data-roaming-open]").evaluate("button => button === document.activeElement")
 
 
-@pytest.mark.parametrize(
-    ("key", "code", "shortcut", "opens"),
-    [
-        ("ш", "KeyI", None, True),  # Russian
-        ("ι", "KeyI", None, True),  # Greek
-        ("i", "KeyG", None, True),  # Dvorak: the letter that is written on the key
-        ("c", "KeyI", None, False),
-        ("I", "KeyI", None, True),  # with Caps Lock
-        ("é", "Digit2", None, False),  # French
-        ("ш", "KeyI", "ш", True),
-        ("э", "Quote", "e", False),
-    ],
-)
+@pytest.mark.parametrize(("key", "code", "shortcut", "opens"), TABLES["shortcuts"])
 def test_shortcut_works_with_non_latin_layouts(
     page: Page, stage: Stage, widget: Widget, key: str, code: str, shortcut: str | None, opens: bool
 ) -> None:
@@ -161,15 +146,7 @@ def test_translation_and_custom_strings_are_used(page: Page, stage: Stage, widge
     assert stage.asked[0]["lang"] == "de"
 
 
-@pytest.mark.parametrize(
-    ("language", "title"),
-    [
-        ("ar", "البحث في هذه الوثائق"),
-        ("fa", "یافتن در این مستندات"),
-        ("he", "חיפוש: התיעוד"),
-        ("ur", "Find in these docs"),
-    ],
-)
+@pytest.mark.parametrize(("language", "title"), TABLES["right to left"])
 def test_right_to_left_page_has_its_panel_and_code_in_their_directions(
     page: Page, stage: Stage, widget: Widget, language: str, title: str
 ) -> None:

@@ -27,12 +27,6 @@ NAMES = ["search_docs", "read_section"]
 WORKING_FILES = re.compile(r"/roaming/roaming-(?:webmcp|library|finder)\.js|/roaming/finder[./]|/manifest\.json")
 
 
-@pytest.fixture
-def url(stage: Stage) -> str:
-    """The address of a page with the widget."""
-    return stage.page(title="Kettle")
-
-
 def wait_for_tools(page: Page, names: list[str] = NAMES) -> None:
     page.wait_for_function("names => `${[...tools.keys()]}` === `${names}`", arg=names)
 
@@ -82,12 +76,12 @@ def test_tools_follow_mode_and_element_and_load_the_index_when_called(page: Page
     assert "8642" in call(page, "search_docs", query="default port") + call(page, "read_section", id="2ebf9271")
 
 
-def test_refused_registration_leaves_widget_working(page: Page, url: str) -> None:
+def test_refused_registration_leaves_widget_working(page: Page, stage: Stage) -> None:
     page.add_init_script(
         "window.refused = 0; Object.defineProperty(document, 'modelContext', { value: "
         "{ registerTool() { refused++; throw new DOMException('forbidden', 'NotAllowedError') } } })"
     )
-    page.goto(url)
+    page.goto(stage.page(title="Kettle"))
     page.wait_for_function("refused === 2")
     page.locator("roaming-ask .opener").click()
     expect(page.locator("roaming-ask dialog")).to_be_visible()
