@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import islice
 from typing import Literal
 
 from msgspec import Struct
@@ -33,6 +34,7 @@ _CITATION_GROUP = re.compile(r"(?<!\s)(?:\s*\[\^[^\]\n]{1,200}\])+")
 _TABLE_ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
 _QUESTION_END = " \t\n?？.!;:,)"
 _SENTENCE_END = re.compile(r"(?<=[.!?;。！？；])\s*(?=\S)|\n")
+_MAX_BRACES = 1_000  # each one that begins no JSON costs time that grows with its place
 _TOOL_NAME = re.compile("|".join(tool.name for tool in TOOLS))
 
 _SOURCE = re.compile(rf"\[\^(?!{NO_SOURCE}\])", re.IGNORECASE)
@@ -84,16 +86,15 @@ def read_calls(text: str) -> list[ToolCall]:
     """
     decoder = json.JSONDecoder()
     calls = list[ToolCall]()
-    edge = 0
-    start = text.find("{")
-    while start >= 0:
-        end = start + 1
-        with suppress(ValueError, RecursionError):
-            value, end = decoder.raw_decode(text, start)
-            names = _TOOL_NAME.findall(text, edge, start)
-            calls += _find_calls(value) or [ToolCall("", name, limit_depth(value)) for name in names[-1:]]
-            edge = end
-        start = text.find("{", end)
+    end = 0
+    for brace in islice(re.finditer("{", text), _MAX_BRACES):
+        start = brace.start()
+        if start >= end:
+            with suppress(ValueError, RecursionError):
+                value, stop = decoder.raw_decode(text, start)
+                names = _TOOL_NAME.findall(text, end, start)
+                calls += _find_calls(value) or [ToolCall("", name, limit_depth(value)) for name in names[-1:]]
+                end = stop
     return calls
 
 
