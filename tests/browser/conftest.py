@@ -47,14 +47,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 _MISSING = "Chromium not found: apt-get install chromium, or set CHROMIUM"
 
 
-def find_chromium() -> str:
-    """Return the path of Chromium; the test is skipped without it."""
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip(_MISSING)
-    return path
-
-
 CLOSED = r"ERR_CONNECTION_(?:RESET|REFUSED)|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CONNECTED"
 """The server of a test is closed before its page, perhaps while that loads a module ahead."""
 
@@ -63,7 +55,9 @@ CLOSED = r"ERR_CONNECTION_(?:RESET|REFUSED)|ERR_EMPTY_RESPONSE|ERR_SOCKET_NOT_CO
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium; tests are skipped without it."""
-    path = find_chromium()
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip(_MISSING)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         yield launched

@@ -74,8 +74,6 @@ class Reply:
     body: bytes = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
-    piece: int = 0
-    """Number of bytes in each chunk; 0 sends everything at once."""
     drop: int | None = None
     """Number of bytes after which the server disconnects."""
     hold: bytes = b""
@@ -176,11 +174,8 @@ class _Handler(SimpleHTTPRequestHandler):
             self._send(reply.hold + part, reply)
 
     def _send(self, data: bytes, reply: Reply) -> None:
-        data = data[: reply.drop]
-        size = reply.piece or max(1, len(data))
-        for at in range(0, len(data), size):
-            self.wfile.write(data[at : at + size])
-            self.wfile.flush()
+        self.wfile.write(data[: reply.drop])
+        self.wfile.flush()
 
     def log_message(self, *_: object) -> None:
         pass

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route
+from playwright.sync_api import Page
 
 from mkdocs_roaming.publish.elements.finder_index import INDEX_PATH
 
@@ -36,16 +36,6 @@ def test_unusable_index_is_reported_until_it_can_be_read(stage: Stage, widget: W
     widget.hits.first.wait_for()
 
 
-def answer_once(page: Page, path: str, body: str) -> None:
-    """Answer the first request for a file as a cache would that has an earlier one."""
-    earlier = [body]
-
-    def answer(route: Route) -> None:
-        route.fulfill(body=earlier.pop(), content_type="application/json") if earlier else route.fallback()
-
-    page.route(f"**/{path}", answer)
-
-
 @pytest.mark.parametrize("is_version", [True, False])
 def test_cached_index_of_another_version_or_build_is_loaded_again(
     page: Page, stage: Stage, widget: Widget, make_site: Callable[..., Any], is_version: bool
@@ -53,7 +43,8 @@ def test_cached_index_of_another_version_or_build_is_loaded_again(
     before = '{"version": 2}' if is_version else (stage.folder / INDEX_PATH).read_text("utf-8")
     make_site([("kettles/", "# Kettles\n\n## Newer port\n\nIt is taken.\n")]).publish(stage.folder)
     write_index(stage.folder)
-    answer_once(page, INDEX_PATH, before)
+    cached = {"body": before, "content_type": "application/json"}
+    page.route(f"**/{INDEX_PATH}", lambda route: route.fulfill(**cached), times=1)
     widget.visit(stage.page(""))
     widget.input.fill("port taken")
     widget.hits.first.wait_for()
