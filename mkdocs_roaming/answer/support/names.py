@@ -55,7 +55,7 @@ _ALTERNATIVES = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+)+")
 _PLAIN = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*[.,:;]?")
 _AMOUNT = re.compile(r"-?[\d._]+[A-Za-z%]{0,2}")
 _CHOSEN = re.compile(rf"{_PLAIN.pattern}|{_AMOUNT.pattern}")
-"""A plain word or an amount: whoever writes an example chooses these."""
+"""A plain word or an amount, which the writer of an example may choose."""
 _NOTHING = re.compile("(?!)")
 _COMMAND_WORD = re.compile(r"[a-z][a-z0-9-]*")
 _KEY = re.compile(r"\s*(?:- )?([\w.-]+)\s*(?:=(?!=)|:(?=\s|$))\s*(.*)$")

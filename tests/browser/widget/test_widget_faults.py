@@ -17,7 +17,7 @@ TABLES = read_tables(__file__)
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
 TOLERATED = r"status of (404|429|503)|: (404|429|503)$|ERR_(INCOMPLETE|CONTENT|FAILED|ABORTED)|asked for|CORS|redirect"
-"""A browser tells of refusals and of missing files on its console; the tests here ask for some."""
+"""Console errors that these tests cause: refused requests and missing files."""
 
 
 def begun(widget: Widget, question: str = QUESTION) -> None:

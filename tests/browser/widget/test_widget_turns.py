@@ -14,7 +14,7 @@ from .conftest import Reply, Stage, Widget, answer, hold, recorded
 QUESTION = "Which port is the default?"
 LATER = b'data: {"type":"finish-step"}'
 TOLERATED = r"status of (422|429|503)|: (422|429|503)$|ERR_(INCOMPLETE_CHUNKED|CONTENT_LENGTH|CONNECTION|EMPTY)"
-"""A browser tells of refusals on its console; the tests here ask for some."""
+"""Console errors that these tests cause: refused requests."""
 
 
 def test_scope_is_sent_with_question(page: Page, stage: Stage, widget: Widget) -> None:
