@@ -1,4 +1,4 @@
-// The trail of a turn: a tree of the sections while they are opened, then one line with as many beads as sections.
+// The steps of a turn: a tree of the sections while they are opened, then one line with as many beads as sections.
 
 import { adopt, el, fill, icon, namedIcon, plain, svg } from "./roaming-ask.js";
 import { TICK } from "./roaming-tools.js";
@@ -76,7 +76,7 @@ summary > .icon { width: 16px; height: 16px; transition: rotate .12s }
 @media (forced-colors: active) { .beads .on { fill: Highlight; stroke: Highlight } .number { border: 1px solid } }
 `;
 
-/** The trail of one turn. `host` is the <roaming-ask> element. */
+/** The steps of one turn. `host` is the <roaming-ask> element. */
 export class Trail {
   #host;
   #words;

@@ -1,4 +1,4 @@
-// A turn of the conversation: the question, the trail of opened sections, the answer with its citations, and the result.
+// A turn of the conversation: the question, the steps (opened sections), the answer with its citations, and the result.
 // <roaming-ask> loads this module with the first question.
 
 import { adopt, el, fill, plain } from "./roaming-ask.js";
@@ -121,7 +121,7 @@ export class Turn {
     this.written = this.text.length;
     for (const cited of this.cited) this.#trace(cited);
   }
-  /** Show a section in the trail, and add URL and title to its citations. */
+  /** Show a section in the steps, and add URL and title to its citations. */
   #trace(id) {
     const section = this.sections.get(id);
     if (!section) return; // for a small site that was read as a whole, sections arrive after the text that cites them

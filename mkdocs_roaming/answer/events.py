@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
-from msgspec import structs
+from msgspec import field, structs
 
 from mkdocs_roaming.answer.models.base import NO_SOURCE, NO_USAGE, Usage
 from mkdocs_roaming.answer.support.check import Support
@@ -350,7 +350,7 @@ class Answer(Outcome, frozen=True, kw_only=True, omit_defaults=False):
     Attributes:
         text: The text with `[^id]` citations.
         citations: The cited sections, in the order of the text.
-        trail: The opened sections, in order; empty if the whole site was read.
+        steps: The opened sections, in order; empty if the whole site was read. Its name in JSON is `trail`.
         whole_site: Whether the model read the whole site.
         support: Result of the support check.
         support_skipped: Why the support check was not possible.
@@ -359,7 +359,7 @@ class Answer(Outcome, frozen=True, kw_only=True, omit_defaults=False):
 
     text: str = ""
     citations: tuple[Reference, ...] = ()
-    trail: tuple[Reference, ...] = ()
+    steps: tuple[Reference, ...] = field(name="trail", default=())
     whole_site: bool = False
     support: Support | None = None
     support_skipped: str = ""
@@ -383,7 +383,7 @@ def summarize(events: Iterable[Event]) -> Answer:
     """Return the complete answer for the events so far; an error if the last one is not `Finished`."""
     text: list[str] = []
     cited: dict[str, Reference] = {}
-    trail: dict[str, Reference] = {}
+    steps: dict[str, Reference] = {}
     whole_site = False
     check = SupportChecked(None)
     finished = Finished("error", "", error="the answer was interrupted")
@@ -396,7 +396,7 @@ def summarize(events: Iterable[Event]) -> Answer:
             case SectionCited():
                 cited.setdefault(event.section.id, event.section)
             case SectionOpened():
-                trail.setdefault(event.section.id, event.section)
+                steps.setdefault(event.section.id, event.section)
             case SupportChecked():
                 check = event
             case Finished():
@@ -404,7 +404,7 @@ def summarize(events: Iterable[Event]) -> Answer:
     return Answer(
         text="".join(text),
         citations=tuple(cited.values()),
-        trail=tuple(trail.values()),
+        steps=tuple(steps.values()),
         whole_site=whole_site,
         support=check.support,
         support_skipped=check.skipped,

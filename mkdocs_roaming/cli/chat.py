@@ -150,4 +150,4 @@ class Chat:
         """Add an answer to what follow-up questions refer to."""
         if answer.memory:
             self._history = [*self._history, Exchange(question, answer.memory)][-_MAX_EXCHANGES:]
-        self._opened |= dict.fromkeys(section.id for section in answer.trail)
+        self._opened |= dict.fromkeys(section.id for section in answer.steps)

@@ -1,4 +1,4 @@
-"""Answers, trails and search results on a terminal."""
+"""Answers, their steps and search results on a terminal."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run_answer(
     quiet: bool = False,
     site: str = "",
 ) -> list[Event]:
-    """Run the answer loop, print the trail on standard error while it grows, and return the events.
+    """Run the answer loop, print its steps on standard error as they happen, and return the events.
 
     Args:
         question: The question.
@@ -84,7 +84,7 @@ def run_answer(
         async with aclosing(events):
             async for event in events:
                 happened.append(event)
-                line = trail_line(event, f"{site}:" if site else "")
+                line = step_line(event, f"{site}:" if site else "")
                 if line and not quiet:
                     print_line(line)
 
@@ -92,8 +92,8 @@ def run_answer(
     return happened
 
 
-def trail_line(event: Event, prefix: str = "") -> str:
-    """Return the trail's line for an event, section ids with a prefix; empty for other events."""
+def step_line(event: Event, prefix: str = "") -> str:
+    """Return the line of a step for an event, section ids with a prefix; empty for other events."""
     match event:
         case OutlineRead():
             return f"Reading the outline: {event.sections} sections, ~{event.tokens} tokens"
@@ -182,7 +182,7 @@ def source_lines(sections: Sequence[Reference]) -> Iterator[str]:
 def status_line(answer: Answer) -> str:
     """Return state, model, number of sections, tokens and cost of an answer."""
     cited = f", {len(answer.citations)} cited" if answer.citations else ""
-    opened = f"{pluralize(len(answer.trail), 'section')} opened"
+    opened = f"{pluralize(len(answer.steps), 'section')} opened"
     read = ("whole site read" if answer.whole_site else opened) + cited
     parts = [answer.state, to_single_line(answer.model), read, f"~{answer.tokens_read} tokens read"]
     if answer.withheld:

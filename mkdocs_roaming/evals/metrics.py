@@ -74,8 +74,8 @@ class EvalResult:
         return cls(
             ask=question.ask,
             rank=rank,
-            reached=question.answerable and (answer.whole_site or question.has_gold(answer.trail)),
-            opened=answer.trail,
+            reached=question.answerable and (answer.whole_site or question.has_gold(answer.steps)),
+            opened=answer.steps,
             state=answer.state,
             text=answer.text,
             missing=tuple(find_missing_literals(answer.text, question.contains)),

@@ -135,7 +135,7 @@ class Navigator(Toolset):
     @property
     def opened(self) -> tuple[str, ...]:
         """The ids of all sections whose text was shown, in the order of opening: those that may be cited."""
-        return tuple(self._open.trail)
+        return tuple(self._open.steps)
 
     def open_chars(self) -> int:
         """Return the number of characters of text that are open."""
@@ -279,8 +279,8 @@ class Navigator(Toolset):
             self._open.close(ids)
 
     def mark_opened(self, ids: Iterable[str]) -> None:
-        """Add sections to the trail whose text was shown in another way: in an earlier turn, in the prompt."""
-        self._open.trail.update((section.id, None) for id_ in ids if (section := self.sections.get(id_)))
+        """Add sections to the steps whose text was shown in another way: in an earlier turn, in the prompt."""
+        self._open.steps.update((section.id, None) for id_ in ids if (section := self.sections.get(id_)))
 
     def _find_for_question(self, question: str, query: str, *, is_query: bool) -> tuple[str, list[Hit]]:
         """Return the note above the results of a question, and the hits for it and the question before it."""

@@ -21,13 +21,13 @@ class OpenSections:
         read: Returns a section's own text; may raise LibraryError.
 
     Attributes:
-        trail: The ids of all sections whose text was shown, in the order of opening; closed ones stay in it.
+        steps: The ids of all sections whose text was shown, in the order of opening; closed ones stay in it.
     """
 
     def __init__(self, sections: SectionIndex, read: Callable[[SectionRef], str]) -> None:
         self._sections = sections
         self._read = read
-        self.trail: dict[str, None] = {}
+        self.steps: dict[str, None] = {}
         self._chars: dict[str, int] = {}  # by section id
         self._whole: set[str] = set()  # ids of sections whose whole own text is open
         self._parts: dict[tuple[str, int], frozenset[str]] = {}  # the ids that an opened part contains
@@ -96,7 +96,7 @@ class OpenSections:
         self._parts = {key: shown for key, shown in self._parts.items() if key[0] not in closed and not shown & closed}
 
     def _add(self, section: SectionRef, chars: int) -> None:
-        self.trail[section.id] = None
+        self.steps[section.id] = None
         self._chars[section.id] = self._chars.get(section.id, 0) + chars
         if self._chars[section.id] >= len(self._read(section)):
             self._whole.add(section.id)

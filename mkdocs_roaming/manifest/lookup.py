@@ -259,7 +259,7 @@ class SectionIndex:
         self._sources: dict[str, PageEntry] = {}
         self._markdown: dict[str, PageEntry] = {}
         self._groups: dict[str, NavEntry] = {}
-        self._trails: dict[str, tuple[str, ...]] = {}
+        self._nav_titles: dict[str, tuple[str, ...]] = {}
         self._trees: dict[str, _PageTree] = {}
         self._page_order = {page.path: index for index, page in enumerate(manifest.pages)}
         for page in manifest.pages:
@@ -274,7 +274,7 @@ class SectionIndex:
                     self._aliases.setdefault(alias, section.id)
         for entry, above in iter_nav_titles(manifest.nav):
             if entry.page is not None:
-                self._trails.setdefault(entry.page, above)
+                self._nav_titles.setdefault(entry.page, above)
             elif entry.id:
                 self._groups.setdefault(entry.id, entry)
 
@@ -398,7 +398,7 @@ class SectionIndex:
         A title that repeats the one above it is left out. Where several subsections have the same title, that of the
         heading above them which they belong to is included: “pip compile”, “Options”.
         """
-        titles = (*self._trails.get(ref.page.path, ()), *self.titles_above(ref), to_single_line(ref.section.title))
+        titles = (*self._nav_titles.get(ref.page.path, ()), *self.titles_above(ref), to_single_line(ref.section.title))
         if ref.position == 0:
             titles = (*titles[:-1], to_single_line(ref.page.title))
         pairs = zip(titles, (*titles[1:], ""), strict=True)
@@ -414,7 +414,7 @@ class SectionIndex:
 
     def nav_titles(self, page: PageEntry) -> tuple[str, ...]:
         """Return the titles of the nav groups that contain a page."""
-        return self._trails.get(page.path, ())
+        return self._nav_titles.get(page.path, ())
 
     def url(self, ref: SectionRef) -> str:
         """Return the section's URL, with its anchor if it has one."""

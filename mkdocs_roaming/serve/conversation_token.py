@@ -104,10 +104,10 @@ def identify_site(site: SiteEntry) -> str:
     return f"{site.url}\n{site.name}"
 
 
-def make_turn(question: str, answer: str, trail: Iterable[str], cited: Iterable[str], digest: str) -> Turn:
+def make_turn(question: str, answer: str, steps: Iterable[str], cited: Iterable[str], digest: str) -> Turn:
     """Return the turn of an answer. The cited sections are the most important ones, the first of them above all."""
     important = list(dict.fromkeys(cited))[:MAX_OPENED]
-    others = [id_ for id_ in dict.fromkeys(trail) if id_ not in important]
+    others = [id_ for id_ in dict.fromkeys(steps) if id_ not in important]
     return Turn(question, answer, (*others, *reversed(important)), digest)
 
 

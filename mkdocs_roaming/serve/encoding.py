@@ -82,9 +82,9 @@ def encode_answer(answer: Answer, context: AnswerContext, *, digest: str) -> sch
         answer.state,
         answer.text,
         sources=[encode_section(section, context) for section in answer.citations],
-        trail=[encode_section(section) for section in answer.trail],
+        steps=[encode_section(section) for section in answer.steps],
         support=encode_support(answer.support, answer.support_skipped, answer.passages),
-        status=encode_status(answer, context, sections=len(answer.trail)),
+        status=encode_status(answer, context, sections=len(answer.steps)),
         digest=digest,
         followups=list(context.suggest()) or UNSET,
         turn=context.sign_turn() or UNSET,
@@ -177,7 +177,7 @@ class PartEncoder:
         self._text_id = ""
         self._text_count = self._call_count = 0
         self._call = _ToolCall()
-        self._trail: set[str] = set()
+        self._steps: set[str] = set()
         self._cited: dict[str, Reference] = {}
         self._read: dict[str, StreamPart] = {}
 
@@ -290,7 +290,7 @@ class PartEncoder:
 
     def _open_section(self, event: events.SectionOpened) -> StreamPart:
         self._mark_opened(event.section)
-        self._trail.add(event.section.id)
+        self._steps.add(event.section.id)
         details: StreamPart = {"inside": len(event.inside)} if event.inside else {}
         if event.call == PREFETCH_CALL_ID:
             details["by"] = "search"
@@ -337,7 +337,7 @@ class PartEncoder:
     def _finish(self, end: Finished) -> Iterator[StreamPart]:
         yield from self._end_step()
         yield from self._source_parts()
-        yield {"type": "data-status", "data": encode_status(end, self._context, sections=len(self._trail))}
+        yield {"type": "data-status", "data": encode_status(end, self._context, sections=len(self._steps))}
         if end.state == "error":
             yield {"type": "error", "errorText": end.message or FAILED_MESSAGE}
         if questions := self._context.suggest():

@@ -78,7 +78,7 @@ class Journal:
                 "state": answer.state,
                 "cause": answer.cause or answer.spent,
                 "model": answer.model,
-                "opened": [section.id for section in answer.trail],
+                "opened": [section.id for section in answer.steps],
                 "cited": [section.id for section in answer.citations],
                 "nearest": [section.id for section in nearest],
                 "cost": answer.cost,

@@ -185,7 +185,7 @@ class Answer(Struct, frozen=True):
         Meta(description="Markdown; `[^id]` cites a section. Without an answer, a sentence that says so."),
     ]
     sources: list[Source]
-    trail: Annotated[list[Source], Meta(description="The opened sections, in order.")]
+    steps: Annotated[list[Source], Meta(description="The opened sections, in order.")] = field(name="trail")
     support: Support | None
     status: Status
     digest: str

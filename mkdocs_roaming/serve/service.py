@@ -327,7 +327,7 @@ class AnswerRequest:
         if result.state not in ("answered", "partial", "results"):
             return []
         asked = [self.question.text, *(exchange.question for exchange in self._memory.history)]
-        ids = [section.id for section in (*result.citations, *result.trail)]
+        ids = [section.id for section in (*result.citations, *result.steps)]
         return choose_followups(library.sections, ids, asked)
 
     def _sign_turn(self) -> str:
@@ -335,8 +335,9 @@ class AnswerRequest:
         if self._turn is None:
             result = summarize(self._events)
             text = result.memory
-            trail, cited = ([section.id for section in sections] for sections in (result.trail, result.citations))
-            turn = make_turn(self.question.text, text, trail, cited, self.deployment.digest)
+            steps = [section.id for section in result.steps]
+            cited = [section.id for section in result.citations]
+            turn = make_turn(self.question.text, text, steps, cited, self.deployment.digest)
             self._turn = self._service.signer.sign(turn, self._site) if text else ""
         return self._turn
 

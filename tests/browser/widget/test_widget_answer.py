@@ -187,7 +187,7 @@ def test_card_shows_breadcrumb_and_passage(page: Page, stage: Stage, widget: Wid
     expect(card).to_have_count(0)
 
 
-# The trail, unsupported statements, ways out, feedback
+# The steps, unsupported statements, ways out, feedback
 
 
 def test_beads_of_many_sections_show_cited_ones_and_count_the_others(page: Page, stage: Stage, widget: Widget) -> None:
@@ -229,7 +229,7 @@ def test_tooltips_of_actions_are_inside_panel_above_input(
         assert bottom < field["y"]
 
 
-def test_trail_that_the_reader_uses_stays_open(page: Page, stage: Stage, widget: Widget) -> None:
+def test_steps_that_the_reader_uses_stay_open(page: Page, stage: Stage, widget: Widget) -> None:
     reply = stage.plays(Reply(recorded("answered"), hold=b'data: {"type":"text-start"'))
     widget.visit(stage.page())
     widget.send(QUESTION)

@@ -14,7 +14,7 @@ TOLERATED = r"status of (422|429|503)|: (422|429|503)$|ERR_(INCOMPLETE_CHUNKED|C
 """Console errors that these tests cause: refused requests."""
 
 
-def test_answer_shows_citations_sources_and_trail(stage: Stage, widget: Widget) -> None:
+def test_answer_shows_citations_sources_and_steps(stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("answered"))
     turn = widget.visit(stage.page()).ask(QUESTION)
     assert "It listens on port 8642.[1]" in turn.inner_text()

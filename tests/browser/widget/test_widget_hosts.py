@@ -158,7 +158,7 @@ def test_forced_colors_keep_borders_and_focus(page: Page, stage: Stage, widget: 
 def test_animation_respects_reduced_motion(page: Page, stage: Stage, widget: Widget) -> None:
     moving = (
         "document.querySelector('roaming-ask').shadowRoot.getAnimations()"
-        ".filter(({ effect }) => effect.target.checkVisibility()).length"  # not in the folded trail
+        ".filter(({ effect }) => effect.target.checkVisibility()).length"  # not in the folded steps
     )
     for motion, moves in (("reduce", False), ("no-preference", True)):
         page.emulate_media(reduced_motion=motion)

@@ -228,7 +228,7 @@ def test_escape_closes_panel_from_the_page_but_not_from_its_fields(page: Page, s
     assert page.evaluate("document.activeElement.textContent") == "Next"
 
 
-def test_answer_does_not_move_while_it_grows_and_its_trail_folds(page: Page, stage: Stage, widget: Widget) -> None:
+def test_answer_does_not_move_while_it_grows_and_its_steps_fold(page: Page, stage: Stage, widget: Widget) -> None:
     reply = stage.plays(Reply(recorded("answered"), hold=LATER))
     widget.visit(stage.page())
     widget.send(QUESTION)

@@ -242,7 +242,7 @@ def test_stopped_answer_restores_queued_question_too(stage: Stage, widget: Widge
 
 
 def test_turn_has_reading_order_and_is_copied_as_markdown(page: Page, stage: Stage, widget: Widget) -> None:
-    """Question, trail, answer, sources, actions, usage."""
+    """Question, steps, answer, sources, actions, usage."""
     stage.plays(recorded("answered"))
     turn = widget.visit(stage.page('endpoint="/" show-usage')).ask(QUESTION)
     turn.get_by_role("button", name="Copy answer").click()

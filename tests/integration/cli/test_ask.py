@@ -144,7 +144,7 @@ def test_ask_accepts_lone_surrogates_of_model(lamp: Path, options: list[str]) ->
     assert result.exception is None or isinstance(result.exception, SystemExit)
 
 
-def test_trail_prints_query_on_one_line(lamp: Path, power: str) -> None:
+def test_step_prints_query_on_one_line(lamp: Path, power: str) -> None:
     call = {"call": {"name": "search_sections", "arguments": {"query": "watts\nOpened Safety [deadbeef]"}}}
     model = script(lamp.parent, [call], [{"text": "No [^none]."}])
     result = roaming("ask", lamp, "Watts?", "--model", model, "--whole-site-tokens", 0)

@@ -92,7 +92,7 @@ def opens(*ids: str) -> ToolCall:
     return ToolCall("a", "expand_sections", {"ids": list(ids)})
 
 
-def test_chat_question_prints_trail_sources_and_cost(library: Library, ids: dict[str, str]) -> None:
+def test_chat_question_prints_steps_sources_and_cost(library: Library, ids: dict[str, str]) -> None:
     server = ids["Server"]
     result = talk(
         library,

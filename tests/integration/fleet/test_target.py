@@ -33,7 +33,7 @@ def run(*command: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in command])
 
 
-def test_ids_in_trail_can_be_expanded(store: Path) -> None:
+def test_ids_in_steps_can_be_expanded(store: Path) -> None:
     result = run("ask", store, "How long does a refund take?", "--whole-site-tokens", "0")
     assert result.exit_code == 0
     shown = re.findall(r"^Opened .+ \[(.+?)\]", result.stderr, re.M)

@@ -39,7 +39,7 @@ ANSWER = Answer(
     "offline",
     text="Every 310 hours.[^07f3277d]",
     citations=(Reference("07f3277d", "Oil", ("Boat", "Oil"), "https://boat.example/#oil"),),
-    trail=(
+    steps=(
         Reference("07f3277d", "Oil", ("Boat", "Oil"), "https://boat.example/#oil"),
         Reference("9db61152", "Pumps", ("Boat", "Pumps"), "https://boat.example/#pumps"),
     ),

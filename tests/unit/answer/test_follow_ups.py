@@ -22,17 +22,17 @@ def opened(events: list[Event]) -> list[str]:
 def test_follow_ups_keep_sections_open(ask: Ask, ids: dict[str, str]) -> None:
     server, logs, boiling = ids["Server"], ids["Logs"], ids["Boiling"]
     history: list[Exchange] = []
-    trail: list[str] = []
+    steps: list[str] = []
     for question, section, text in (("Port?", server, "8642"), ("Logs?", logs, "19 days")):
         answer = f"{text} [^{section}]."
         call = ToolCall("a", "expand_sections", {"ids": [section]})
-        result = summarize(ask(ScriptedModel([[call], [Text(answer)]]), question, opened=trail, history=history))
+        result = summarize(ask(ScriptedModel([[call], [Text(answer)]]), question, opened=steps, history=history))
         assert result.state == "answered"
-        trail = list(dict.fromkeys([*trail, *(one.id for one in result.trail)]))
+        steps = list(dict.fromkeys([*steps, *(section.id for section in result.steps)]))
         history.append(Exchange(question, result.text))
-    assert trail == [server, logs]
+    assert steps == [server, logs]
     model = ScriptedModel([[Text(f"Port 8642 [^{server}], nine days [^{logs}], hot [^{boiling}].")]])
-    events = ask(model, "All of it?", opened=trail, history=history)
+    events = ask(model, "All of it?", opened=steps, history=history)
     assert [section.title for section in summarize(events).citations] == ["Server", "Logs"]
     assert summarize(events).dropped_citations == 1
     assert len(model.requests[0].turns) == 7

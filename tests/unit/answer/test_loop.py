@@ -72,7 +72,7 @@ def test_cited_answer_is_answered(ask: Ask, ids: dict[str, str]) -> None:
     assert opened.tokens > 0
     result = summarize(events)
     assert (result.state, result.text) == ("answered", f"The port is 8642 [^{server}].")
-    assert result.citations == result.trail == (opened.section,)
+    assert result.citations == result.steps == (opened.section,)
     assert (result.rounds, result.model, result.not_found) == (2, "scripted", None)
     assert result.tokens_read == opened.tokens
 
@@ -125,7 +125,7 @@ def test_tool_call_in_text_is_made(ask: Ask, ids: dict[str, str], text: str) -> 
     model = ScriptedModel([[Text(text.format(id=server))], [Text(f"The port is 8642 [^{server}].")]])
     result = summarize(ask(model))
     assert (result.state, result.rounds, result.text) == ("answered", 2, f"The port is 8642 [^{server}].")
-    assert [section.id for section in result.trail] == [server]
+    assert [section.id for section in result.steps] == [server]
 
 
 def test_not_found_has_nearest_sections_without_rare_words_and_opened_sections(ask: Ask) -> None:

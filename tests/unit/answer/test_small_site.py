@@ -37,7 +37,7 @@ def test_small_site_is_in_prompt(ask: Ask, library: Library, ids: dict[str, str]
     assert all(library.text(section).strip() in outline for section in sections)
     assert (request.tools, request.note) == ((), "")
     result = summarize(events)
-    assert (result.state, result.rounds, result.whole_site, result.trail) == ("answered", 1, True, ())
+    assert (result.state, result.rounds, result.whole_site, result.steps) == ("answered", 1, True, ())
     assert [section.title for section in result.citations] == ["Server"]
     assert result.tokens_read == next(event.tokens for event in events if isinstance(event, SiteRead))
 
