@@ -9,14 +9,24 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import PageName, match_name
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+_ESCAPED = re.compile(r"\\.")
+r"""A character that has no meaning of its own: `\[` in `\[draft`."""
+_INDEX_FILE = re.compile(r"/index\.\w+$")
+"""The index file of a folder: `guide/index.md`."""
+_SPECIAL = re.compile(r"[*?\[\\]|\s+$")
+"""What a pattern for one name escapes: `*` in `guide/*.md`, and spaces at the end."""
+
+_MAX_NAMED = 3
+"""Number of similar names in a message."""
+_MAX_COMPARED = 2_000
+"""Number of pages whose names are compared with a pattern that matches none."""
+_MAX_PARENTS = 20
+_SIMILARITY = 0.6
 
 
 class Pattern:
@@ -34,22 +44,23 @@ class Pattern:
         self.text = text
         body = unicodedata.normalize("NFC", text)
         self.is_negated = body.startswith("!")
-        body = body.removeprefix("!")
+        body = body.removeprefix("!").replace("[^", "[!")
+        if not body.rstrip().endswith("\\"):
+            body = body.rstrip()
         for root in roots:
             if body.removeprefix("/").startswith(root):
                 below = body.removeprefix("/").removeprefix(root)
                 body = "/" + (unquote(below) if "://" in root else below)
         if body == "/":
             body = "/**"  # the root itself
-        spec = compile_pattern(body)
-        if spec is None:
-            raise UsageError(f"`{text}` is not a pattern; {_explain_invalid(body)}")
-        self._spec = spec
+        if problem := _explain_invalid(body):
+            raise UsageError(f"`{text}` is not a pattern; {problem}")
+        self._is_folder = body.endswith("/")
         self._is_below = body.endswith("/**")
-        self._body = re.sub(r"/\*\*$", "/*", body)
         # On sites whose addresses are folders, a mere `index.md` would match all pages.
         self._has_folder = "/" in body.rstrip("/")
-        self._is_index = re.search(r"/index\.\w+$", body) is not None
+        self._is_index = _INDEX_FILE.search(body) is not None
+        self._body = body.removesuffix("*") if self._is_below else body
 
     def matches(self, page: PageName) -> bool:
         """Return whether the pattern matches a page, also if it is negated."""
@@ -58,31 +69,22 @@ class Pattern:
             names = tuple(name for name in names if not name.endswith("/"))
         if self._is_index or (self._has_folder and page.is_folder):
             names += page.index_names()
-        return any(map(self._match, names))
-
-    def _match(self, name: str) -> bool:
-        if len(name) <= _MAX_REGEX_CHARS:
-            return self._spec.match_file(name)
-        return match_name(self._body, name)  # an address of a crawled site could keep the regular expression busy
-
-
-def compile_pattern(text: str) -> GitIgnoreSpec | None:
-    """Return the compiled pattern; None if it is invalid, a comment or empty."""
-    from pathspec import GitIgnoreSpec  # sites without patterns do not need it
-
-    try:
-        spec = GitIgnoreSpec.from_lines([text])
-    except ValueError:
-        return None
-    return spec if any(pattern.include for pattern in spec.patterns) else None
+        if self._is_folder:
+            folders = (name.rpartition("/")[0] for name in names)
+            names = tuple(filter(None, folders))
+        return any(match_name(self._body, name) for name in names)
 
 
 def _explain_invalid(text: str) -> str:
+    """Return why a pattern can never match; empty if it can."""
+    bare = _ESCAPED.sub("", text)
     if text.startswith("#"):
         return f"it is a comment. To match a name with #, write `\\{text}`"
-    if "[" in text:
+    if "[" in bare and "]" not in bare.rpartition("[")[2]:
         return f"a bracket is not closed. To match a bracket, write `{text.replace('[', chr(92) + '[')}`"
-    return "name a file or a folder, such as `internal/`"
+    if not text.strip() or bare.endswith("\\"):
+        return "name a file or a folder, such as `internal/`"
+    return ""
 
 
 class Selection:
@@ -170,16 +172,10 @@ def _compile_all(patterns: Sequence[str], option: str, roots: Sequence[str]) -> 
 
 def exact_pattern(page: PageName) -> str:
     """Return a pattern for one page."""
-    return "/" + re.sub(r"([*?\[\\]|\s+$)", r"\\\1", str(page).lstrip("/") or "index.html")
+    name = str(page).lstrip("/") or "index.html"
+    return "/" + _SPECIAL.sub(lambda match: f"\\{match[0]}", name)
 
 
 def _parents(name: str) -> Iterator[str]:
     names = name.split("/")
     return ("/".join(names[:end]) + "/" for end in range(1, min(len(names), _MAX_PARENTS)))
-
-
-_MAX_REGEX_CHARS = 100
-_MAX_NAMED = 3
-_MAX_COMPARED = 2_000
-_MAX_PARENTS = 20
-_SIMILARITY = 0.6

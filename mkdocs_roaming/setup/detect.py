@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -28,19 +25,19 @@ class Generator(msgspec.Struct, frozen=True):
     mark: str = ""
     site: str = "site"
     command: str = ""
-    program: tuple[str, ...] = ()
+    build: str = ""
     url: str = "(?!)"
     requirements: tuple[str, ...] = ()
     has_plugins: bool = False
 
 
+class _Table(msgspec.Struct, frozen=True):
+    generator: tuple[Generator, ...]
+
+
+GENERATORS = msgspec.toml.decode(Path(__file__).with_name("generators.toml").read_bytes(), type=_Table).generator
 MKDOCS_GENERATORS = ("mkdocs", "properdocs", "zensical")
-_TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("generators.toml").read_text("utf-8"))
-GENERATORS = {one["name"]: msgspec.convert(one, Generator) for one in _TABLES["generator"]}
-_NAMES = tuple(GENERATORS)
-_SKIPPED = re.compile(r"node_modules|tests?|examples?|templates?|fixtures|site-packages|i18n|\.(?!vitepress).*")
-_OUTPUT = r"""\b(?:outDir|build-dir)\s*[:=]\s*["']([^"'\s]+)"""
-_MAX_BYTES = 200_000
+
 WORKFLOWS = ".github/workflows/*.y*ml"
 _REQUIREMENTS = (
     "*requirements*.in",
@@ -56,6 +53,25 @@ _REQUIREMENTS = (
     "doc*/*requirements*.txt",
     "doc*/environment*.y*ml",
 )
+_MAX_BYTES = 200_000
+"""Size of the files that are read: a lock file or a bundle is longer."""
+_CONFIG_DEPTH = 2
+"""Number of folders above a configuration, in `website/docs/conf.py`."""
+_PAGE_DEPTH = 9
+
+_SKIPPED = re.compile(r"node_modules|tests?|examples?|templates?|fixtures|site-packages|i18n|\.(?!vitepress).*")
+"""Folders that contain no documentation of the project."""
+_OUTPUT = re.compile(r"""\b(?:outDir|build-dir)\s*[:=]\s*["']([^"'\s]+)""")
+"""The built folder in a configuration that is code or TOML: `outDir: "../public"`."""
+_BASE = re.compile(r"""\bbase(?:Url)?["']?\s*:\s*["'](/[^"'\s]*)""")
+"""The path of the site in a configuration that is code: `baseUrl: '/docs/'`."""
+_BUILD_FOLDER = re.compile(r"(?m)^BUILDDIR\s*[:?]?=\s*(\S+)")
+"""The folder in a Makefile of Sphinx: `BUILDDIR = build`."""
+_REQUIRED = re.compile(
+    rf"""(?m)(?:^\s*|["'])({"|".join(MKDOCS_GENERATORS)})(?:-material)?(?=["'\[<>=~!;,\s]|$)"""
+    rf"|\b({'|'.join(MKDOCS_GENERATORS)}) (?:build|gh-deploy)\b"
+)
+"""A requirement or a command in any kind of file: `mkdocs-material>=9`, `"zensical",`, `run: mkdocs gh-deploy`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +85,9 @@ class Setup:
         root: The folder of the repository.
         work: The folder in which the site is built.
         site: The built folder.
-        url: The URL of the site; empty if it is unknown.
-        has_url: Whether the configuration names it.
+        url: The URL of the site; empty if the configuration does not name it.
         project: The configuration as mkdocs-roaming reads it.
         llms_txt: The llms.txt of an author.
-        llms_plugins: Plugins that write an llms.txt.
     """
 
     generator: Generator
@@ -83,10 +97,8 @@ class Setup:
     work: Path
     site: Path
     url: str
-    has_url: bool
     project: Project
     llms_txt: Path | None
-    llms_plugins: tuple[str, ...]
 
     @property
     def command(self) -> str:
@@ -109,26 +121,52 @@ def find_setup(folder: Path, config: Path | None = None) -> Setup:
     root = find_root(folder)
     generator, config = _find_config(folder, config)
     text = read(config)
-    docs = next((folder.parent for folder in config.parents if folder.name == ".vitepress"), config.parent)
+    docs = config.parent
+    if generator.name == "vitepress":
+        docs = next(parent.parent for parent in config.parents if parent.name == ".vitepress")
     is_own = generator.has_plugins or (docs / "package.json").exists()
     work = docs if is_own else root
     project = _read_project(config if generator.has_plugins else work / OWN_FILE)
-    site = Path(os.path.normpath(project.site or docs / _find(_OUTPUT, text, generator.site)))
-    url = project.url or _find_url(generator, text)
-    has_url = bool(url) or re.search(r"(?m)^\s*site_url\s*[:=]", text) is not None
-    url = url or _find(r'(?im)^"?doc\w*"?\s*=\s*"(https?://[^"]+)', read(root / "pyproject.toml"))
-    settings = f"{text}\n{read(work / 'package.json')}"
-    plugins = tuple(name for name, pattern in _TABLES["plugins"].items() if re.search(pattern, settings))
-    pages = walk(docs if not generator.has_plugins else project.docs or docs / "docs")
-    llms_txt = next((file for file in pages if file.name == "llms.txt"), None)
-    values = config, docs, root, work, site, url, has_url, project, llms_txt, plugins
-    return Setup(generator, *values)
+    site = project.site or docs / _find_output(generator, docs, text)
+    sources = docs
+    if generator.has_plugins:
+        sources = project.docs or docs / "docs"
+    return Setup(
+        generator=generator,
+        config=config,
+        docs=docs,
+        root=root,
+        work=work,
+        site=Path(os.path.normpath(site)),
+        url=project.url or _find_url(generator, text),
+        project=project,
+        llms_txt=next((file for file in walk(sources) if file.name == "llms.txt"), None),
+    )
 
 
 def find_root(folder: Path) -> Path:
     """Return the folder of the repository that contains a folder; without one, the folder itself."""
-    above = (folder / Path(*[".."] * level) for level in range(len(folder.resolve().parts)))
-    return next((one for one in above if (one / ".git").exists()), folder)
+    for level in range(len(folder.resolve().parts)):
+        above = folder / ("../" * level)
+        if (above / ".git").exists():
+            return above
+    return folder
+
+
+def find_required(folder: Path) -> set[str]:
+    """Return which of MkDocs, ProperDocs and Zensical the requirements and workflows of a project name."""
+    root = find_root(folder)
+    files = [*find_requirements(root, folder), *find_files((root,), (WORKFLOWS,))]
+    return {match[1] or match[2] for file in files for match in _REQUIRED.finditer(read(file))}
+
+
+def find_requirements(root: Path, folder: Path) -> list[Path]:
+    """Return the files that may list the requirements of the documentation, the likely ones first."""
+    files = find_files((folder, root), _REQUIREMENTS)
+    return sorted(files, key=lambda file: "doc" not in relative(file, root))
+
+
+# Files
 
 
 def relative(path: Path, folder: Path) -> str:
@@ -144,7 +182,7 @@ def read(file: Path) -> str:
         return ""
 
 
-def walk(folder: Path, depth: int = 9) -> Iterator[Path]:
+def walk(folder: Path, depth: int = _PAGE_DEPTH) -> Iterator[Path]:
     """Yield the files in a folder, those of dependencies and tests excluded."""
     for parent, folders, names in os.walk(folder):
         level = len(Path(parent).parts) - len(folder.parts)
@@ -154,53 +192,48 @@ def walk(folder: Path, depth: int = 9) -> Iterator[Path]:
 
 def find_files(folders: Iterable[Path], patterns: Iterable[str]) -> list[Path]:
     """Return the files in folders that match patterns, each once."""
-    pairs = product(dict.fromkeys(folders), patterns)
-    return list(dict.fromkeys(file for folder, pattern in pairs for file in sorted(folder.glob(pattern))))
+    files: dict[Path, None] = {}
+    for folder in folders:
+        for pattern in patterns:
+            files |= dict.fromkeys(sorted(folder.glob(pattern)))
+    return list(files)
 
 
-def find_requirements(root: Path, folder: Path) -> list[Path]:
-    """Return the files that may list the requirements of the documentation, the likely ones first."""
-    files = find_files((folder, root), _REQUIREMENTS)
-    return sorted(files, key=lambda file: "doc" not in relative(file, root))
-
-
-def find_required(folder: Path) -> set[str]:
-    """Return which of MkDocs, ProperDocs and Zensical the requirements and workflows of a project name."""
-    root = find_root(folder)
-    names = "|".join(MKDOCS_GENERATORS)
-    pattern = rf"""(?m)(?:^\s*|["'])({names})(?:-material)?(?=["'\[<>=~!;,\s]|$)|\b({names}) (?:build|gh-deploy)\b"""
-    texts = map(read, (*find_requirements(root, folder), *find_files((root,), (WORKFLOWS,))))
-    return {found[1] or found[2] for text in texts for found in re.finditer(pattern, text)}
+# Configurations
 
 
 def _find_config(folder: Path, config: Path | None) -> tuple[Generator, Path]:
     """Return the generator and its configuration: of those that are nearest to the folder, the best one."""
-    ranked = sorted(pair for file in ([config] if config else walk(folder, 2)) for pair in _rank_config(file))
-    if not ranked and config is None:
+    ranked: list[tuple[int, bool, bool, int, Path]] = []
+    for file in [config] if config else walk(folder, _CONFIG_DEPTH):
+        text = read(file)
+        is_docs = any(part.startswith("doc") for part in file.parts[:-1])
+        for index, generator in enumerate(GENERATORS):
+            if re.search(rf"(?:^|/){generator.config}$", file.as_posix()) and re.search(generator.mark, text):
+                ranked.append((len(file.parts), "INHERIT:" in text, not is_docs, index, file))
+    generators = {generator.name: generator for generator in GENERATORS}
+    generator = generators["mkdocs"]
+    if ranked:
+        *best, index, config = min(ranked)
+        generator = GENERATORS[index]
+        equal = [str(file) for *rank, file in ranked if rank == [*best, index]]
+        if len(equal) > 1:
+            raise UsageError(f"{', '.join(equal)}: several configurations; name one: roaming init {config.parent}")
+    elif config is None:
         raise _missing_error(folder)
-    if len(same := [file for rank, file in ranked if rank == ranked[0][0]]) > 1:
-        names = ", ".join(map(str, same))
-        raise UsageError(f"{names}: several configurations; name one: roaming init {same[0].parent}")
-    name = _NAMES[ranked[0][0][-1]] if ranked else "mkdocs"
-    config = config or ranked[0][1]
-    required = find_required(config.parent) if name == "mkdocs" else set()
-    is_other = required and name not in required  # Zensical and ProperDocs build a mkdocs.yml, too
-    return GENERATORS[min(required) if is_other else name], config
+    required = find_required(config.parent) if generator.name == "mkdocs" else set()
+    if required and generator.name not in required:  # Zensical and ProperDocs build a mkdocs.yml, too
+        generator = generators[min(required)]
+    return generator, config
 
 
 def _missing_error(folder: Path) -> UsageError:
-    titles = ", ".join(one.title for one in GENERATORS.values())
-    others = ", ".join(str(file) for file in walk(folder, 2) if re.match(r"mkdocs.*\.ya?ml", file.name))
-    hint = f"name one with --config-file: {others}" if others else "name the folder of the documentation"
+    titles = ", ".join(generator.title for generator in GENERATORS)
+    similar = [str(file) for file in walk(folder, _CONFIG_DEPTH) if file.match("mkdocs*.y*ml")]
+    hint = "name the folder of the documentation"
+    if similar:
+        hint = f"name one with --config-file: {', '.join(similar)}"
     return UsageError(f"{folder}: no configuration of {titles}; {hint}")
-
-
-def _rank_config(file: Path) -> Iterator[tuple[tuple[int, bool, bool, int], Path]]:
-    """Yield the rank of a configuration, the lowest for the best, which ends with the index of the generator."""
-    is_docs = any(part.startswith("doc") for part in file.parts[:-1])
-    for index, one in enumerate(GENERATORS.values()):
-        if re.search(rf"(?:^|/){one.config}$", file.as_posix()) and re.search(one.mark, text := read(file)):
-            yield (len(file.parts), "INHERIT:" in text, not is_docs, index), file
 
 
 def _read_project(file: Path) -> Project:
@@ -209,12 +242,20 @@ def _read_project(file: Path) -> Project:
     return Project()
 
 
+def _find_output(generator: Generator, docs: Path, text: str) -> str:
+    """Return the built folder, relative to that of the documentation."""
+    if generator.name == "sphinx":
+        for folder in ("", "../"):
+            if match := _BUILD_FOLDER.search(read(docs / folder / "Makefile")):
+                return f"{folder}{match[1]}/html"
+    match = _OUTPUT.search(text)
+    return match[1] if match else generator.site
+
+
 def _find_url(generator: Generator, text: str) -> str:
     """Return the URL of the site in the configuration of its generator; empty if it is not there."""
-    url = _find(generator.url, text)
-    return url and url.rstrip("/") + _find(r"""\bbase(?:Url)?["']?\s*:\s*["'](/[^"'\s]*)""", text, "/")
-
-
-def _find(pattern: str, text: str, default: str = "") -> str:
-    found = re.search(pattern, text)
-    return found[1] if found else default
+    url = re.search(generator.url, text)
+    if url is None:
+        return ""
+    base = _BASE.search(text)
+    return url[1].rstrip("/") + (base[1] if base else "/")

@@ -71,32 +71,20 @@ def test_nothing_is_written_without_consent(project: Path) -> None:
     assert "- roaming:" in (project / "mkdocs.yml").read_text("utf-8")
 
 
-def test_read_only_file_is_left_and_its_lines_are_printed(project: Path) -> None:
-    file = project / "mkdocs.yml"
-    file.write_text("site_name: Osier\nsite_url: https://osier.example/\nplugins: [search]\n", "utf-8")
-    file.chmod(0o444)
-    done = run("--yes")
-    assert (
-        "To do: add to mkdocs.yml, which is left as it is (it is read-only):\n\nplugins:\n  - roaming:" in done.output
-    )
-    assert "roaming" not in file.read_text("utf-8")
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("plugins: []\n", "plugins: [{roaming: {widget: true, page_menu: true}}]\n"),
-        ("plugins:\n  search: {}\n", "plugins:\n  search: {}\n  roaming:\n    widget: true\n    page_menu: true\n"),
+        ("plugins: []\n", None),
+        ("plugins:\n  search: {}\n", None),
         ("plugins: {search: {}}\n", None),
         ("plugins:\n", None),
-        ("plugins: [\n  search,\n]\n", "plugins: [\n  search, {roaming: {widget: true, page_menu: true}}\n]\n"),
         ("plugins:\n- search", "plugins:\n- search\n- roaming:\n    widget: true\n    page_menu: true\n"),
         ("plugins: &all\n- a\nextra: *all\n", None),
         ("plugins: search\n", None),
         ("plugins:\n- search\nplugins:\n- tags\n", None),
         (
-            "INHERIT: mkdocs.yml\nplugins: []\n",
-            "INHERIT: mkdocs.yml\nplugins: [{roaming: {widget: true, page_menu: true}}]\n",
+            "INHERIT: mkdocs.yml\nplugins:\n- tags\n",
+            "INHERIT: mkdocs.yml\nplugins:\n- tags\n- roaming:\n    widget: true\n    page_menu: true\n",
         ),
     ],
 )
