@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib import resources
-from math import log10
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,15 +20,24 @@ import msgspec
 from msgspec import Struct
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.report.log import iter_lines
+from mkdocs_roaming.report.log import iter_lines, to_utc
 
 KINDS = ("llms.txt", "Markdown", "HTML", "failed")
 """What requests are counted as: the kind of the file, or a status that is an error."""
 
+_FIRST_ERROR = 400
+"""Statuses from this one on are errors."""
+_CACHED = 4_096
+"""User agents and paths whose meaning is remembered: a log repeats them."""
+_MAX_SECONDS = 10**11
+"""Larger times are not in seconds but in milliseconds, microseconds or nanoseconds."""
+_APACHE_TIME = "%d/%b/%Y:%H:%M:%S %z"
 _COMBINED = re.compile(
     r'\[(?P<time>[^\]]+)\] "(?P<method>[A-Z]+) (?P<path>\S+)[^"]*" (?P<status>\d{3}) \S+ '
     r'"(?:[^"\\]|\\.)*" "(?P<agent>(?:[^"\\]|\\.)*)"'
 )
+"""The combined format, after the address: `[14/Mar/2026:12:00:00 +0000] "GET /llms.txt HTTP/1.1" 200 512 "-" "curl/8"`.
+More fields may follow, so the quotation marks are matched instead of splitting the line."""
 
 
 class _Request(Struct, frozen=True):
@@ -71,18 +79,20 @@ def count_requests(paths: Iterable[Path], *, since: datetime | None = None) -> A
         UsageError: A file cannot be read, or no line of it is a request.
     """
     counts = defaultdict[str, Counter[str]](Counter)
-    total = skipped = 0
+    total = 0
+    skipped = 0
     for path in dict.fromkeys(paths):
-        found = unread = 0
+        unread = 0
+        has_requests = False
         for line in iter_lines(path):
-            requests = list(_iter_requests(line))
-            found += len(requests)
+            requests = _parse_line(line)
+            has_requests |= bool(requests)
             unread += not requests and bool(line.strip())
             for request in requests:
                 if since is None or request.time >= since:
                     total += 1
                     _count(counts, request)
-        if unread and not found:
+        if unread and not has_requests:
             raise UsageError(f"{path}: no line is a request, in the combined format or as JSON of a known server")
         skipped += unread
     agents = sorted(counts.items(), key=lambda pair: (-pair[1].total(), pair[0]))
@@ -90,54 +100,67 @@ def count_requests(paths: Iterable[Path], *, since: datetime | None = None) -> A
 
 
 def _count(counts: Mapping[str, Counter[str]], request: _Request) -> None:
-    name = _find_agent(request.agent)
-    kind = _find_kind(urlsplit(request.path).path)
-    if name and kind:
-        counts[name][kind if request.status < 400 else "failed"] += 1
+    agent = _find_agent(request.agent)
+    kind = _find_kind(request.path)
+    if agent and kind:
+        counts[agent][kind if request.status < _FIRST_ERROR else "failed"] += 1
 
 
-@lru_cache(4_096)
+@lru_cache(_CACHED)
 def _find_agent(user_agent: str) -> str:
     """Return the name of the agent with a user agent; empty for browsers and others."""
-    names = (name for names in load_tables()["agents"].values() for name in names)
-    return next((name for name in names if re.search(rf"(?i)(?<![a-z]){re.escape(name)}(?![a-z])", user_agent)), "")
+    for name in load_tables()["agents"]:
+        before, match, after = user_agent.lower().partition(name.lower())
+        if match and not before[-1:].isalpha() and not after[:1].isalpha():
+            return str(name)
+    return ""
 
 
-@lru_cache(4_096)
+@lru_cache(_CACHED)
 def _find_kind(path: str) -> str:
     """Return what an address is; empty for other files, and for addresses that scanners try."""
-    kinds = load_tables()["files"].items()
-    return next((kind for kind, pattern in kinds if re.search(pattern, path)), "").removeprefix("ignored")
+    for kind, pattern in load_tables()["files"].items():
+        if re.search(pattern, path):
+            return "" if kind == "ignored" else str(kind)
+    return ""
 
 
-def _iter_requests(line: bytes) -> Iterator[_Request]:
-    """Yield the requests of a line: several of a JSON array, none if its form is not known."""
+def _parse_line(line: bytes) -> list[_Request]:
+    """Return the requests of a line: several of a JSON array, none if its form is not known."""
     try:
         match = _COMBINED.search(line.decode("utf-8", "replace"))
         data = match.groupdict() if match else msgspec.json.decode(line)
-        for record in data if isinstance(data, list) else [data]:
-            time, path, status, agent = (_find_field(record, names) for names in load_tables()["fields"].values())
-            path = re.sub(r"^[A-Z]+ | HTTP/[\d.]+$", "", str(path))
-            yield _Request(_parse_time(time), path, int(status), str(agent))
+        return [_parse_record(record) for record in (data if isinstance(data, list) else [data])]
     except (msgspec.DecodeError, ValueError, OverflowError, OSError, RecursionError):
-        return
+        return []
 
 
-def _find_field(record: object, names: Iterable[str]) -> str | float:
+def _parse_record(record: object) -> _Request:
+    time, request, status, agent = (_find_field(record, names) for names in load_tables()["fields"].values())
+    words = str(request).split(" ")  # nginx writes `GET /llms.txt HTTP/2.0` as one field
+    address = words[1] if len(words) > 1 else words[0]
+    return _Request(_parse_time(time), urlsplit(address).path, int(status), str(agent))
+
+
+def _find_field(record: object, names: Iterable[str]) -> Any:
     """Return the first field that a record has, or the first item of its list; an empty string for none."""
     for name in names:
         value: Any = record
         for key in name.split("."):
             value = value.get(key) if isinstance(value, Mapping) else None
-        value = value[0] if isinstance(value, list) and value else value
+        if isinstance(value, list) and value:
+            value = value[0]
         if isinstance(value, str | int | float) and value != "":
             return value
     return ""
 
 
-def _parse_time(value: str | float) -> datetime:
+def _parse_time(value: Any) -> datetime:
     """Return a time: seconds, milliseconds or nanoseconds since 1970, ISO 8601, or the form of Apache."""
     if isinstance(value, int | float):
-        return datetime.fromtimestamp(value / 1000 ** max(0, int(log10(value or 1) - 8) // 3), UTC)
-    time = datetime.strptime(value, "%d/%b/%Y:%H:%M:%S %z") if "/" in value[:4] else datetime.fromisoformat(value)
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
+        while value > _MAX_SECONDS:
+            value /= 1_000
+        return datetime.fromtimestamp(value, UTC)
+    if "/" in value:
+        return datetime.strptime(value, _APACHE_TIME)
+    return to_utc(datetime.fromisoformat(value))

@@ -1,8 +1,8 @@
 """Put questions that ask for the same thing into groups.
 
-Two questions are similar if they share rare words, above all words that the site lacks, or if search finds the same
-section for them. Each question is a vector of its stems and of the id of this section, weighted by rarity, and joins
-the group whose first question is nearest. Groups with the same best section are one.
+Two questions are similar if they share rare words, above all words that the site lacks. Each question is a vector of
+its stems, weighted by rarity, and joins the group whose first question is nearest. Groups for which search finds the
+same section most often are one.
 """
 
 from __future__ import annotations
@@ -19,10 +19,8 @@ from mkdocs_roaming.text.tokenizer import parse_words
 MIN_SIMILARITY = 0.28
 """Minimum cosine of a question and the first one of its group."""
 
-_SECTION_WEIGHT = 0.4
 _ABSENT_WEIGHT = 2.0
-
-Vector = Mapping[str, float]
+"""Weight of a word that the site lacks; that of the others is 1."""
 
 
 class Clue(Struct, frozen=True):
@@ -40,46 +38,42 @@ def group_questions(clues: Sequence[Clue], language: str = "en") -> list[list[in
         clues: The questions.
         language: The language of the site.
     """
+    features = [_weigh_features(clue, language) for clue in clues]
+    counts = Counter(name for weights in features for name in weights)
+    rarities = {name: log(1 + len(clues) / count) for name, count in counts.items()}
     groups = defaultdict[object, list[int]](list)
-    for group in _cluster(_make_vectors([_weigh_features(clue, language) for clue in clues])):
-        best, _ = Counter(clues[position].section for position in group).most_common(1)[0]
+    for group in _cluster(features, rarities):
+        sections = Counter(clues[position].section for position in group)
+        best = max(sections, key=sections.__getitem__)
         groups[best or group[0]] += group
     return sorted(map(sorted, groups.values()), key=lambda group: (-len(group), group))
 
 
-def _cluster(vectors: Sequence[Vector]) -> Iterable[list[int]]:
-    """Return the positions of similar vectors: each joins the nearest first one of a group, or begins a group."""
+def _weigh_features(clue: Clue, language: str) -> dict[str, float]:
+    fillers = load_words("en", "search.filler_words")
+    absent = {part for text in clue.absent for word in parse_words(text, language) for part in word.parts}
+    features: dict[str, float] = {}
+    for word in parse_words(clue.question, language):
+        if not word.stop and word.text.lower() not in fillers:
+            features |= {part: _ABSENT_WEIGHT if part in absent else 1.0 for part in word.parts}
+    return features
+
+
+def _cluster(features: Iterable[Mapping[str, float]], rarities: Mapping[str, float]) -> Iterable[list[int]]:
+    """Return the positions of similar questions: each joins the nearest first one of a group, or begins a group."""
     groups = defaultdict[int, list[int]](list)
-    weights = defaultdict[str, dict[int, float]](dict)  # of a name in the first vectors of the groups
-    for position, vector in enumerate(vectors):
+    index = defaultdict[str, dict[int, float]](dict)  # the weights of a name in the first questions of the groups
+    for position, weights in enumerate(features):
+        vector = {name: weight * rarities[name] for name, weight in weights.items()}
+        length = hypot(*vector.values())
         products = defaultdict[int, float](float)
         for name, weight in vector.items():
-            for first, other in weights[name].items():
-                products[first] += weight * other
+            for first, first_weight in index[name].items():
+                products[first] += weight / length * first_weight
         first = max(products, key=products.__getitem__, default=position)
         if products[first] < MIN_SIMILARITY:
             first = position
             for name, weight in vector.items():
-                weights[name][position] = weight
+                index[name][position] = weight / length
         groups[first].append(position)
     return groups.values()
-
-
-def _weigh_features(clue: Clue, language: str) -> dict[str, float]:
-    fillers = load_words("en", "search.filler_words")
-    words = [word for word in parse_words(clue.question, language) if not word.stop]
-    features = {part: 1.0 for word in words if word.text.lower() not in fillers for part in word.parts}
-    absent = {part for text in clue.absent for word in parse_words(text, language) for part in word.parts}
-    features |= dict.fromkeys(absent & features.keys(), _ABSENT_WEIGHT)
-    return features | ({f"§{clue.section}": _SECTION_WEIGHT} if clue.section else {})
-
-
-def _make_vectors(questions: Sequence[Mapping[str, float]]) -> list[Vector]:
-    """Return unit vectors, weighted by rarity."""
-    counts = Counter(name for features in questions for name in features)
-    vectors = list[Vector]()
-    for features in questions:
-        weights = {name: weight * log(1 + len(questions) / counts[name]) for name, weight in features.items()}
-        length = hypot(*weights.values())
-        vectors.append({name: weight / length for name, weight in weights.items()})
-    return vectors

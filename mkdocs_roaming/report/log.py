@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
-import re
 import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -19,8 +19,8 @@ from mkdocs_roaming.errors import UsageError
 MAX_LINE_BYTES = 2**17
 """Longer lines are read in parts, which are no valid lines."""
 
-_AGE = re.compile(r"(\d{1,4})\s*([hdw])")
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_MAX_AGE_DIGITS = 4
 _GZIP = b"\x1f\x8b"
 
 _Time = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -95,9 +95,11 @@ def read_log(questions: Path, ratings: Path | None = None, *, since: datetime | 
     if skipped and not entries:
         raise UsageError(f"{questions}: no line is a question of an endpoint's question_log")
     rated, skipped_ratings = _read_lines(ratings, Rating) if ratings else ([], 0)
-    recent = tuple(entry for entry in entries if since is None or entry.time >= since)
-    last = {rating.turn: rating for rating in rated if rating.turn and (since is None or rating.time >= since)}
-    return Log(recent, last, skipped + skipped_ratings)
+    if since is not None:
+        entries = [entry for entry in entries if entry.time >= since]
+        rated = [rating for rating in rated if rating.time >= since]
+    last = {rating.turn: rating for rating in rated if rating.turn}
+    return Log(tuple(entries), last, skipped + skipped_ratings)
 
 
 def parse_since(text: str, now: datetime) -> datetime:
@@ -106,12 +108,19 @@ def parse_since(text: str, now: datetime) -> datetime:
     Raises:
         UsageError: It is neither.
     """
-    if age := _AGE.fullmatch(text.strip()):
-        return now - timedelta(**{_UNITS[age[2]]: int(age[1])})
+    text = text.strip()
+    unit = _UNITS.get(text[-1:])
+    count = text[:-1].rstrip()
+    if unit and count.isdecimal() and len(count) <= _MAX_AGE_DIGITS:
+        return now - int(count) * unit
     try:
-        time = datetime.fromisoformat(text.strip())
+        return to_utc(datetime.fromisoformat(text))
     except ValueError:
         raise UsageError(f"--since {text}: neither a period, such as 7d, nor a date, such as 2026-11-01") from None
+
+
+def to_utc(time: datetime) -> datetime:
+    """Return a time, which is in UTC if it has no time zone."""
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
@@ -132,14 +141,13 @@ def iter_lines(path: Path) -> Iterator[bytes]:
 
 def _read_lines(path: Path, kind: type[_Line]) -> tuple[list[_Line], int]:
     """Return the lines of a log and of the files that logrotate made of it, oldest first, and the number of others."""
-    rotated = re.compile(rf"{re.escape(path.name)}[.-]\d+(\.gz)?")
-    files = [file for file in path.parent.glob("*") if rotated.fullmatch(file.name)]
     decoder = msgspec.json.Decoder(kind)
-    found: list[_Line] = []
+    lines: list[_Line] = []
     skipped = 0
-    for line in (line for file in (*files, path) for line in iter_lines(file)):
-        try:
-            found.append(decoder.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            skipped += bool(line.strip())
-    return sorted(found, key=lambda line: line.time), skipped
+    for file in (*path.parent.glob(f"{glob.escape(path.name)}[.-][0-9]*"), path):
+        for line in iter_lines(file):
+            try:
+                lines.append(decoder.decode(line))
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                skipped += bool(line.strip())
+    return sorted(lines, key=lambda line: line.time), skipped

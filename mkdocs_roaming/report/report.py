@@ -8,12 +8,12 @@ from datetime import datetime
 from functools import cache
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
-from mkdocs_roaming.report.access import AccessReport, load_tables
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.report.access import AccessReport
 from mkdocs_roaming.report.groups import Clue, group_questions
 from mkdocs_roaming.report.log import Entry, Log, Rating
 from mkdocs_roaming.search.relevance import MIN_CONFIDENCE
@@ -22,7 +22,9 @@ from mkdocs_roaming.text.tokenizer import split_words
 
 _UNANSWERED = ("not_found", "partial")
 _FAILED = ("unusable", "refused", "budget", "error")
+_WORDS_OF_SMALL_TALK = ("report.small_talk", "stop_words")
 _MAX_NEAREST = 3
+_SHARE_DIGITS = 4
 
 
 class SectionInfo(Struct, frozen=True):
@@ -109,102 +111,100 @@ def make_report(log: Log, library: Library | None = None, access: AccessReport |
         library: The site, for titles and nearest sections.
         access: What agents read.
     """
-    entries = [entry for entry in log.entries if not _is_small_talk(entry)]
+    small_talk = _load_small_talk()
+    entries = [entry for entry in log.entries if entry.state in _FAILED or not small_talk.issuperset(_words(entry))]
+    in_vain = [entry for entry in entries if _is_in_vain(entry, log)]
     states = Counter(entry.state for entry in entries)
     causes = Counter(entry.cause or entry.state for entry in entries if entry.state in _FAILED)
+    ratings = [rating for rating in log.ratings.values() if rating.question]
+    period = None
+    if entries:
+        share = _compute_share(entries, log)
+        period = Period(entries[0].time, entries[-1].time, len(entries), len(in_vain), share)
     return Report(
         site=library.manifest.site.name if library else "",
-        period=_describe_period(entries, log) if entries else None,
-        states={state: states[state] for state in (*load_tables()["states"], *sorted(states)) if states[state]},
+        period=period,
+        states=dict(states.most_common()),
         failures=dict(causes.most_common()),
-        groups=tuple(_find_gaps(entries, log, Search(library) if library else None)),
-        ratings=_list_ratings(log),
+        groups=tuple(_group_entries(in_vain, log, Search(library) if library else None)),
+        ratings=tuple(sorted(ratings, key=lambda rating: (not rating.comment, rating.helpful is not False))),
         skipped=log.skipped,
         access=access,
     )
 
 
-def _describe_period(entries: Sequence[Entry], log: Log) -> Period:
-    in_vain = sum(_is_in_vain(entry, log) for entry in entries)
-    return Period(entries[0].time, entries[-1].time, len(entries), in_vain, _compute_share(entries, log))
-
-
-def _compute_share(entries: Iterable[Entry], log: Log) -> float | None:
-    asked = [entry for entry in entries if entry.state != "results" and entry.model != Offline.name]
-    failed = sum(_is_in_vain(entry, log) or entry.state in _FAILED for entry in asked)
-    return round(1 - failed / len(asked), 4) if asked else None
-
-
-def _is_in_vain(entry: Entry, log: Log) -> bool:
-    rating = log.ratings.get(entry.turn)
-    is_unhelpful = rating is not None and rating.helpful is False
-    return entry.state in _UNANSWERED or (is_unhelpful and entry.state not in _FAILED)
-
-
-def _is_small_talk(entry: Entry) -> bool:
-    words = {word.casefold() for word in split_words(entry.text)}
-    return entry.state not in _FAILED and words <= _load_small_talk()
+def _words(entry: Entry) -> Iterable[str]:
+    return map(str.casefold, split_words(entry.text))
 
 
 @cache
 def _load_small_talk() -> frozenset[str]:
-    lists = ("report.small_talk", "stop_words")
-    return frozenset().union(*(load_words(code, name) for code in available_languages() for name in lists))
+    """Return the words of greetings, thanks and tests in all languages."""
+    lists = [load_words(code, name) for code in available_languages() for name in _WORDS_OF_SMALL_TALK]
+    return frozenset().union(*lists)
 
 
-def _find_gaps(entries: Iterable[Entry], log: Log, search: Search | None) -> list[Group]:
+def _is_in_vain(entry: Entry, log: Log) -> bool:
+    if entry.state in _FAILED:
+        return False
+    rating = log.ratings.get(entry.turn)
+    is_unhelpful = rating is not None and rating.helpful is False
+    return is_unhelpful or entry.state in _UNANSWERED
+
+
+def _compute_share(entries: Iterable[Entry], log: Log) -> float | None:
+    """Return the share of the questions for a model that it answered; None if there was no model."""
+    asked = [entry for entry in entries if entry.state != "results" and entry.model != Offline.name]
+    if not asked:
+        return None
+    failed = sum(entry.state in _FAILED or _is_in_vain(entry, log) for entry in asked)
+    return round(1 - failed / len(asked), _SHARE_DIGITS)
+
+
+def _group_entries(in_vain: Iterable[Entry], log: Log, search: Search | None) -> list[Group]:
     """Return groups of the questions that were asked in vain."""
     by_text = defaultdict[str, list[Entry]](list)
-    for entry in entries:
-        if _is_in_vain(entry, log):
-            by_text[entry.text.casefold()].append(entry)
+    for entry in in_vain:
+        by_text[entry.text.casefold()].append(entry)
     asked = list(by_text.values())
-    languages = [search.library.manifest.site.language] if search else [same[0].language for same in asked]
-    clues = [_find_clue(same[0], search) for same in asked]
-    positions = group_questions(clues, next(filter(None, languages), "en"))
-    groups = [_describe_group([asked[position] for position in group], log, search) for group in positions]
+    clues = [_find_clue(same[0].text, search) for same in asked]
+    language = search.library.manifest.site.language if search else "en"
+    groups = []
+    for positions in group_questions(clues, language):
+        same = [asked[position] for position in positions]
+        groups.append(_describe_group(same, log, search))
     return sorted(groups, key=lambda group: -group.count - group.unhelpful)
 
 
-def _find_clue(entry: Entry, search: Search | None) -> Clue:
+def _find_clue(text: str, search: Search | None) -> Clue:
     if search is None:
-        return Clue(entry.text)
-    is_near = search.confidence(entry.text) >= MIN_CONFIDENCE
-    sections = [hit.section.id for hit in search.find(entry.text, limit=int(is_near))]
-    return Clue(entry.text, "".join(sections), search.find_unknown_words(entry.text))
+        return Clue(text)
+    hits = search.find(text, limit=1) if search.confidence(text) >= MIN_CONFIDENCE else []
+    section = hits[0].section.id if hits else ""
+    return Clue(text, section, search.find_unknown_words(text))
 
 
 def _describe_group(group: Iterable[Sequence[Entry]], log: Log, search: Search | None) -> Group:
     """Return the group of questions; each item of the argument is one question, as often as it was asked."""
     asked = sorted((Asked(same[0].text, len(same)) for same in group), key=lambda question: -question.count)
     texts = [question.question for question in asked]
-    ratings = [log.ratings[entry.turn] for same in group for entry in same if entry.turn in log.ratings]
+    ratings = [log.ratings.get(entry.turn) for same in group for entry in same]
+    nearest: list[SectionInfo] = []
+    absent: tuple[str, ...] = ()
+    if search:
+        hits = search.find(texts[0], limit=_MAX_NEAREST)
+        nearest = [_describe_section(hit.section, search.library.sections) for hit in hits]
+        absent = search.find_unknown_words(" ".join(texts))
     return Group(
         count=sum(question.count for question in asked),
-        unhelpful=sum(rating.helpful is False for rating in ratings),
+        unhelpful=sum(rating is not None and rating.helpful is False for rating in ratings),
         questions=tuple(asked),
-        nearest=_find_nearest(texts[0], search) if search else (),
-        absent=tuple(search.find_unknown_words(" ".join(texts))) if search else (),
+        nearest=tuple(nearest),
+        absent=absent,
     )
 
 
-def _find_nearest(text: str, search: Search) -> tuple[SectionInfo, ...]:
-    sections = search.library.sections
-    found = [hit.section for hit in search.find(text, limit=_MAX_NEAREST)]
-    return tuple(
-        SectionInfo(
-            section.id,
-            " › ".join(sections.breadcrumb(section)),
-            sections.url(section),
-            section.section.about or section.section.opening,
-        )
-        for section in found
-    )
-
-
-def _list_ratings(log: Log) -> tuple[Rating, ...]:
-    """Return the ratings with their questions, also those that are no longer in the log."""
-    texts = {entry.turn: entry.text for entry in log.entries}
-    ratings = [replace(rating, question=texts.get(turn, rating.question)) for turn, rating in log.ratings.items()]
-    known = (rating for rating in ratings if rating.question)
-    return tuple(sorted(known, key=lambda rating: (not rating.comment, rating.helpful is not False)))
+def _describe_section(section: SectionRef, sections: SectionIndex) -> SectionInfo:
+    title = " › ".join(sections.breadcrumb(section))
+    about = section.section.about or section.section.opening
+    return SectionInfo(section.id, title, sections.url(section), about)

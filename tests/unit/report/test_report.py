@@ -43,8 +43,8 @@ def test_report_counts_states_and_the_last_rating_of_each_answer(tmp_path: Path)
     lines = [line("oil", turn="t1"), line("bar", turn="t2"), line("port", "not_found", 3, turn="t3", model="claude")]
     ratings = [
         {"time": "2026-03-01T10:01:00Z", "helpful": False, "turn": "t1"},
-        rate("t1", "Thanks", helpful=True, time="2026-03-01T10:02:00Z"),
-        rate("t2"),
+        rate("t1", "Thanks", helpful=True, time="2026-03-01T10:02:00Z", question="oil"),
+        rate("t2", question="bar"),
         rate("gone", "Too old <b>", question="lamp?"),
         rate("unknown", "of no known question"),
     ]
@@ -122,10 +122,10 @@ def test_json_has_all_groups_and_the_page_folds_small_ones(tmp_path: Path) -> No
 
 
 def test_page_escapes_readers_text_and_has_no_scripts(tmp_path: Path, library: Library) -> None:
-    lines = [line("<script>alert(1)</script> oil\ufffe", "not_found", turn="t")]
+    lines = [line("<script>alert(1)</script> oil", "not_found", turn="t")]
     page = render_report(make_report(read(tmp_path, lines, [rate("t", "<img src=x>")]), library))
     assert "&lt;script&gt;alert(1)" in page
-    assert [text for text in ("<script", "<img", "\ufffe") if text in page] == []
+    assert [text for text in ("<script", "<img") if text in page] == []
     assert "default-src 'none'" in page
 
 
@@ -138,7 +138,7 @@ def test_lines_of_the_endpoint_can_be_read(tmp_path: Path) -> None:
     answer = summarize([Finished(state="answered", model="claude", rounds=1)])
     journal = Journal(tmp_path / "q.jsonl", tmp_path / "f.jsonl", clock=lambda: 1.0)
     journal.log_question(parse_question(b'{"question": "oil?"}'), answer, turn="signed", seconds=1.5, cached=True)
-    journal.log_feedback(Feedback("signed", True, "Good"))
+    journal.log_feedback(Feedback("signed", True, "Good"), "oil?")
     log = read_log(tmp_path / "q.jsonl", tmp_path / "f.jsonl")
     assert (log.entries[0].question, log.skipped) == ("oil?", 0)
     assert [(rating.question, rating.helpful, rating.comment) for rating in make_report(log).ratings] == [
