@@ -1,4 +1,4 @@
-"""JSON that others wrote, such as the manifest of a third-party site."""
+"""JSON with text that others wrote, such as the manifest of a third-party site: it may have unpaired surrogates."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 from mkdocs_roaming.settings import prepare
 
 T = TypeVar("T")
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def decode_json(data: bytes | mmap | msgspec.Raw, kind: type[T] = object) -> T:  # type: ignore[assignment]
@@ -32,3 +33,18 @@ def decode_json(data: bytes | mmap | msgspec.Raw, kind: type[T] = object) -> T: 
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON")
+
+
+def encode_json(data: object) -> bytes:
+    """Return compact JSON. Unlike the encoder of msgspec, this one accepts unpaired surrogates."""
+    return encode_text(_ENCODER.encode(msgspec.to_builtins(data)))
+
+
+def encode_text(text: str) -> bytes:
+    """Return UTF-8. Unpaired surrogates become question marks."""
+    return text.encode("utf-8", "replace")
+
+
+def replace_invalid(text: str) -> str:
+    """Return text with question marks instead of unpaired surrogates."""
+    return encode_text(text).decode("utf-8")

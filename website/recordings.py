@@ -21,6 +21,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
 
+from mkdocs_roaming._json import encode_json
 from mkdocs_roaming._mkdocs import dev_server_path
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.scripted import ScriptedModel, parse_script
@@ -30,7 +31,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.conversation_token import TokenSigner
 from mkdocs_roaming.serve.deployments import LocalizedSite, SiteWatcher
-from mkdocs_roaming.serve.schemas import Question, encode_json
+from mkdocs_roaming.serve.schemas import Question
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerService
 
 FILE = Path(__file__).with_suffix(".yml")

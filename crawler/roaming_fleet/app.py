@@ -16,6 +16,7 @@ from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mkdocs_roaming._json import encode_json
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.serve.log import public_message
 from mkdocs_roaming.serve.mcp import McpEndpoint
@@ -27,7 +28,7 @@ from mkdocs_roaming.serve.metrics import (
 )
 from mkdocs_roaming.serve.middleware import RequestGuard, RequestPolicy
 from mkdocs_roaming.serve.routes import create_asgi_app
-from mkdocs_roaming.serve.schemas import JSON, Operation, encode_json
+from mkdocs_roaming.serve.schemas import JSON, Operation
 from roaming_fleet.collection import Collection
 from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator
 

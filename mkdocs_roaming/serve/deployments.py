@@ -64,7 +64,7 @@ class Deployment:
         try:
             library = self.library.restrict(scope)
         except UsageError as error:
-            raise ProblemError(404, "empty_scope", f"`scope`: {error}.") from None
+            raise ProblemError("empty_scope", f"`scope`: {error}.") from None
         return self if library is self.library else replace(self, library=library, search=self.search.restrict(library))
 
     def navigator(self, format_error: Callable[[LibraryError], str] = str) -> Navigator:
@@ -113,7 +113,7 @@ class SiteWatcher:
         """Return the current deployment. Raise ProblemError if there is none yet."""
         if self.current is None:
             detail = "The documentation cannot be read at the moment."
-            raise ProblemError(503, "no_site", detail, retry_after=_NO_SITE_RETRY_SECONDS)
+            raise ProblemError("no_site", detail, retry_after=_NO_SITE_RETRY_SECONDS)
         return self.current
 
     async def run(self) -> None:

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
+from http import HTTPStatus
 from ipaddress import ip_address
 from pathlib import Path
 from threading import Semaphore
@@ -22,11 +23,12 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 import anyio
 from anyio.from_thread import start_blocking_portal
 
+from mkdocs_roaming._json import encode_json
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.config import FILE, Settings, load_settings
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from mkdocs_roaming.serve.content import build_health, choose_media_type
+from mkdocs_roaming.serve.content import build_health
 from mkdocs_roaming.serve.conversation_token import TokenSigner
 from mkdocs_roaming.serve.deployments import LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.encoding import (
@@ -42,11 +44,12 @@ from mkdocs_roaming.serve.requests import (
     AllowedHosts,
     ProblemError,
     check_media_type,
+    choose_media_type,
     encode_problem,
     format_origin,
     parse_question,
 )
-from mkdocs_roaming.serve.schemas import EVENTS, JSON, Question, encode_json, status_phrase
+from mkdocs_roaming.serve.schemas import EVENTS, JSON, Question, status_phrase
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerService
 
 MAX_BODY_BYTES = 1_048_576
@@ -120,9 +123,9 @@ class DevServerEndpoint:
         host = self._hosts.check([environ.get("HTTP_HOST", "")])
         origin = environ.get("HTTP_ORIGIN")
         if origin is not None and origin != format_origin(environ["wsgi.url_scheme"], *host):
-            raise ProblemError(403, "origin", "Pages of that site may not send requests here.")
+            raise ProblemError("origin", "Pages of that site may not send requests here.")
         if environ["REQUEST_METHOD"] != _METHODS[name]:
-            raise ProblemError(405, "method_not_allowed", f"This address takes {_METHODS[name]}.")
+            raise ProblemError("method_not_allowed", f"This address takes {_METHODS[name]}.")
         if name == _HEALTH:
             self._portal.call(self._update)
             return _respond_with_json(build_health(self._site, self._service.config.model.name))
@@ -135,7 +138,7 @@ class DevServerEndpoint:
         offline = not _is_loopback(environ.get("REMOTE_ADDR", ""))
         if not self._places.acquire(blocking=False):
             detail = "All places are taken; try again in a moment."
-            raise ProblemError(429, "busy", detail, retry_after=_RETRY_SECONDS)
+            raise ProblemError("busy", detail, retry_after=_RETRY_SECONDS)
         with ExitStack() as place:
             place.callback(self._places.release)
             answer = self._portal.call(self._open, question, offline)
@@ -181,11 +184,11 @@ def _read_body(environ: WSGIEnvironment) -> bytes:
     """Return the body of a request; one that is too large is read and discarded."""
     length = environ.get("CONTENT_LENGTH") or "0"
     if not length.isascii() or not length.isdigit():
-        raise ProblemError(400, "size", "The Content-Length is not a number.")
+        raise ProblemError("size", "The Content-Length is not a number.", status=HTTPStatus.BAD_REQUEST)
     if (size := int(length)) <= MAX_BODY_BYTES:
         return bytes(environ["wsgi.input"].read(size)) if size else b""
     environ["wsgi.input"].read(min(size, _MAX_DISCARDED_BYTES))
-    raise ProblemError(413, "size", f"The maximum size of a body is {MAX_BODY_BYTES} bytes.")
+    raise ProblemError("size", f"The maximum size of a body is {MAX_BODY_BYTES} bytes.")
 
 
 def _is_loopback(address: str) -> bool:

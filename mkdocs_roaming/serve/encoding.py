@@ -12,11 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
+from mkdocs_roaming._json import encode_json
 from mkdocs_roaming.answer import events
 from mkdocs_roaming.answer.events import Answer, Event, Finished, Outcome, Reference
 from mkdocs_roaming.answer.support.check import Support
@@ -26,7 +28,6 @@ from mkdocs_roaming.library.tools import parse_tool_name
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.requests import ProblemError
-from mkdocs_roaming.serve.schemas import encode_json
 from mkdocs_roaming.text.markdown import escape_markup
 
 StreamPart = dict[str, Any]
@@ -95,7 +96,11 @@ def make_failure(answer: schemas.Answer) -> ProblemError:
     """Return the problem for an answer that failed, with search results."""
     status = answer.status
     return ProblemError(
-        502, "failed", status.message or FAILED_MESSAGE, retry_after=status.retry_after or None, answer=answer
+        "failed",
+        status.message or FAILED_MESSAGE,
+        status=HTTPStatus.BAD_GATEWAY,
+        retry_after=status.retry_after or None,
+        answer=answer,
     )
 
 

@@ -31,11 +31,11 @@ from mkdocs_roaming.answer.events import Answer
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
 from mkdocs_roaming.serve.requests import (
     ProblemError,
-    count_forwarded,
     format_origin,
     get_header_values,
     parse_host,
     parse_origin,
+    split_header,
 )
 from mkdocs_roaming.serve.schemas import Feedback, Question
 
@@ -44,6 +44,23 @@ MAX_TEXT_CHARS = 4_000
 MAX_TEXT_BYTES = 4_000
 """The same in UTF-8, after redaction."""
 REDACTED = "[redacted]"
+_SECONDS_DIGITS = 3
+_TURN_DIGITS = 16
+_SITE_DIGITS = 12
+_OWNER_ONLY = 0o600
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_LINE_ENDS = ("\x85", "\u2028", "\u2029")
+_ESCAPED_LINE_ENDS = {ord(character): f"\\u{ord(character):04x}" for character in _LINE_ENDS}
+"""Some readers split lines there."""
+_WARNING_SECONDS = 60
+_MAX_KINDS = 100
+_MAX_VALUE_CHARS = 300
+_UNREADABLE_RETRY_SECONDS = 30.0
+_CLIENT_SECRET = os.urandom(32)
+_CLIENT_BYTES = 4
+_SHARED_LIMITS = ("rate", "busy", "money")
+"""Codes of refusals by a limit of all clients, unless the name of the limit has `_each`."""
+_log = logging.getLogger("mkdocs_roaming.serve")
 
 
 class Journal:
@@ -82,10 +99,10 @@ class Journal:
                 "cited": [section.id for section in answer.citations],
                 "nearest": [section.id for section in nearest],
                 "cost": answer.cost,
-                "seconds": round(seconds, 3),
+                "seconds": round(seconds, _SECONDS_DIGITS),
                 "cached": cached,
                 "turn": hash_turn(turn),
-                "site": site.removeprefix("sha256:")[:12],
+                "site": site.removeprefix("sha256:")[:_SITE_DIGITS],
             }
         )
 
@@ -110,7 +127,7 @@ def _format_time(seconds: float) -> str:
 
 def hash_turn(turn: str) -> str:
     """Return a short hash of a signed turn, an empty string for none."""
-    return sha256(turn.encode("utf-8", "replace")).hexdigest()[:16] if turn else ""
+    return sha256(turn.encode("utf-8", "replace")).hexdigest()[:_TURN_DIGITS] if turn else ""
 
 
 class JsonLinesFile:
@@ -153,12 +170,8 @@ class JsonLinesFile:
         return True
 
     def _open(self) -> int:
-        return os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | _NO_FOLLOW, 0o600)
-
-
-_ESCAPED_LINE_ENDS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # some readers split lines there
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_log = logging.getLogger("mkdocs_roaming.serve")
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | _NO_FOLLOW
+        return os.open(self.path, flags, _OWNER_ONLY)
 
 
 class SeldomLog:
@@ -172,7 +185,8 @@ class SeldomLog:
         """Log a warning of a kind; by default its format is the kind."""
         now = self._clock()
         kind = kind or message
-        kind = kind if kind in self._kinds or len(self._kinds) < _MAX_KINDS else ""
+        if kind not in self._kinds and len(self._kinds) >= _MAX_KINDS:
+            kind = ""
         since, number = self._kinds.get(kind, (-inf, 0))
         if now - since < _WARNING_SECONDS:
             self._kinds[kind] = since, number + 1
@@ -185,11 +199,88 @@ class SeldomLog:
 
 
 seldom = SeldomLog()
-_WARNING_SECONDS = 60
-_MAX_KINDS = 100
 
 
 # Redaction
+
+# No parser finds secrets: they are recognized by their form, or by a word before them.
+
+_SECRET_WORD = (
+    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token(?!s(?![a-z]))|credentials?|signature|bearer"
+    r"|(?:api|access|private|signing|encryption|account|auth)[_\- ]?key)"
+)
+_SECRET_NAME = rf"(?P<name>{_SECRET_WORD}[\w.\-]{{0,40}}+)"
+_MAIL = r"[\w.!#$%&'*+/=?^`{|}~\-]"
+_KEY_PREFIXES = (
+    r"(?:sk|pk|rk)[-_][\w\-]{8,}",
+    r"gh[opsur]_\w{16,}",
+    r"github_pat_\w{16,}",
+    r"glpat-[\w\-]{12,}",
+    r"xox[a-z]-[\w\-]{8,}",
+    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}",
+    r"AIza[\w\-]{20,}",
+    r"ya29\.[\w\-]{16,}",
+    r"(?:hf|npm|whsec|dop_v1|shpat|pypi)[_\-][\w\-]{16,}",
+    r"SG\.[\w\-]{12,}\.[\w\-]{12,}",
+    r"[a-z]{2,10}_(?:api|key|pat|secret|token)_[\w\-]{12,}",
+)
+_PHONE_WORD = r"(?:phone|telephone|tel|mobile|fax|whatsapp|telefon|handy|(?:phone|my) number)"
+_PHONE_NUMBERS = (
+    r"(?<![\w.+])\+\d(?:[ ().\-/]{0,3}\d){7,14}",
+    r"(?<![\w.\-])(?:\(\d{3}\) ?|\d{3}[ .\-])\d{3}[ .\-]\d{4}",
+    r"(?<![\w.\-])0\d{2,4}[ /\-]\d{5,9}",
+    r"(?<![\w.\-])0[1-9]\d{8,11}",
+)
+_SECRETS = (
+    # -----BEGIN PRIVATE KEY-----
+    (r"(?s)-----BEGIN [A-Z0-9 ]{0,40}-----.*?(?:-----END [A-Z0-9 ]{0,40}-----|\Z)", REDACTED),
+    # postgres://user:password@host
+    (r"(?i)\b([a-z][a-z0-9+.\-]{1,20}://)[^\s/@]{1,500}@", rf"\1{REDACTED}@"),
+    # Authorization: Bearer abcdef
+    (r"(?i)\b(bearer|basic|digest|authorization\s*:\s*\w+)\s+[\w.~+/=\-]{6,}", rf"\1 {REDACTED}"),
+    # eyJhbGciOi.eyJzdWIi.c2ln, a JSON web token
+    (r"(?<![\w\-])(?=[\w\-]++\.[\w\-]{2})(?:[\w\-]*-)?eyJ[\w\-]{4,}\.[\w\-]{2,}(?:\.[\w\-]*)*", REDACTED),
+    # name@docs.example
+    (rf"(?<!{_MAIL})(?:{_MAIL}++@(?>(?:[\w\-]{{1,63}}\.){{1,8}}[^\W\d_]{{2,24}}))+", REDACTED),
+    # sk-0123456789, ghp_…
+    (rf"(?i)\b(?<![.\-])(?:{'|'.join(_KEY_PREFIXES)})", REDACTED),
+    # password: hunter2
+    (
+        rf"(?i){_SECRET_NAME}(?P<is>[\"'”]?\s*[:=]+>?\s*[\"'“]?)(?!\[redacted)[^\s\"',;”]{{3,}}",
+        rf"\g<name>\g<is>{REDACTED}",
+    ),
+    # The password is hunter2. Without a separator, only words with a digit: “the token is invalid” names no token.
+    (
+        rf"(?i){_SECRET_NAME}(?P<is>\s+(?:is\s+|was\s+)?[\"'“]?)(?=[^\s\d]{{0,200}}+\d)[^\s\"',;”]{{6,}}",
+        rf"\g<name>\g<is>{REDACTED}",
+    ),
+    # 123e4567-e89b-12d3-a456-426614174000
+    (r"(?i)(?<![\w])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w])", REDACTED),
+    # 0x0123456789abcdef0123
+    (r"(?i)(?<![0-9a-z])(?:0x)?[0-9a-f]{20,}(?![0-9a-z])", REDACTED),
+    # 4111 1111 1111 1111, the number of a card
+    (r"(?<!\w)(?:\d[ \-]?){12,}\d(?!\w)", REDACTED),
+    # +44 20 7946 0958
+    (rf"(?=[+(\d])(?:{'|'.join(_PHONE_NUMBERS)})(?![\w\-])", REDACTED),
+    # phone: 555 0123
+    (
+        rf"(?i)\b(?P<name>{_PHONE_WORD}[.:]?(?: is| ist)?\s{{1,2}})\d(?:[ ().\-/]{{0,2}}\d){{5,13}}(?!\w)",
+        rf"\g<name>{REDACTED}",
+    ),
+)
+SECRET_PATTERNS = [(re.compile(pattern), replacement) for pattern, replacement in _SECRETS]
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+"""Control characters but tabs and ends of lines: six bytes each in JSON."""
+_LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://)[^\s/?#]{0,500}@")
+"""The start of a URL with a user: `https://user:password@`. It stands within a text, which no parser of URLs splits."""
+_LONG_WORD = re.compile(r"[A-Za-z0-9+/_\-]{20,}={0,2}")
+"""A word that may be a key: 20 letters and digits or more, as in Base64."""
+_MAX_WORD_CHARS = 40
+"""Longer words of letters and digits alone are generated."""
+_RANDOM_CHANGE_RATE = 0.4
+"""Generated words change the kind of their characters that often; half of it if they have digits."""
+_CHARACTER_KINDS = str.maketrans(ascii_uppercase + ascii_lowercase + digits, "A" * 26 + "a" * 26 + "0" * 10, "+/_-=")
+_KIND_CHANGES = ("aA", "Aa", "a0", "0a", "A0", "0A")
 
 
 def redact(text: str) -> str:
@@ -221,91 +312,29 @@ def problem_from_error(error: Exception, at: str) -> ProblemError:
         return error
     if isinstance(error, LibraryError):
         detail = f"{public_message(error, at)}."
-        return ProblemError(503, "unreadable", detail, retry_after=_UNREADABLE_RETRY_SECONDS)
-    return ProblemError(500, "failed", "Something went wrong here.")
+        return ProblemError("unreadable", detail, retry_after=_UNREADABLE_RETRY_SECONDS)
+    return ProblemError("failed", "Something went wrong here.")
 
 
 def _looks_random(word: str) -> bool:
     """Return whether a long word of letters and digits is generated: its characters change their kind often."""
     kinds = word.translate(_CHARACTER_KINDS)
     digit_count = kinds.count("0")
-    if len(kinds) == len(word) and (len(word) >= _MAX_WORD_CHARS or 0 < digit_count < len(word)):
-        return True
+    if len(kinds) == len(word):  # letters and digits alone
+        has_both = 0 < digit_count < len(word)
+        if has_both or len(word) >= _MAX_WORD_CHARS:
+            return True
     change_rate = sum(map(kinds.count, _KIND_CHANGES)) / max(len(kinds), 1)
-    return change_rate >= _RANDOM_CHANGE_RATE or (digit_count > 1 and change_rate >= _RANDOM_CHANGE_RATE / 2)
-
-
-_CHARACTER_KINDS = str.maketrans(ascii_uppercase + ascii_lowercase + digits, "A" * 26 + "a" * 26 + "0" * 10, "+/_-=")
-_KIND_CHANGES = ("aA", "Aa", "a0", "0a", "A0", "0A")
-_SECRET_WORD = (
-    r"(?:pass(?:word|wd|phrase)?|pwd|secret|token(?!s(?![a-z]))|credentials?|signature|bearer"
-    r"|(?:api|access|private|signing|encryption|account|auth)[_\- ]?key)"
-)
-_SECRET_NAME = rf"(?P<name>{_SECRET_WORD}[\w.\-]{{0,40}}+)"
-_MAIL = r"[\w.!#$%&'*+/=?^`{|}~\-]"
-_KEY_PREFIXES = (
-    r"(?:sk|pk|rk)[-_][\w\-]{8,}",
-    r"gh[opsur]_\w{16,}",
-    r"github_pat_\w{16,}",
-    r"glpat-[\w\-]{12,}",
-    r"xox[a-z]-[\w\-]{8,}",
-    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}",
-    r"AIza[\w\-]{20,}",
-    r"ya29\.[\w\-]{16,}",
-    r"(?:hf|npm|whsec|dop_v1|shpat|pypi)[_\-][\w\-]{16,}",
-    r"SG\.[\w\-]{12,}\.[\w\-]{12,}",
-    r"[a-z]{2,10}_(?:api|key|pat|secret|token)_[\w\-]{12,}",
-)
-_PHONE_WORD = r"(?:phone|telephone|tel|mobile|fax|whatsapp|telefon|handy|(?:phone|my) number)"
-_PHONE_NUMBERS = (
-    r"(?<![\w.+])\+\d(?:[ ().\-/]{0,3}\d){7,14}",
-    r"(?<![\w.\-])(?:\(\d{3}\) ?|\d{3}[ .\-])\d{3}[ .\-]\d{4}",
-    r"(?<![\w.\-])0\d{2,4}[ /\-]\d{5,9}",
-    r"(?<![\w.\-])0[1-9]\d{8,11}",
-)
-
-SECRET_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}-----.*?(?:-----END [A-Z0-9 ]{0,40}-----|\Z)", re.DOTALL), REDACTED),
-    (re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{1,20}://)[^\s/@]{1,500}@"), rf"\1{REDACTED}@"),
-    (re.compile(r"(?i)\b(bearer|basic|digest|authorization\s*:\s*\w+)\s+[\w.~+/=\-]{6,}"), rf"\1 {REDACTED}"),
-    (re.compile(r"(?<![\w\-])(?=[\w\-]++\.[\w\-]{2})(?:[\w\-]*-)?eyJ[\w\-]{4,}\.[\w\-]{2,}(?:\.[\w\-]*)*"), REDACTED),
-    (re.compile(rf"(?<!{_MAIL})(?:{_MAIL}++@(?>(?:[\w\-]{{1,63}}\.){{1,8}}[^\W\d_]{{2,24}}))+"), REDACTED),
-    (re.compile(rf"(?i)\b(?<![.\-])(?:{'|'.join(_KEY_PREFIXES)})"), REDACTED),
-    (
-        re.compile(rf"(?i){_SECRET_NAME}(?P<is>[\"'”]?\s*[:=]+>?\s*[\"'“]?)(?!\[redacted)[^\s\"',;”]{{3,}}"),
-        rf"\g<name>\g<is>{REDACTED}",
-    ),
-    # Without a separator, only words with a digit: “the token is invalid” names no token.
-    (
-        re.compile(rf"(?i){_SECRET_NAME}(?P<is>\s+(?:is\s+|was\s+)?[\"'“]?)(?=[^\s\d]{{0,200}}+\d)[^\s\"',;”]{{6,}}"),
-        rf"\g<name>\g<is>{REDACTED}",
-    ),
-    (re.compile(r"(?i)(?<![\w])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![\w])"), REDACTED),
-    (re.compile(r"(?i)(?<![0-9a-z])(?:0x)?[0-9a-f]{20,}(?![0-9a-z])"), REDACTED),
-    (re.compile(r"(?<!\w)(?:\d[ \-]?){12,}\d(?!\w)"), REDACTED),
-    (re.compile(rf"(?=[+(\d])(?:{'|'.join(_PHONE_NUMBERS)})(?![\w\-])"), REDACTED),
-    (
-        re.compile(rf"(?i)\b(?P<name>{_PHONE_WORD}[.:]?(?: is| ist)?\s{{1,2}})\d(?:[ ().\-/]{{0,2}}\d){{5,13}}(?!\w)"),
-        rf"\g<name>{REDACTED}",
-    ),
-)
-_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # six bytes each in JSON
-_LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://)[^\s/?#]{0,500}@")
-_LONG_WORD = re.compile(r"[A-Za-z0-9+/_\-]{20,}={0,2}")
-_MAX_WORD_CHARS = 40
-_UNREADABLE_RETRY_SECONDS = 30.0
-_RANDOM_CHANGE_RATE = 0.4
+    enough = _RANDOM_CHANGE_RATE / 2 if digit_count > 1 else _RANDOM_CHANGE_RATE
+    return change_rate >= enough
 
 
 # Refused requests
 
-_MAX_VALUE_CHARS = 300
-_CLIENT_SECRET = os.urandom(32)
-
 
 def name_client(client: str) -> str:
     """Return the name of a client in logs: a hash that is valid until the process ends."""
-    return blake2b(client.encode(), key=_CLIENT_SECRET, digest_size=4).hexdigest()
+    return blake2b(client.encode(), key=_CLIENT_SECRET, digest_size=_CLIENT_BYTES).hexdigest()
 
 
 class RefusalLog:
@@ -323,37 +352,39 @@ class RefusalLog:
         """Log a refused request if a setting would admit it."""
         message = ""
         if problem.setting:
-            is_common = problem.code in ("rate", "busy", "money") and "_each" not in problem.setting
-            message = _explain_limit(problem, "" if is_common else client)
+            message = _explain_limit(problem, client)
         elif explain := _HEADERS.get(problem.code):
-            message = explain(", ".join(get_header_values(scope, problem.code.encode()))[:_MAX_VALUE_CHARS], scope)
+            value = ", ".join(get_header_values(scope, problem.code.encode()))
+            message = explain(value[:_MAX_VALUE_CHARS], scope)
         if message:
             self._log.warn("%s%s", message, self._explain_proxies(scope), kind=message)
 
     def _explain_proxies(self, scope: Mapping[str, Any]) -> str:
         """Return a hint if clients share the address of a reverse proxy, otherwise an empty string."""
         peer = (scope.get("client") or ("",))[0]
-        count = count_forwarded(scope)
-        if not count or count == self._proxies or not is_private(peer):
+        count = len(split_header(scope, b"x-forwarded-for"))
+        if count in (0, self._proxies) or not is_private(peer):
             return ""
+        proxies = "reverse proxy" if count == 1 else "reverse proxies"
         return (
-            f". It came from {peer}, with X-Forwarded-For: if the server is behind {count} reverse "
-            f"prox{'y' if count == 1 else 'ies'}, set [serve] proxies = {count} or pass --proxies {count}"
+            f". It came from {peer}, with X-Forwarded-For: if the server is behind {count} {proxies}, "
+            f"set [serve] proxies = {count} or pass --proxies {count}"
         )
 
 
 def _explain_limit(problem: ProblemError, client: str) -> str:
-    who = f"client {name_client(client)}" if client else "a request"
-    return f"refused {who} ({problem.status} {problem.code}): the limit is [limits] {problem.setting}"
+    is_shared = problem.code in _SHARED_LIMITS and "_each" not in problem.setting
+    sender = f"client {name_client(client)}" if client and not is_shared else "a request"
+    return f"refused {sender} ({problem.status} {problem.code}): the limit is [limits] {problem.setting}"
 
 
 def _explain_host(value: str, scope: Mapping[str, Any]) -> str:
     host = parse_host(value)
     if host is None:
         return ""
+    name = host[0]
     return (
-        f"refused Host {value} (421): to answer to this name, add {host[0]!r} to [serve] hosts "
-        f"or pass --allow-host {host[0]}"
+        f"refused Host {value} (421): to answer to this name, add {name!r} to [serve] hosts or pass --allow-host {name}"
     )
 
 
@@ -363,7 +394,8 @@ def _explain_origin(value: str, scope: Mapping[str, Any]) -> str:
     except UsageError:
         return f"refused Origin {value!a} (403): no setting admits it; open the page over HTTP from a site of its own"
     host = parse_host("".join(get_header_values(scope, b"host")))
-    if host and origin == format_origin("https", *host) and not get_header_values(scope, b"x-forwarded-proto"):
+    is_own = host is not None and origin == format_origin("https", *host)
+    if is_own and not get_header_values(scope, b"x-forwarded-proto"):
         return f"refused Origin {origin} (403): it is this server's own; its reverse proxy must send X-Forwarded-Proto"
     return (
         f"refused Origin {origin} (403): to let its pages ask, add it to [serve] origins "

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from mkdocs_roaming._json import encode_text, replace_invalid
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
@@ -47,7 +48,6 @@ from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.content import WorkQueue
 from mkdocs_roaming.serve.log import public_message, strip_passwords
 from mkdocs_roaming.serve.requests import ProblemError, Send, get_client, send_problem
-from mkdocs_roaming.serve.schemas import encode_text, replace_invalid
 from mkdocs_roaming.text.markdown import sanitize, truncate_at_word
 
 if TYPE_CHECKING:
@@ -96,9 +96,9 @@ class McpEndpoint:
             ProblemError: The package mcp is not installed.
         """
         if self._is_missing:
-            raise ProblemError(501, "no_mcp", "This server has no MCP: the package mcp is not installed there.")
+            raise ProblemError("no_mcp", "This server has no MCP: the package mcp is not installed there.")
         if scope["method"] != "POST":
-            problem = ProblemError(405, "method", "MCP needs POST here; there are no sessions and no event streams.")
+            problem = ProblemError("method", "MCP needs POST here; there are no sessions and no event streams.")
             await send_problem(send, problem, [(b"allow", b"POST")])
             return
         async with self._start_lock:  # it starts with the first request, because its import is slow

@@ -168,9 +168,9 @@ class RequestGuard:
         if self._in_progress_each[client] > each and (client != UNKNOWN_CLIENT or self.policy.proxies):
             detail = "Too many of your requests are in progress."
             setting = f"connections_each = {each}"
-            raise ProblemError(429, "busy", detail, retry_after=5, setting=setting)
+            raise ProblemError("busy", detail, retry_after=5, setting=setting)
         if "\n" in scope["path"]:  # a router may match `/ask\n` as `/ask`, which is not in the guarded paths
-            raise ProblemError(404, "not_found", "There is nothing at this address.")
+            raise ProblemError("not_found", "There is nothing at this address.")
         if not _is_guarded(scope):
             return
         response.headers.append((b"vary", b"Origin"))
@@ -186,7 +186,7 @@ class RequestGuard:
         if full is not None:
             window, seconds = full
             detail = "Too many requests in a minute."
-            raise ProblemError(429, "rate", detail, retry_after=seconds, setting=str(window))
+            raise ProblemError("rate", detail, retry_after=seconds, setting=str(window))
 
     def _check_origin(self, scope: Scope, name: str, port: str) -> str | None:
         """Return the origin of an allowed other site; None for the server's own origin and for other clients."""
@@ -199,7 +199,7 @@ class RequestGuard:
         own = None if self._hosts.any else format_origin(resolve_scheme(scope, self.policy.proxies), name, port)
         if values == [own]:
             return None
-        raise ProblemError(403, "origin", "Pages of that site may not send requests here.")
+        raise ProblemError("origin", "Pages of that site may not send requests here.")
 
     async def _read_body(self, scope: Scope, receive: Receive) -> bytes | None:
         """Return the body, None if the client disconnected."""
@@ -208,7 +208,7 @@ class RequestGuard:
         if not _is_guarded(scope):
             max_bytes = min(max_bytes, _MAX_OTHER_BYTES)
             setting = ""
-        too_large = ProblemError(413, "size", f"The maximum size of a body is {max_bytes} bytes.", setting=setting)
+        too_large = ProblemError("size", f"The maximum size of a body is {max_bytes} bytes.", setting=setting)
         for length in get_header_values(scope, b"content-length"):
             if len(length) > 15 or int(length) > max_bytes:  # the server has checked that it is a number
                 raise too_large
@@ -225,7 +225,7 @@ class RequestGuard:
                     return bytes(body)
         seconds = f"{self.policy.body_seconds:g}"
         detail = f"The body did not arrive within {seconds} seconds."
-        raise ProblemError(408, "slow", detail, setting=f"body_seconds = {seconds}")
+        raise ProblemError("slow", detail, setting=f"body_seconds = {seconds}")
 
 
 async def _send_refusal(problem: ProblemError, response: _Response) -> None:

@@ -145,7 +145,7 @@ class QuotaLimiter:
                 undo.pop_all()
         except CounterStorageError:
             detail = "Nothing can be spent while it cannot be counted; try again soon."
-            raise ProblemError(503, "counters", detail, retry_after=30) from None
+            raise ProblemError("counters", detail, retry_after=30) from None
         return Reservation(self, budgets, amount, lambda: subtract(places, key, 1))
 
     def hash_client(self, client: str) -> str:
@@ -166,7 +166,7 @@ class QuotaLimiter:
         if full := await self.counters.hit(windows):
             window, wait = full
             detail = f"Too many questions {'for one day' if window.seconds == DAY_SECONDS else 'in a minute'}."
-            raise ProblemError(429, "rate", detail, retry_after=wait, setting=str(window))
+            raise ProblemError("rate", detail, retry_after=wait, setting=str(window))
         undo.push_async_callback(self.counters.undo_hit, windows, now)
 
     def _list_budgets(self, client: str, now: float) -> list[DailyBudget]:
@@ -192,7 +192,7 @@ class QuotaLimiter:
         seconds = DAY_SECONDS - self.counters.clock() % DAY_SECONDS if is_spent else _BUSY_RETRY_SECONDS
         code = "money" if is_spent else "busy"
         setting = f"{budget.setting} = {budget.limit:g}"
-        raise ProblemError(429, code, "Answers are not available now.", retry_after=seconds, setting=setting)
+        raise ProblemError(code, "Answers are not available now.", retry_after=seconds, setting=setting)
 
     def _take_place(self, places: Counter[str], key: str) -> None:
         """Count an answer in progress. Raise ProblemError if there are too many."""
@@ -204,7 +204,7 @@ class QuotaLimiter:
             limit = getattr(self.quota, name)
             if taken >= limit:
                 setting = f"{name} = {limit}"
-                raise ProblemError(429, "busy", detail, retry_after=_BUSY_RETRY_SECONDS, setting=setting)
+                raise ProblemError("busy", detail, retry_after=_BUSY_RETRY_SECONDS, setting=setting)
         places[key] += 1
 
 

@@ -1,4 +1,4 @@
-"""Parse the untrusted parts of a request (client address, host, origin, question, feedback), and refuse invalid ones.
+"""Parse the untrusted parts of a request (client, host, origin, Accept, question, feedback), and refuse invalid ones.
 
 A refused request raises `ProblemError` and gets a problem response (RFC 9457).
 
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from http import HTTPStatus
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from math import ceil
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -19,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from msgspec import UNSET
 
-from mkdocs_roaming._json import decode_json
+from mkdocs_roaming._json import decode_json, encode_json, replace_invalid
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.serve import schemas
@@ -38,32 +39,62 @@ CLIENT_KEY = "roaming.client"
 PROBLEM_KEY = "roaming.problem"
 """The `ProblemError` of a refused request in the ASGI scope, for metrics and logs."""
 
+MAX_PORT = 65_535
+_MAX_OBJECTS = 30_000
+"""Maximum number of objects and arrays in a body: decoding more would block the event loop."""
+_MAX_ACCEPT_CHARS = 1_000
+_MAX_SHOWN_CHARS = 100
+_CLIENT_PREFIX = 64
+"""Bits of an IPv6 address that a provider gives to one client."""
+_DEFAULT_PORTS = {"http": "80", "https": "443"}
+_FIELD_CODES = {"question": "no_question", "lang": "bad_language"}
+_FIELD = re.compile(r"(?:`\$\.|required field `)(\w+)")
+"""The field in an error of msgspec, which has no attribute for it: "Expected `str`, got `int` - at `$.page`"."""
+_HOST = re.compile(r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(?::(?P<port>[0-9]{1,5}))?")
+"""A Host header, such as `docs.example:8080` or `[::1]`. Parsers of URLs accept more, such as `user@docs.example`."""
+_LANGUAGE_TAG = re.compile(schemas.LANGUAGE_TAG_PATTERN)
+_STATUSES = {
+    400: ("malformed", "not_an_object", "not_json"),
+    403: ("origin",),
+    404: ("empty_scope", "no_feedback", "no_file", "no_section", "not_found"),
+    405: ("method", "method_not_allowed"),
+    408: ("slow",),
+    413: ("size",),
+    421: ("host",),
+    429: ("busy", "money", "rate"),
+    500: ("failed",),
+    501: ("no_mcp",),
+    503: ("counters", "no_site", "stopping", "unreadable"),
+}
+"""The codes of problems, by their status. Any other code is that of an invalid field (422)."""
+_STATUS_OF_CODE = {code: status for status, codes in _STATUSES.items() for code in codes}
+
 # Problems
 
 
 class ProblemError(Exception):
-    """A refused request: the status, a code for programs, a sentence for people, and seconds until a retry.
+    """A refused request: a code for programs, a sentence for people, the status, and seconds until a retry.
 
-    `answer` is what the reader gets although the model failed. `setting` is the limit that was exceeded, for the
-    operator, such as `concurrent = 8`.
+    `status` is that of the code unless another one is given. `answer` is what the reader gets although the model
+    failed. `setting` is the limit that was exceeded, for the operator, such as `concurrent = 8`.
     """
 
     def __init__(
         self,
-        status: int,
         code: str,
         detail: str,
         *,
+        status: int | None = None,
         retry_after: float | None = None,
         answer: schemas.Answer | None = None,
         setting: str = "",
     ) -> None:
         super().__init__(detail)
-        self.answer = answer
-        self.setting = setting
-        self.status = status
         self.code = code
         self.detail = detail
+        self.status = status or _STATUS_OF_CODE.get(code, HTTPStatus.UNPROCESSABLE_ENTITY)
+        self.answer = answer
+        self.setting = setting
         self.retry_after = None if retry_after is None else max(1, ceil(retry_after))
 
 
@@ -83,7 +114,7 @@ def encode_problem(error: ProblemError) -> tuple[list[Header], bytes]:
     headers: list[Header] = [(b"content-type", schemas.PROBLEM.encode()), (b"cache-control", b"no-store")]
     if error.retry_after is not None:
         headers.append((b"retry-after", str(error.retry_after).encode()))
-    body = schemas.encode_json(problem)
+    body = encode_json(problem)
     return [*headers, (b"content-length", str(len(body)).encode())], body
 
 
@@ -102,11 +133,19 @@ def resolve_client(scope: Mapping[str, Any], proxies: int = 0) -> str:
 
     Each trusted proxy appends the address that it sees to X-Forwarded-For. So the list is read from the right: the
     client is the address that the outermost proxy saw, and anything before it was written by the client. Without
-    proxies the header is ignored.
+    proxies the header is ignored, and so is one with fewer addresses: the request did not pass all proxies.
     """
     peer = scope.get("client")
-    forwarded = _forwarded_network(scope, proxies) if proxies else None
-    return forwarded or parse_network(peer[0] if peer else "") or UNKNOWN_CLIENT
+    network = None
+    forwarded = split_header(scope, b"x-forwarded-for") if proxies else []
+    if 0 < proxies <= len(forwarded):
+        address = forwarded[-proxies].strip('"')
+        if address.startswith("["):  # [2001:db8::1]:443
+            address = address[1:].partition("]")[0]
+        elif address.count(":") == 1:  # 192.0.2.7:443
+            address = address.partition(":")[0]
+        network = parse_network(address)
+    return network or parse_network(peer[0] if peer else "") or UNKNOWN_CLIENT
 
 
 def get_client(scope: Mapping[str, Any]) -> str:
@@ -121,19 +160,21 @@ def parse_network(text: str) -> str | None:
     except ValueError:
         return None
     if isinstance(address, IPv6Address):
-        address = address.ipv4_mapped or address
-    return str(address if isinstance(address, IPv4Address) else IPv6Network((address, 64), strict=False))
+        if address.ipv4_mapped is None:
+            return str(IPv6Network((address, _CLIENT_PREFIX), strict=False))
+        address = address.ipv4_mapped
+    return str(address)
 
 
 def resolve_scheme(scope: Mapping[str, Any], proxies: int = 0) -> str:
     """Return the scheme that the client used, as reported by the nearest trusted proxy if there is one."""
-    values = _split_list(get_header_values(scope, b"x-forwarded-proto")) if proxies else []
+    values = split_header(scope, b"x-forwarded-proto") if proxies else []
     return values[-1] if values and values[-1] in _DEFAULT_PORTS else str(scope.get("scheme", "http"))
 
 
-def count_forwarded(scope: Mapping[str, Any]) -> int:
-    """Return the number of addresses in X-Forwarded-For."""
-    return len(_split_list(get_header_values(scope, b"x-forwarded-for")))
+def split_header(scope: Mapping[str, Any], name: bytes) -> list[str]:
+    """Return the items of a header that is a list."""
+    return [item.strip() for value in get_header_values(scope, name) for item in value.split(",")]
 
 
 def get_header_values(scope: Mapping[str, Any], name: bytes) -> list[str]:
@@ -141,20 +182,7 @@ def get_header_values(scope: Mapping[str, Any], name: bytes) -> list[str]:
     return [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
 
 
-def _forwarded_network(scope: Mapping[str, Any], proxies: int) -> str | None:
-    values = _split_list(get_header_values(scope, b"x-forwarded-for"))
-    if len(values) < proxies:
-        return None  # the request did not pass all proxies
-    address = values[-proxies].strip('"')
-    match = _ADDRESS_WITH_PORT.fullmatch(address)
-    return parse_network(match["v6"] or match["v4"]) if match else parse_network(address)
-
-
-def _split_list(values: Sequence[str]) -> list[str]:
-    return [item.strip() for item in ",".join(values).split(",")] if values else []
-
-
-# Hosts and origins
+# Hosts, origins, and content negotiation
 
 
 class AllowedHosts:
@@ -168,28 +196,26 @@ class AllowedHosts:
             if text == "*":
                 self.any = True
             elif host is None:
-                raise UsageError(f"{text[:100]!r} is not a host name; write docs.example or docs.example:8080")
+                shown = text[:_MAX_SHOWN_CHARS]
+                raise UsageError(f"{shown!r} is not a host name; write docs.example or docs.example:8080")
             else:
                 self._allowed.add(host)
-
-    def allow(self, name: str, port: str) -> bool:
-        """Return whether the server answers to a name."""
-        return self.any or (name, "") in self._allowed or (name, port) in self._allowed
 
     def check(self, headers: Sequence[str]) -> tuple[str, str]:
         """Return the name and the port of the Host headers. Raise ProblemError if the server does not answer to it."""
         host = parse_host(headers[0]) if len(headers) == 1 else None
         if host is None:
-            raise ProblemError(400, "host", "The Host header is missing or malformed.")
-        if not self.allow(*host):
-            raise ProblemError(421, "host", "This server does not answer to that name.")
+            raise ProblemError("host", "The Host header is missing or malformed.", status=HTTPStatus.BAD_REQUEST)
+        is_allowed = self.any or host in self._allowed or (host[0], "") in self._allowed
+        if not is_allowed:
+            raise ProblemError("host", "This server does not answer to that name.")
         return host
 
 
 def parse_host(text: str) -> tuple[str, str] | None:
     """Return the name and the port (or an empty string) of a Host header, None if it is malformed."""
     match = _HOST.fullmatch(text)
-    if match is None or (match["port"] and not 0 < int(match["port"]) < 65536):
+    if match is None or (match["port"] and not 0 < int(match["port"]) <= MAX_PORT):
         return None
     name = match["name"].lower()
     if name.startswith("["):
@@ -205,13 +231,43 @@ def parse_origin(text: str) -> str:
     scheme, _, authority = text.removesuffix("/").lower().partition("://")
     host = parse_host(authority)
     if scheme not in _DEFAULT_PORTS or host is None:
-        raise UsageError(f"{text[:100]!r} is not an origin; write https://docs.example, without a path")
+        shown = text[:_MAX_SHOWN_CHARS]
+        raise UsageError(f"{shown!r} is not an origin; write https://docs.example, without a path")
     return format_origin(scheme, *host)
 
 
 def format_origin(scheme: str, name: str, port: str) -> str:
     """Return an origin, without the default port of its scheme."""
-    return f"{scheme}://{name}" + (f":{port}" if port and port != _DEFAULT_PORTS.get(scheme) else "")
+    is_default = not port or port == _DEFAULT_PORTS.get(scheme)
+    return f"{scheme}://{name}" if is_default else f"{scheme}://{name}:{port}"
+
+
+def choose_media_type(accept: str, offered: Sequence[str]) -> str:
+    """Return the offered media type that an Accept header prefers, by default the first one.
+
+    Of equal weights, the more specific one wins, then the one that is offered first. One with `q=0` is the last choice.
+    """
+    weights = dict(_parse_range(text) for text in accept[:_MAX_ACCEPT_CHARS].split(",") if text.strip())
+    ranks = []
+    for media_type in offered:
+        rank = (0.0, -1)
+        group = media_type.partition("/")[0]
+        for specificity, name in enumerate(("*/*", f"{group}/*", media_type)):
+            weight = weights.get(name)
+            if weight is not None:
+                rank = (weight, specificity) if weight else (0.0, -2 - specificity)
+        ranks.append(rank)
+    return offered[ranks.index(max(ranks))]
+
+
+def _parse_range(text: str) -> tuple[str, float]:
+    """Return a media range of an Accept header, such as `text/*;q=0.5`, and its weight."""
+    name, *parameters = (part.strip().lower() for part in text.split(";"))
+    weight = next((parameter[2:] for parameter in parameters if parameter.startswith("q=")), "1")
+    try:
+        return name, min(max(float(weight), 0.0), 1.0)
+    except ValueError:
+        return name, 0.0
 
 
 # Questions
@@ -220,7 +276,8 @@ def format_origin(scheme: str, name: str, port: str) -> str:
 def check_media_type(content_type: str) -> None:
     """Raise ProblemError unless the body is JSON, which pages of other sites cannot send without a CORS preflight."""
     if content_type.partition(";")[0].strip().lower() != schemas.JSON:
-        raise ProblemError(415, "not_json", "Send the body as application/json.")
+        detail = "Send the body as application/json."
+        raise ProblemError("not_json", detail, status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
 
 
 def parse_question(body: bytes) -> Question:
@@ -233,7 +290,7 @@ def parse_question(body: bytes) -> Question:
     if "question" not in data and "messages" in data:
         data = _parse_messages(_convert(data, Chat).messages) | data
     if "question" not in data:
-        raise ProblemError(422, "no_question", "`question` is missing.")
+        raise ProblemError("no_question", "`question` is missing.")
     return validate(_convert(data, Question))
 
 
@@ -241,11 +298,11 @@ def validate(question: Question) -> Question:
     """Return a question in normal form. Raise ProblemError if it is invalid."""
     if len(question.page) > schemas.MAX_PAGE_CHARS:
         detail = f"`page` is a path or a URL of at most {schemas.MAX_PAGE_CHARS} characters."
-        raise ProblemError(422, "bad_page", detail)
+        raise ProblemError("bad_page", detail)
     return msgspec.structs.replace(
         question,
         text=validate_question(question.text),
-        page=schemas.replace_invalid(question.page).replace("\0", "").strip(),
+        page=replace_invalid(question.page).replace("\0", "").strip(),
         language=validate_language(question.language),
         turns=question.turns[-schemas.MAX_TURNS :],
         scope=question.scope.normalize(),
@@ -254,19 +311,19 @@ def validate(question: Question) -> Question:
 
 def validate_question(text: str) -> str:
     """Return a question without surrounding whitespace. Raise ProblemError if it is empty or too long."""
-    text = schemas.replace_invalid(text).replace("\0", "").strip()
+    text = replace_invalid(text).replace("\0", "").strip()
     if not text:
-        raise ProblemError(422, "no_question", "The question is empty.")
+        raise ProblemError("no_question", "The question is empty.")
     if len(text) > schemas.MAX_QUESTION_CHARS:
         detail = f"A question has at most {schemas.MAX_QUESTION_CHARS} characters, this one has {len(text)}."
-        raise ProblemError(422, "question_too_long", detail)
+        raise ProblemError("question_too_long", detail)
     return text
 
 
 def validate_language(text: str) -> str:
     """Return a language tag in lower case. Raise ProblemError if it is neither valid nor empty."""
-    if text and not re.fullmatch(schemas.LANGUAGE_TAG_PATTERN, text):
-        raise ProblemError(422, "bad_language", "`lang` is a language tag, such as en or pt-BR.")
+    if not _LANGUAGE_TAG.fullmatch(text):
+        raise ProblemError("bad_language", "`lang` is a language tag, such as en or pt-BR.")
     return text.lower()
 
 
@@ -274,8 +331,8 @@ def find_page(address: str, sections: SectionIndex) -> SectionRef | None:
     """Return the section for an address of a browser: a path of the site or the server, or a URL of a mirror."""
     if not address:
         return None
-    if found := sections.find(address):
-        return found
+    if section := sections.find(address):
+        return section
     try:
         path = urlsplit(address).path
         base = urlsplit(sections.manifest.site.url).path
@@ -286,19 +343,19 @@ def find_page(address: str, sections: SectionIndex) -> SectionRef | None:
 
 def _parse_messages(messages: Sequence[ChatMessage]) -> dict[str, Any]:
     """Return the text of the user's last message as the question, and the signed turns of the answers before it."""
-    positions = [position for position, message in enumerate(messages) if message.role == "user"]
-    if not positions:
-        return {}
-    turns = [turn for message in messages[: positions[-1]] if (turn := _parse_turn(message)) is not None]
-    texts = [part.get("text") for part in messages[positions[-1]].parts or () if part.get("type") == "text"]
-    text = "\n".join(text for text in texts if isinstance(text, str))
-    return {"turns": turns, "question": text} if text else {}
-
-
-def _parse_turn(message: ChatMessage) -> str | None:
-    """Return the signed turn in the metadata of an answer. Its signature is verified later."""
-    turn = message.metadata.get("turn") if message.role == "assistant" and isinstance(message.metadata, dict) else None
-    return turn if isinstance(turn, str) and len(turn) <= schemas.MAX_TURN_CHARS else None
+    turns: list[str] = []
+    earlier: list[str] = []
+    text = ""
+    for message in messages:
+        if message.role == "user":
+            parts = [part.get("text") for part in message.parts or () if part.get("type") == "text"]
+            text = "\n".join(part for part in parts if isinstance(part, str))
+            earlier = turns.copy()
+        elif message.role == "assistant" and isinstance(message.metadata, dict):
+            turn = message.metadata.get("turn")  # its signature is verified later
+            if isinstance(turn, str) and len(turn) <= schemas.MAX_TURN_CHARS:
+                turns.append(turn)
+    return {"turns": earlier, "question": text} if text else {}
 
 
 # Feedback
@@ -311,7 +368,7 @@ def parse_feedback(body: bytes) -> schemas.Feedback:
         ProblemError: 400 if the body is not a JSON object, 422 if a field is invalid.
     """
     feedback = _convert(_decode(body), schemas.Feedback)
-    return msgspec.structs.replace(feedback, comment=schemas.replace_invalid(feedback.comment.strip()))
+    return msgspec.structs.replace(feedback, comment=replace_invalid(feedback.comment.strip()))
 
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -319,14 +376,14 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 
 def _decode(body: bytes) -> dict[str, Any]:
     """Decode a JSON object. Fields with null are absent."""
-    if body.count(b"{") + body.count(b"[") > _MAX_OBJECTS:  # decoding them would block the event loop
-        raise ProblemError(413, "size", f"A body has at most {_MAX_OBJECTS} objects and arrays.")
+    if body.count(b"{") + body.count(b"[") > _MAX_OBJECTS:
+        raise ProblemError("size", f"A body has at most {_MAX_OBJECTS} objects and arrays.")
     try:
         data: object = decode_json(body)
     except ValueError:
-        raise ProblemError(400, "not_json", "The body is not JSON.") from None
+        raise ProblemError("not_json", "The body is not JSON.") from None
     if not isinstance(data, dict):
-        raise ProblemError(400, "not_an_object", "The body is not a JSON object.")
+        raise ProblemError("not_an_object", "The body is not a JSON object.")
     return {name: value for name, value in data.items() if value is not None}
 
 
@@ -336,12 +393,4 @@ def _convert(data: dict[str, Any], type_: type[_T]) -> _T:
     except msgspec.ValidationError as error:
         match = _FIELD.search(str(error))
         field = match[1] if match else "body"
-        raise ProblemError(422, _FIELD_CODES.get(field, f"bad_{field}"), f"{error}.") from None
-
-
-_MAX_OBJECTS = 30_000
-_FIELD_CODES = {"question": "no_question", "lang": "bad_language"}
-_FIELD = re.compile(r"(?:`\$\.|required field `)(\w+)")  # msgspec has no attribute for the path
-_HOST = re.compile(r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(?::(?P<port>[0-9]{1,5}))?")
-_ADDRESS_WITH_PORT = re.compile(r"\[(?P<v6>[^\]]+)\](?::[0-9]+)?|(?P<v4>[0-9.]+):[0-9]+")
-_DEFAULT_PORTS = {"http": "80", "https": "443"}
+        raise ProblemError(_FIELD_CODES.get(field, f"bad_{field}"), f"{error}.") from None

@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from mkdocs_roaming._json import encode_json, encode_text
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.serve.content import (
@@ -28,7 +29,6 @@ from mkdocs_roaming.serve.content import (
     build_hits,
     build_outline,
     build_section,
-    choose_media_type,
 )
 from mkdocs_roaming.serve.deployments import Deployment
 from mkdocs_roaming.serve.encoding import (
@@ -46,6 +46,7 @@ from mkdocs_roaming.serve.requests import (
     PROBLEM_KEY,
     ProblemError,
     check_media_type,
+    choose_media_type,
     encode_problem,
     get_client,
     parse_feedback,
@@ -61,8 +62,6 @@ from mkdocs_roaming.serve.schemas import (
     Operation,
     Question,
     describe_operations,
-    encode_json,
-    encode_text,
     status_phrase,
 )
 from mkdocs_roaming.serve.service import AnswerRequest, AnswerService
@@ -159,10 +158,10 @@ class Routes:
     async def feedback(self, request: Request) -> Response:
         """Log a reader's opinion of an answer, and count it. A comment or another opinion may follow."""
         if not self._journal.logs_feedback:
-            raise ProblemError(404, "no_feedback", "Feedback is not collected here.")
+            raise ProblemError("no_feedback", "Feedback is not collected here.")
         feedback = parse_feedback(await _read_json(request, _MAX_FEEDBACK_BYTES))
         if (rated := self._service.read_turn(feedback.turn)) is None:
-            raise ProblemError(422, "unknown_turn", "The turn is not from this server, or too old: ask again.")
+            raise ProblemError("unknown_turn", "The turn is not from this server, or too old: ask again.")
         await self._count_rating(get_client(request.scope))
         await run_in_thread(lambda: self._journal.log_feedback(feedback, rated.question))
         self._metrics.count_feedback(helpful=feedback.helpful)
@@ -174,9 +173,9 @@ class Routes:
             full = await self._limiter.counters.hit([(_FEEDBACK_WINDOW, self._limiter.hash_client(client))])
         except CounterStorageError:
             detail = "Ratings cannot be counted now; try again soon."
-            raise ProblemError(503, "counters", detail, retry_after=30) from None
+            raise ProblemError("counters", detail, retry_after=30) from None
         if full:
-            raise ProblemError(429, "rate", "Too many ratings for one day.", retry_after=full[1])
+            raise ProblemError("rate", "Too many ratings for one day.", retry_after=full[1])
 
     async def health(self, request: Request) -> Response:
         """Return whether questions can be answered."""
@@ -200,7 +199,7 @@ class Routes:
         """Return a file of the widget. Browsers load modules from other origins only with this CORS header."""
         file = self._widget / name
         if not _WIDGET_FILE.fullmatch(name) or not file.is_file():
-            raise ProblemError(404, "no_file", "There is no such file.")
+            raise ProblemError("no_file", "There is no such file.")
         return respond_with_etag(request, file.read_bytes(), content_type, **{"access-control-allow-origin": "*"})
 
 
@@ -208,7 +207,7 @@ async def _read_json(request: Request, max_bytes: float = inf) -> bytes:
     check_media_type(request.headers.get("content-type", ""))
     body = await request.body()
     if len(body) > max_bytes:
-        raise ProblemError(413, "size", f"The maximum size of a body is {max_bytes} bytes here.")
+        raise ProblemError("size", f"The maximum size of a body is {max_bytes} bytes here.")
     return body
 
 
@@ -356,8 +355,9 @@ async def handle_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         return ProblemResponse(problem_from_error(error, request.url.path))
     phrase = status_phrase(error.status_code)
-    code = re.sub(r"\W+", "_", phrase.lower())
-    problem = ProblemError(error.status_code, code, _STATUS_DETAILS.get(error.status_code, f"{phrase}."))
+    code = phrase.lower().replace(" ", "_")
+    detail = _STATUS_DETAILS.get(error.status_code, f"{phrase}.")
+    problem = ProblemError(code, detail, status=error.status_code)
     return ProblemResponse(problem, error.headers or {})
 
 

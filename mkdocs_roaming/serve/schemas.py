@@ -6,7 +6,6 @@ table of operations.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -287,27 +286,11 @@ def status_phrase(status: int) -> str:
     return _STATUS_PHRASES.get(status) or HTTPStatus(status).phrase
 
 
-def encode_text(text: str) -> bytes:
-    """Return UTF-8. Unpaired surrogates, which sites may contain, become question marks."""
-    return text.encode("utf-8", "replace")
-
-
-def replace_invalid(text: str) -> str:
-    """Return text with question marks instead of unpaired surrogates."""
-    return encode_text(text).decode("utf-8")
-
-
-def encode_json(data: object) -> bytes:
-    """Return compact JSON. Unlike the encoder of msgspec, this one accepts unpaired surrogates."""
-    return encode_text(_JSON_ENCODER.encode(msgspec.to_builtins(data)))
-
-
 _STATUS_PHRASES = {
     413: "Request Entity Too Large",
     414: "Request-URI Too Long",
     422: "Unprocessable Entity",
 }
-_JSON_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 # Operations

@@ -264,7 +264,7 @@ class _LimitedProtocol(HttpToolsProtocol):
             self._limit_time()
         elif self._unparsed or previous is None:
             seconds = self._guard.policy.header_seconds
-            self._refuse(ProblemError(408, "slow", f"The headers did not arrive within {seconds:g} seconds."))
+            self._refuse(ProblemError("slow", f"The headers did not arrive within {seconds:g} seconds."))
 
     def send_400_response(self, msg: str) -> None:
         """Refuse a malformed request."""
@@ -276,7 +276,7 @@ class _LimitedProtocol(HttpToolsProtocol):
             seldom.warn(message, name_client(network))
         limits = f"{_MAX_HEADER_LINES} header lines and {_MAX_HEADER_BYTES} bytes"
         detail = f"This is not HTTP/1.1, has a body with Upgrade, or more than {limits} of headers."
-        self._refuse(ProblemError(400, "malformed", detail))
+        self._refuse(ProblemError("malformed", detail))
 
     def _refuse(self, problem: ProblemError) -> None:
         """Count a refused request, respond unless another response has begun, and close the connection."""

@@ -122,7 +122,7 @@ class AnswerService:
             ProblemError: The site cannot be read yet, no page is in the scope, or the server stops.
         """
         if self._is_draining:
-            raise ProblemError(503, "stopping", STOPPING, retry_after=_RESTART_SECONDS)
+            raise ProblemError("stopping", STOPPING, retry_after=_RESTART_SECONDS)
         config = self.offline_config if offline else self.config
         return AnswerRequest(self, question, config, self.site.now(question.language).restrict(question.scope))
 
@@ -221,7 +221,7 @@ class AnswerRequest:
             async for _ in parts:
                 pass
         if not self._is_finished:
-            raise ProblemError(503, "stopping", STOPPING, retry_after=_RESTART_SECONDS)
+            raise ProblemError("stopping", STOPPING, retry_after=_RESTART_SECONDS)
         return encode_answer(summarize(self._events), self._context(), digest=self.deployment.digest)
 
     async def cost(self) -> float | None:

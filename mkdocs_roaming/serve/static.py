@@ -18,7 +18,8 @@ from starlette.staticfiles import NotModifiedResponse, PathLike, StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.serve.content import CONTENT_TYPES, choose_media_type
+from mkdocs_roaming.serve.content import CONTENT_TYPES
+from mkdocs_roaming.serve.requests import choose_media_type
 from mkdocs_roaming.serve.schemas import MARKDOWN
 
 HTML = "text/html"

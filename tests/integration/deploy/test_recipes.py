@@ -156,6 +156,6 @@ def test_docs_list_every_limit_with_default() -> None:
     assert {name: value if value == "none" else f"{float(value):g}" for name, value in shown.items()} == own
     for code in ("busy", "rate", "money", "counters", "host", "origin", "size", "slow", "malformed"):
         assert f"`{code}`" in text
-    refused = ProblemError(429, "rate", "Too many questions in a minute.", retry_after=19)
+    refused = ProblemError("rate", "Too many questions in a minute.", retry_after=19)
     assert encode_problem(refused)[1].decode() in text
     assert redact("why is token=abc123 refused by https://me:pw@db.example for jane@boat.example") in text

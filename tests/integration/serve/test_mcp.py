@@ -277,7 +277,7 @@ def test_invalid_messages_are_refused(boat: str) -> None:
     ("error", "text"),
     [
         (
-            ProblemError(503, "no_site", "The documentation cannot be read at the moment."),
+            ProblemError("no_site", "The documentation cannot be read at the moment."),
             "The documentation cannot be read at the moment.",
         ),
         (

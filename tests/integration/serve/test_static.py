@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from serving import load_cases
 
-from mkdocs_roaming.serve.content import choose_media_type
+from mkdocs_roaming.serve.requests import choose_media_type
 from mkdocs_roaming.serve.middleware import RequestPolicy
 
 from .conftest import starting

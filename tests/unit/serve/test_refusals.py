@@ -10,7 +10,7 @@ from serving import load_cases
 from mkdocs_roaming.serve.log import RefusalLog, SeldomLog
 from mkdocs_roaming.serve.requests import ProblemError
 
-ORIGIN = ProblemError(403, "origin", "No.")
+ORIGIN = ProblemError("origin", "No.")
 
 
 def scope(*headers: tuple[str, str], peer: str = "203.0.113.7") -> dict[str, Any]:
@@ -26,7 +26,7 @@ def test_refused_name_is_logged_once_with_setting(
 ) -> None:
     log = RefusalLog()
     for _ in range(3):
-        log.warn(ProblemError(status, header, "No."), scope((header, value)), "203.0.113.7")
+        log.warn(ProblemError(header, "No.", status=status), scope((header, value)), "203.0.113.7")
     (message,) = caplog.messages
     assert expected in message
     assert value.split("\x1b")[0] in message
@@ -52,10 +52,10 @@ def test_own_origin_without_scheme_of_proxy_is_logged_with_header_to_set(
 @pytest.mark.parametrize(
     ("problem", "warnings", "setting"),
     [
-        (ProblemError(429, "rate", "No.", setting="answers_a_minute_each = 6"), 2, "answers_a_minute_each = 6"),
-        (ProblemError(429, "busy", "No.", setting="concurrent = 8"), 1, "concurrent = 8"),
-        (ProblemError(413, "size", "No.", setting="body_bytes = 65536"), 2, "body_bytes = 65536"),
-        (ProblemError(422, "no_question", "No."), 0, ""),
+        (ProblemError("rate", "No.", setting="answers_a_minute_each = 6"), 2, "answers_a_minute_each = 6"),
+        (ProblemError("busy", "No.", setting="concurrent = 8"), 1, "concurrent = 8"),
+        (ProblemError("size", "No.", setting="body_bytes = 65536"), 2, "body_bytes = 65536"),
+        (ProblemError("no_question", "No."), 0, ""),
     ],
 )
 def test_exceeded_limit_is_logged_for_each_client_that_it_counts(
@@ -74,7 +74,7 @@ def test_client_behind_unknown_proxy_gets_hint(
     caplog: pytest.LogCaptureFixture, peer: str, forwarded: str, proxies: int, hint: str
 ) -> None:
     headers = (("x-forwarded-for", forwarded),) if forwarded else ()
-    problem = ProblemError(429, "rate", "No.", setting="requests_a_minute_each = 120")
+    problem = ProblemError("rate", "No.", setting="requests_a_minute_each = 120")
     RefusalLog(proxies).warn(problem, scope(*headers, peer=peer), peer)
     assert hint in caplog.text
     assert ("proxies" in caplog.text) is bool(hint)

@@ -75,13 +75,13 @@ def test_parse_host_is_strict(text: str, host: list[str] | None) -> None:
 
 def test_allowed_hosts_match_name_and_port() -> None:
     hosts = AllowedHosts(["docs.example", "other.example:8080"])
-    assert hosts.allow("docs.example", "")
-    assert hosts.allow("docs.example", "8443")
-    assert hosts.allow("other.example", "8080")
-    assert not hosts.allow("other.example", "")
-    assert not hosts.allow("evil-docs.example", "")
-    assert not hosts.allow("docs.example.evil.example", "")
-    assert AllowedHosts(["*"]).allow("anything", "")
+    assert hosts.check(["docs.example"]) == ("docs.example", "")
+    assert hosts.check(["docs.example:8443"]) == ("docs.example", "8443")
+    assert hosts.check(["other.example:8080"]) == ("other.example", "8080")
+    for name in ("other.example", "evil-docs.example", "docs.example.evil.example"):
+        with pytest.raises(ProblemError, match="does not answer to that name"):
+            hosts.check([name])
+    assert AllowedHosts(["*"]).check(["anything"]) == ("anything", "")
 
 
 @pytest.mark.parametrize("text", ["docs.example", "https://", "https://docs.example/path", "null", "*", "ftp://x", ""])
