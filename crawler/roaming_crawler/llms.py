@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mkdocs_roaming.publish.markdown_source import split_front_matter
-from mkdocs_roaming.text.markdown import follow_fence, split_lines
+from mkdocs_roaming.text.blocks import follow_fence, split_lines
 from roaming_crawler.scope import canonical_url
 
 # llms.txt

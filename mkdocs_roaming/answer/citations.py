@@ -20,7 +20,7 @@ from mkdocs_roaming.answer.links import remove_links, resolve_ids
 from mkdocs_roaming.answer.models.base import NO_SOURCE
 from mkdocs_roaming.answer.models.reasoning import ReasoningFilter
 from mkdocs_roaming.answer.support.check import CITATION
-from mkdocs_roaming.text.markdown import find_code, follow_fence, sub_outside_code
+from mkdocs_roaming.text.blocks import find_code, follow_fence, sub_outside_code
 
 _WORD = re.compile(r"\w")
 _ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)

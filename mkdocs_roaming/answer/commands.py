@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from mkdocs_roaming.text.markdown import find_code
+from mkdocs_roaming.text.blocks import find_code
 
 
 class Target(NamedTuple):

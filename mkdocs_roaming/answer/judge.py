@@ -26,8 +26,8 @@ from mkdocs_roaming.answer.models.base import NO_SOURCE, ToolCall
 from mkdocs_roaming.answer.models.replies import limit_depth
 from mkdocs_roaming.answer.support.check import GAP_CITATION, gap_words
 from mkdocs_roaming.library.tools import TOOLS, first_argument, parse_tool_name
+from mkdocs_roaming.text.blocks import find_code
 from mkdocs_roaming.text.languages import available_languages, load_phrases
-from mkdocs_roaming.text.markdown import find_code
 from mkdocs_roaming.text.tokenizer import parse_query
 
 _CITATION_GROUP = re.compile(r"(?<!\s)(?:\s*\[\^[^\]\n]{1,200}\])+")

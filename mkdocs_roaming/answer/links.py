@@ -13,7 +13,7 @@ from html import unescape
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
-from mkdocs_roaming.text.markdown import sub_outside_code
+from mkdocs_roaming.text.blocks import sub_outside_code
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

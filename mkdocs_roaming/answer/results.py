@@ -28,8 +28,9 @@ from mkdocs_roaming.library.texts import LINK, resolve_link
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.search.ranking import parse_query
 from mkdocs_roaming.search.relevance import NO_ANSWER
+from mkdocs_roaming.text.blocks import sub_outside_code
 from mkdocs_roaming.text.languages import load_words
-from mkdocs_roaming.text.markdown import escape_markup, sub_outside_code
+from mkdocs_roaming.text.markdown import escape_markup
 from mkdocs_roaming.text.tokenizer import estimate_tokens, extract_terms, is_common_word, split_words
 
 MAX_RESULTS = 3

@@ -92,6 +92,7 @@ INLINE_WRITERS: dict[str, InlineWriter] = {
 }
 
 
+_BLANK_LINE = "\n\n"
 _LOWEST_LEVEL = 6
 _NOT_IN_TITLE_KEY = re.compile(r"[^\w+#]|_")
 """What differs between a title and a heading that repeats it: case, spaces, the parentheses of a function."""
@@ -107,6 +108,8 @@ class ConvertedArticle(Struct, frozen=True):
     markdown: str
     headings: tuple[Heading, ...]
     """The headings that are not nested in lists, quotes or the like, in order."""
+    offsets: tuple[int, ...]
+    """The offset of each heading in the Markdown."""
 
 
 def convert(
@@ -168,9 +171,17 @@ def _assemble(output: Output, title: str) -> ConvertedArticle:
         level = min(max(heading.level, headings[parent or 0].level + 1), _LOWEST_LEVEL)
         parts[index + 1] = "#" * (level - heading.level) + parts[index + 1]
         headings.append(replace(heading, level=level))
+    sizes = {index: len(parts[index]) for index in (0, *(index + 1 for index, _ in below))}
     for index, definitions in footnotes.place_footnotes(output).items():
         parts[index + 1 : index + 2] = ["\n\n".join((*definitions, *filter(None, parts[index + 1 : index + 2])))]
-    return ConvertedArticle("\n\n".join(filter(None, parts)) + "\n", tuple(_add_anchors(output, headings)))
+    offsets: list[int] = []
+    end = -len(_BLANK_LINE)
+    for index, part in enumerate(parts):
+        end += len(_BLANK_LINE) + len(part) if part else 0
+        if index in sizes:  # footnotes of the section above may precede the heading
+            offsets.append(end - sizes[index])
+    markdown = _BLANK_LINE.join(filter(None, parts)) + "\n"
+    return ConvertedArticle(markdown, tuple(_add_anchors(output, headings)), tuple(offsets))
 
 
 def _move_text_of_title(output: Output, parts: list[str], title: int) -> None:

@@ -21,7 +21,8 @@ from markdown_it.token import Token
 from msgspec import Struct
 
 from mkdocs_roaming.library.snippets import GAP, HEADING
-from mkdocs_roaming.text.markdown import escape_markup, follow_fence, load_parser, sub_outside_code, truncate_at_word
+from mkdocs_roaming.text.blocks import follow_fence, load_parser, sub_outside_code
+from mkdocs_roaming.text.markdown import escape_markup, truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word, extract_terms
 
 MAX_PASSAGE_CHARS = 1_000

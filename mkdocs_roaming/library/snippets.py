@@ -10,7 +10,8 @@ from itertools import chain
 from math import log1p
 from typing import NamedTuple
 
-from mkdocs_roaming.text.markdown import TABLE_RULE, follow_fence, truncate_at_word
+from mkdocs_roaming.text.blocks import TABLE_RULE, follow_fence
+from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word, estimate_tokens, extract_terms
 
 SNIPPET_CHARS = 200

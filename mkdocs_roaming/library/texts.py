@@ -13,7 +13,7 @@ from mkdocs_roaming.manifest.expand import Expansion, make_text_expansion, split
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import join_url
 from mkdocs_roaming.search.ranking import parse_query
-from mkdocs_roaming.text.markdown import sub_outside_code
+from mkdocs_roaming.text.blocks import sub_outside_code
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 LINK = re.compile(

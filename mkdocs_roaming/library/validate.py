@@ -28,7 +28,7 @@ from mkdocs_roaming.manifest.models import (
 )
 from mkdocs_roaming.manifest.page_kinds import find_listing_pages
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest, split_sections
-from mkdocs_roaming.text.markdown import load_parser
+from mkdocs_roaming.text.blocks import load_parser
 from mkdocs_roaming.text.meta_tags import has_absolute_assets
 
 _MAX_LISTING_CHARS = 50_000

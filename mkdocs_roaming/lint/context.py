@@ -13,8 +13,8 @@ from typing import Literal
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_changelog
+from mkdocs_roaming.text.blocks import LINE_END, Block, find_code_spans, find_fences, split_lines
 from mkdocs_roaming.text.languages import base_language, fold, load_phrases
-from mkdocs_roaming.text.markdown import LINE_END, CodeBlock, find_code_blocks, find_code_spans, split_lines
 
 Severity = Literal["error", "warning", "hint"]
 """An error misleads readers and models, a warning costs them time or tokens, a hint is an improvement."""
@@ -234,9 +234,9 @@ class LintContext:
 def parse_page_text(page: PageEntry, markdown: str) -> PageText:
     """Parse the Markdown of a page into lines, prose and sections."""
     lines = tuple(split_lines(markdown))
-    blocks = find_code_blocks(markdown)
+    blocks = find_fences(markdown)
     prose = tuple(_blank_code(lines, blocks))
-    unclosed = (block for block in blocks if block.end == block.stop and not any(lines[block.stop :]))
+    unclosed = (block for block in blocks if block.code_end == block.end and not any(lines[block.end :]))
     open_fence = next((block.start for block in unclosed), None)
     return PageText(page, markdown, lines, prose, _section_lines(page, markdown), open_fence)
 
@@ -284,9 +284,9 @@ def _section_lines(page: PageEntry, markdown: str) -> tuple[int, ...]:
     return tuple(starts)
 
 
-def _blank_code(lines: Sequence[str], blocks: Sequence[CodeBlock]) -> Iterator[str]:
+def _blank_code(lines: Sequence[str], blocks: Sequence[Block]) -> Iterator[str]:
     """Yield the lines with code blanked: fenced, indented and inline code."""
-    fenced = {number for block in blocks for number in range(block.start, block.stop)}
+    fenced = {number for block in blocks for number in range(block.start, block.end)}
     after_blank = True
     in_list = False
     for number, line in enumerate(lines):

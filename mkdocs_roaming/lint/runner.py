@@ -25,7 +25,8 @@ from mkdocs_roaming.manifest.lookup import PageName, SectionIndex, SectionRef, m
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.manifest.sections import github_slug
 from mkdocs_roaming.settings import decode_table
-from mkdocs_roaming.text.markdown import FRONT_MATTER, parse_headings, pluralize, strip_markup
+from mkdocs_roaming.text.blocks import FRONT_MATTER, parse_blocks, strip_markup
+from mkdocs_roaming.text.markdown import pluralize
 
 WEIGHTS: Mapping[Severity, int] = {"error": 10, "warning": 3, "hint": 1}
 """Weights of findings in the score."""
@@ -288,7 +289,7 @@ class _Source:
         front_matter = FRONT_MATTER.match(text)
         end = front_matter.end() if front_matter else 0
         offset = text.count("\n", 0, end)
-        headings = [(offset + heading.line, _slug(heading.title)) for heading in parse_headings(text[end:])]
+        headings = [(offset + heading.start, _slug(heading.text)) for heading in parse_blocks(text[end:]).headings]
         return cls(text.split("\n"), headings)
 
     def find_line(self, page: PageEntry, position: int, quote: str) -> int | None:

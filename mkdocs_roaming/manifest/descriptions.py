@@ -19,7 +19,8 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
-from mkdocs_roaming.text.markdown import parse_headings, pluralize, to_single_line
+from mkdocs_roaming.text.blocks import parse_blocks
+from mkdocs_roaming.text.markdown import pluralize, to_single_line
 
 DESCRIPTIONS_FILE = "descriptions.json"
 """Default name of the file."""
@@ -154,9 +155,9 @@ def digest_texts(*texts: str) -> str:
 
 def text_digest(text: str) -> str:
     """Return the digest of the text below the heading of a section; it begins with the section's `body`."""
-    heading = next(iter(parse_headings(text)), None)
+    heading = next(iter(parse_blocks(text).headings), None)
     lines = text.splitlines(keepends=True)
-    below = "".join(lines[heading.below :]) if heading is not None and heading.line == 0 else text
+    below = "".join(lines[heading.end :]) if heading is not None and heading.start == 0 else text
     return digest_texts(below.strip())
 
 

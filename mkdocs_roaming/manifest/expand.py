@@ -15,7 +15,8 @@ from heapq import heapify, heappop, heappush
 from msgspec import Struct, structs
 
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.text.markdown import follow_fence, to_single_line, truncate_at_word
+from mkdocs_roaming.text.blocks import follow_fence
+from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 
 MAX_EXPANSION_CHARS = 24_000
 """Maximum number of characters of an expanded section as Markdown, and of a tool result."""

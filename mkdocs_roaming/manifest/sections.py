@@ -12,62 +12,103 @@ import re
 import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, count, pairwise
-
-from msgspec.structs import replace
+from itertools import chain, count
+from typing import NamedTuple
 
 from mkdocs_roaming.manifest.models import MAX_OPENING, Heading, PageEntry, Section, SectionEntry
-from mkdocs_roaming.text.markdown import FRONT_MATTER, LINE_END, MarkdownHeading, parse_headings, strip_markup
+from mkdocs_roaming.text.blocks import FRONT_MATTER, LINE_END, find_targets, line_offsets, parse_blocks, strip_markup
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 
-def split_sections(markdown: str, *, title: str = "", headings: Sequence[Heading] | None = None) -> tuple[Section, ...]:
+class _Mark(NamedTuple):
+    """A heading in the Markdown of a page: offsets of its first character, and of the text below it."""
+
+    level: int
+    title: str
+    start: int
+    below: int
+
+
+def split_sections(
+    markdown: str,
+    *,
+    title: str = "",
+    headings: Sequence[Heading] | None = None,
+    offsets: Sequence[int] | None = None,
+) -> tuple[Section, ...]:
     """Return the sections of a page in document order; the first is the page's own.
 
     Args:
         markdown: Markdown of the page.
         title: Title of the page's own section if the Markdown does not start with a level-1 heading.
         headings: Headings of the rendered page, for their anchors.
+        offsets: Offsets of these headings in the Markdown, each on a line of its own, from whoever wrote it. Without
+            them the Markdown is parsed.
     """
     from mkdocs_roaming.text.openings import make_opening  # not needed to read a manifest
 
-    body, lines = _strip_front_matter(markdown)
-    found = parse_headings(body)
-    titled = bool(found) and found[0].level == 1
-    begin = found[0].line if titled and _is_pointer(body, lines[found[0].line]) else 0
-    named = _match_headings(found, headings or ())
-    if not titled:
-        introduction = body[: lines[found[0].line]] if found else body
-        own = parse_headings(f"# Title\n\n{introduction}")[0]
-        found.insert(0, replace(own, line=0, title=title, below=0))
-        named.insert(0, Heading(1, title, None))
-    starts = [lines[begin], *(lines[heading.line] for heading in found[1:])]
-    parents = find_parents([heading.level for heading in found])
+    if headings is not None and offsets is not None:
+        marks = _locate_headings(markdown, headings, offsets)
+        named = list(headings)
+    else:
+        marks = _find_marks(markdown)
+        named = _match_headings(marks, headings or ())
+        if not marks or marks[0].level != 1:
+            start = len(markdown) - len(_strip_front_matter(markdown))
+            marks.insert(0, _Mark(1, title, start, start))
+            named.insert(0, Heading(1, title, None))
+    parents = find_parents([mark.level for mark in marks])
+    ends = [*(mark.start for mark in marks[1:]), len(markdown)]
     sections: list[Section] = []
-    end = len(markdown[: len(markdown) - len(body) + starts[0]].encode("utf-8", "surrogatepass"))
-    texts = (body[first:last] for first, last in pairwise([*starts, len(body)]))
-    for heading, rendered, parent, text in zip(found, named, parents, texts, strict=True):
+    end = len(markdown[: marks[0].start].encode("utf-8", "surrogatepass"))
+    for mark, stop, rendered, parent in zip(marks, ends, named, parents, strict=True):
+        text = markdown[mark.start : stop]
+        below = markdown[mark.below : stop].strip()
         data = text.encode("utf-8", "surrogatepass")
         start = end
-        end = end + len(data)
-        below = _skip_lines(text, heading.below - heading.line).strip()
-        sections.append(
-            Section(
-                heading.level,
-                rendered.text or title,
-                rendered.anchor,
-                start,
-                end,
-                parent,
-                make_opening(below, limit=MAX_OPENING, subsections=len(found) - 1 if parent is None else None),
-                heading.targets,
-                digest=slice_digest(data),
-                body=slice_digest(below.encode("utf-8", "surrogatepass")) if below else "",
-                tokens=estimate_tokens(text),
-                anchors=rendered.anchors,
-            )
+        end = start + len(data)
+        subsections = len(marks) - 1 if parent is None else None
+        section = Section(
+            mark.level,
+            rendered.text or title,
+            rendered.anchor,
+            start,
+            end,
+            parent,
+            make_opening(below, limit=MAX_OPENING, subsections=subsections),
+            find_targets(text),
+            digest=slice_digest(data),
+            body=slice_digest(below.encode("utf-8", "surrogatepass")) if below else "",
+            tokens=estimate_tokens(text),
+            anchors=rendered.anchors,
         )
+        sections.append(section)
     return tuple(sections)
+
+
+def _locate_headings(markdown: str, headings: Sequence[Heading], offsets: Sequence[int]) -> list[_Mark]:
+    """Return headings whose offsets are known."""
+    marks: list[_Mark] = []
+    for heading, start in zip(headings, offsets, strict=True):
+        line_end = markdown.find("\n", start)
+        below = line_end + 1 if line_end >= 0 else len(markdown)
+        marks.append(_Mark(heading.level, heading.text, start, below))
+    return marks
+
+
+def _find_marks(markdown: str) -> list[_Mark]:
+    """Return the top-level headings of Markdown. The text above a title is its own, except for the pointer."""
+    body = _strip_front_matter(markdown)
+    skipped = len(markdown) - len(body)
+    lines = line_offsets(body)
+    marks: list[_Mark] = []
+    for heading in parse_blocks(body).headings:
+        first = heading.start
+        if not marks and heading.level == 1 and not _is_pointer(body[: lines[first]]):
+            first = 0
+        below = lines[min(first + heading.end - heading.start, len(lines) - 1)]
+        marks.append(_Mark(heading.level, heading.text, skipped + lines[first], skipped + below))
+    return marks
 
 
 def find_parents(levels: Sequence[int]) -> list[int | None]:
@@ -106,49 +147,39 @@ def slice_digest(data: bytes) -> str:
 # The start of the file
 
 
-def _strip_front_matter(markdown: str) -> tuple[str, list[int]]:
-    """Return the Markdown without front matter, and the offset of each of its lines."""
+def _strip_front_matter(markdown: str) -> str:
     front = FRONT_MATTER.match(markdown)
     # Front matter has a key. Without one, it is text between two thematic breaks.
-    body = markdown[front.end() :] if front and ":" in front.group() else markdown.removeprefix("\ufeff")
-    return body, [0, *(end.end() for end in LINE_END.finditer(body))]
+    return markdown[front.end() :] if front and ":" in front.group() else markdown.removeprefix("\ufeff")
 
 
-def _is_pointer(body: str, end: int) -> bool:
+def _is_pointer(before: str) -> bool:
     """Return whether the text before the title is blank, or the quote that points to llms.txt."""
-    before = body[:end].strip()
+    before = before.strip()
     return not before or (before.startswith(">") and "llms.txt" in before and not LINE_END.search(before))
 
 
 # Titles and anchors
 
 
-def _match_headings(found: Sequence[MarkdownHeading], headings: Sequence[Heading]) -> list[Heading]:
+def _match_headings(marks: Sequence[_Mark], headings: Sequence[Heading]) -> list[Heading]:
     """Return the rendered page's heading for each heading of the Markdown: one by one, or matched by its text."""
-    if [heading.level for heading in found] == [heading.level for heading in headings]:
+    if [mark.level for mark in marks] == [heading.level for heading in headings]:
         return list(headings)
     indexes: dict[str, deque[int]] = {}
     for index, heading in enumerate(headings):
         indexes.setdefault(github_slug(heading.text), deque()).append(index)
     matched: list[Heading] = []
     next_index = 0  # page and Markdown have their headings in the same order
-    for one in found:
-        title = strip_markup(one.title)
+    for mark in marks:
+        title = strip_markup(mark.title)
         candidates = indexes.get(github_slug(title), deque())
         while candidates and candidates[0] < next_index:
             candidates.popleft()
-        rendered = headings[candidates[0]] if candidates else Heading(one.level, title, None)
-        matched.append(Heading(one.level, title, rendered.anchor, rendered.anchors))
+        rendered = headings[candidates[0]] if candidates else Heading(mark.level, title, None)
+        matched.append(Heading(mark.level, title, rendered.anchor, rendered.anchors))
         next_index = candidates.popleft() + 1 if candidates else next_index
     return matched
-
-
-# Text
-
-
-def _skip_lines(text: str, count: int) -> str:
-    parts = LINE_END.split(text, count) if count else [text]
-    return parts[count] if count < len(parts) else ""
 
 
 # Names

@@ -9,7 +9,8 @@ from html import escape, unescape
 from typing import TYPE_CHECKING, Any
 
 from mkdocs_roaming.html.escape import escape_text
-from mkdocs_roaming.text.markdown import FRONT_MATTER, LINE_END, parse_headings, to_single_line
+from mkdocs_roaming.text.blocks import FRONT_MATTER, LINE_END, parse_blocks
+from mkdocs_roaming.text.markdown import to_single_line
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -28,7 +29,7 @@ def normalize_markdown(markdown: str, *, title: str, link: ResolveLink) -> str:
         link: Resolves the URL of each link and image.
     """
     text = strip_pointer(split_front_matter(markdown)[0])
-    headings = parse_headings(text)
+    headings = parse_blocks(text).headings
     if not headings or headings[0].level != 1:
         heading = f"# {escape_text(' '.join(title.split()) or 'Untitled')}\n"
         text = f"{heading}\n{text}" if text else heading

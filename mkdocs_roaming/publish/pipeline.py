@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.errors import ConversionError
@@ -17,7 +17,6 @@ from mkdocs_roaming.html.themes import digest_themes, load_themes
 from mkdocs_roaming.manifest.models import (
     HAS_HOST,
     LLMS_TXT,
-    Heading,
     Page,
     Site,
     join_url,
@@ -30,6 +29,9 @@ from mkdocs_roaming.manifest.sections import split_sections
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
 from mkdocs_roaming.publish.markdown_source import normalize_markdown
 from mkdocs_roaming.text.markdown import to_single_line
+
+if TYPE_CHECKING:
+    from mkdocs_roaming.html.converter import ConvertedArticle
 
 Warn = Callable[[str], None]
 
@@ -196,23 +198,26 @@ def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPag
     """Return the converted page, or the reason why it cannot be converted."""
     links = LinkResolver(page, site, paths)
     pointer = format_pointer(site, page)
+    head = f"{pointer}\n" if pointer else ""
     try:
         if page.markdown is not None:
             body = normalize_markdown(page.markdown, title=page.title, link=links.link)
-            headings: Sequence[Heading] | None = page.headings or None
+            text = head + body
+            sections = split_sections(text, title=page.title, headings=page.headings or None)
         else:
-            body, headings = _convert_article(page, links, site.classes)
-        text = f"{pointer}\n{body}" if pointer else body
-        sections = split_sections(text, title=page.title, headings=headings)
+            article = _convert_article(page, links, site.classes)
+            text = head + article.markdown
+            offsets = [len(head) + offset for offset in article.offsets]
+            sections = split_sections(text, title=page.title, headings=article.headings, offsets=offsets)
     except ConversionError as error:
         return str(error)
     return ConvertedPage(text, sections, links.links, links.images)
 
 
-def _convert_article(page: Page, links: LinkResolver, classes: Mapping[str, str]) -> tuple[str, Sequence[Heading]]:
+def _convert_article(page: Page, links: LinkResolver, classes: Mapping[str, str]) -> ConvertedArticle:
     from mkdocs_roaming.html.converter import convert  # slow to import, and not needed if all pages are cached
 
-    result = convert(
+    return convert(
         page.article,
         title=page.title,
         link=links.link,
@@ -220,7 +225,6 @@ def _convert_article(page: Page, links: LinkResolver, classes: Mapping[str, str]
         code_languages=page.code_languages,
         themes=load_themes(classes),
     )
-    return result.markdown, result.headings
 
 
 def _name(page: Page) -> str:

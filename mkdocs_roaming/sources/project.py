@@ -19,7 +19,8 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import canonicalize_path
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
 from mkdocs_roaming.settings import CONFIG_FILE, read_toml
-from mkdocs_roaming.text.markdown import FRONT_MATTER, to_single_line
+from mkdocs_roaming.text.blocks import FRONT_MATTER
+from mkdocs_roaming.text.markdown import to_single_line
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.store import EmbeddingsOptions

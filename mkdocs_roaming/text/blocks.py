@@ -1,163 +1,323 @@
-"""Blocks of Markdown, line by line: only as exact as the beginning of a section requires, and fast."""
+"""The one reader of Markdown: a tree of blocks with their lines, as CommonMark defines them, and the code in a text.
+
+`parse_blocks` parses a text once and keeps the latest results, so that headings, fenced code, lists and links of one
+text cost one parse. Two kinds of callers read line by line instead: those that have a part of a text, such as an answer
+while it is written (`follow_fence`), and openings, which need the beginning of each section in each build.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, NamedTuple
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Literal
 
-from mkdocs_roaming.text.markdown import FENCE_MARK, TABLE_RULE
+from msgspec import Struct
 
-MAX_BLOCK_CHARS = 2_000
-"""Maximum length of the text of a block, or of an item of a list."""
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
-FENCE = re.compile(rf"\s*({FENCE_MARK}|:{{3,}})")
-"""The beginning of a line that opens fenced code or a directive."""
-_ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
-_TASK_BOX = re.compile(r"\[[ xX]\][ \t]+")
-_RULE = re.compile(r"[ \t]*(?:(?:[-*_][ \t]*){3,}|=+[ \t]*)$")
-_WITH_BAR = re.compile(r"[^|]*\|")
-_INDENTED_OR_BLANK = re.compile(r" {4}|\t|\s*$")
-_QUOTE = re.compile(r" {0,3}> ?")
-SKIPPED_LINE = re.compile(
-    r" {0,3}(?:#{1,6}(?:[ \t]|$)|!!!|\?\?\?|===[ \t]|\.\. |\{[%:#*!{]|\[TOC\]|--8<--|\[[^\]\n]+\]:"
-    r"|import[ \t].*[\"'];?$|export[ \t])"
+LINE_END = re.compile(r"\r\n|\n|\r")
+"""The end of a line in CommonMark; `str.splitlines` also splits at U+2028 and others."""
+
+FRONT_MATTER = re.compile(
+    r"\A\ufeff?---[ \t]*(?:\r\n|\n|\r)((?:[^\r\n]*(?:\r\n|\n|\r))*?)(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"
 )
-"""The beginning of a line that is no prose: a heading, a directive, a definition of a link, a statement of MDX."""
-_HTML_LINE = re.compile(
-    r" {0,3}<(?:/?(?:address|article|aside|blockquote|body|br|center|col|colgroup|dd|details|dialog|div|dl|dt|fieldset"
-    r"|figcaption|figure|footer|form|h[1-6]|head|header|hr|html|iframe|img|input|label|legend|li|link|main|meta|nav|ol"
-    r"|object|option|p|picture|section|select|source|summary|svg|tbody|td|tfoot|th|thead|tr|ul|video)\b|[!?])",
-    re.IGNORECASE,
-)
-_RAW_HTML = re.compile(r" {0,3}<(table|script|style|pre|textarea|iframe|svg|video)\b", re.IGNORECASE)
-_TAG_LINE = re.compile(r"\s*(?:</?[a-zA-Z][^<>]*>\s*)+$")
+"""Front matter at the beginning of a file, which CommonMark does not know; the group is its YAML."""
+
+FENCE_MARK = r"(`{3,}(?=[^`]*$)|~{3,})"
+FENCE = re.compile(r"( {0,3})" + FENCE_MARK)
+"""The beginning of a line that opens fenced code, such as ```` ```py ````; backticks may not follow backticks."""
+
+TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?::?-+:?[ \t]*)?$")
+"""The line below the header of a table, such as `| --- | :-: |`."""
+
+_MARKUP = re.compile(r"[\\`*_\[\]<>&!~$\n]")
+"""A character of which inline Markdown may be made; text without one needs no parser."""
+
+_PARAGRAPH_END = re.compile(r"(\n[ \t>]*(?:\n|(?=(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t])))")
+"""Where inline code ends at the latest: before `\n\n`, `\n- item` or `\n## Title`. A parse for each text of an answer
+that has backticks is too slow, and code spans over such an edge are rare."""
+
+_LINK_TARGET = re.compile(r"\]\(\s*(?:<([^<>\s]+)>|([^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))")
+"""The target of a link or an image: `](guide.md` or `](<a(b>`. Builds look for targets in each section, and a parser of
+inline Markdown takes longer than their conversion."""
+_TARGET = re.compile(_LINK_TARGET.pattern + r"|<(https?://[^>\s]+)>")
+"""The same, or `<https://example.org>`. The literal prefix of the other makes it three times as fast."""
+
+_BACKTICKS = re.compile("`+")
+_CONTAINER_MARKS = " >-*+.)0123456789"
+"""The characters before a fence in lists and quotes, as in `> 1. ```py`."""
+_MAX_CLOSING_INDENT = 3
+"""Spaces before a fence; with more, the line is code."""
+_KEPT_TEXTS = 64
+"""Number of parsed texts that are kept: more than the sections that are opened for a question."""
+
+Kind = Literal["heading", "paragraph", "fence", "code", "list", "item", "table", "row", "quote", "html", "rule"]
+"""`code` is indented code. A table contains rows, a list items; items and quotes contain blocks."""
 
 
-Kind = Literal["text", "list", "table", "quote", "code"]
+class Block(Struct, frozen=True):
+    """A block of Markdown.
 
-
-class Block(NamedTuple):
-    """Consecutive lines of one kind; a quote's without their markers."""
+    Attributes:
+        kind: What it is.
+        start: Its first line, counted from 0.
+        end: The line after it; of a list or a quote that blank lines follow, they may belong to it.
+        text: The inline Markdown of a heading, a paragraph or a row (a line for each cell), the code, the raw HTML.
+        level: The level of a heading.
+        info: What follows the opening fence.
+        markup: The characters of the opening fence.
+        children: The blocks in it.
+    """
 
     kind: Kind
-    lines: Sequence[str]
+    start: int
+    end: int
+    text: str = ""
+    level: int = 0
+    info: str = ""
+    markup: str = ""
+    children: tuple[Block, ...] = ()
 
     @property
-    def text(self) -> str:
-        """The lines, up to a maximum number of characters."""
-        return "\n".join(self.lines)[:MAX_BLOCK_CHARS]
+    def code_end(self) -> int:
+        """The line after the code of a fence: that of the closing one, or the end without one."""
+        return min(self.start + 1 + self.text.count("\n"), self.end)
 
 
-def iter_blocks(lines: Sequence[str]) -> Iterator[Block]:
-    """Yield the blocks of a text. HTML, headings, thematic breaks and definitions of links are left out."""
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        if not line or line.isspace() or (line[0] in "-*_= \t" and _RULE.match(line)):
-            at += 1
+class Reference(Struct, frozen=True):
+    """A definition of a link, `[label]: href`, and its lines."""
+
+    href: str
+    start: int
+    end: int
+
+
+class Document(Struct, frozen=True):
+    """A parsed text: its top-level blocks, and the definitions of links by normalized label."""
+
+    blocks: tuple[Block, ...]
+    references: Mapping[str, Reference]
+
+    @property
+    def headings(self) -> list[Block]:
+        """The headings that are not nested in lists or quotes."""
+        return [block for block in self.blocks if block.kind == "heading"]
+
+    def walk(self) -> Iterator[Block]:
+        """Yield all blocks, each before those in it."""
+        pending = list(reversed(self.blocks))
+        while pending:
+            block = pending.pop()
+            yield block
+            pending.extend(reversed(block.children))
+
+
+_KINDS: Mapping[str, Kind] = {
+    "blockquote_open": "quote",
+    "bullet_list_open": "list",
+    "code_block": "code",
+    "fence": "fence",
+    "heading_open": "heading",
+    "hr": "rule",
+    "html_block": "html",
+    "list_item_open": "item",
+    "ordered_list_open": "list",
+    "paragraph_open": "paragraph",
+    "table_open": "table",
+    "tr_open": "row",
+}
+_ENDS = frozenset(name.replace("_open", "_close") for name in _KINDS)
+
+
+@lru_cache(_KEPT_TEXTS)
+def parse_blocks(markdown: str) -> Document:
+    """Return the blocks of Markdown; the inline Markdown in them is not parsed."""
+    environment: dict[str, dict[str, dict[str, Any]]] = {}
+    tokens = load_parser(inline=False).parse(markdown, environment)
+    definitions = environment.get("references", {})
+    references = {label: Reference(definition["href"], *definition["map"]) for label, definition in definitions.items()}
+    return Document(_build_tree(tokens), references)
+
+
+def _build_tree(tokens: Iterable[Token]) -> tuple[Block, ...]:
+    """Return the top-level blocks of tokens, of which a container has one at its beginning and one at its end."""
+    opened: list[Token] = []
+    texts: list[list[str]] = [[]]  # of each open block
+    children: list[list[Block]] = [[]]
+    for token in tokens:
+        if token.type == "inline":
+            texts[-1].append(token.content)
+        elif token.type in _KINDS and token.nesting == 1:
+            opened.append(token)
+            texts.append([])
+            children.append([])
+        elif token.type in _KINDS:
+            children[-1].append(_make_block(token, token.content))
+        elif token.type in _ENDS:
+            inner = tuple(children.pop())
+            children[-1].append(_make_block(opened.pop(), "\n".join(texts.pop()), inner))
+    return tuple(children[0])
+
+
+def _make_block(token: Token, text: str, children: tuple[Block, ...] = ()) -> Block:
+    assert token.map is not None
+    kind = _KINDS[token.type]
+    level = int(token.tag[1]) if kind == "heading" else 0
+    start, end = token.map
+    return Block(kind, start, end, text, level, token.info.strip(), token.markup, children)
+
+
+@cache
+def load_parser(*, inline: bool) -> MarkdownIt:
+    """Return the parser of CommonMark with tables, for inline Markdown also or for blocks alone."""
+    from markdown_it import MarkdownIt  # takes 0.1 s to import, and most builds do not need it
+
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    return parser if inline else parser.disable("inline")
+
+
+# Inline Markdown
+
+
+def strip_markup(inline: str) -> str:
+    """Return the text of inline Markdown."""
+    if not _MARKUP.search(inline):
+        return " ".join(inline.split())
+    tokens = load_parser(inline=True).parseInline(inline)[0].children or []
+    return " ".join("".join(map(_token_text, tokens)).split())
+
+
+def _token_text(token: Token) -> str:
+    match token.type:
+        case "softbreak" | "hardbreak":
+            return " "
+        case "image":
+            return "".join(map(_token_text, token.children or []))
+        case "text" | "code_inline" | "text_special":
+            return token.content
+        case _:
+            return ""
+
+
+def find_targets(markdown: str) -> tuple[str, ...]:
+    """Return the targets of the links in Markdown in order, without those in fenced code."""
+    has_addresses = "<http" in markdown
+    if not has_addresses and "](" not in markdown:
+        return ()
+    prose = "\n".join(_iter_prose(markdown)) if _may_have_fence(markdown) else markdown
+    matches = (_TARGET if has_addresses else _LINK_TARGET).finditer(prose)
+    return tuple(match[match.lastindex or 0] for match in matches)
+
+
+def _iter_prose(markdown: str) -> Iterator[str]:
+    """Yield the lines outside of fenced code. In lists and quotes any indentation will do for a fence."""
+    fence = ""
+    for line in split_lines(markdown):
+        before = fence
+        fence = follow_fence(line.lstrip(" >") if fence else line.lstrip(_CONTAINER_MARKS), fence)
+        if not (fence or before):
+            yield line
+
+
+def _may_have_fence(markdown: str) -> bool:
+    return "```" in markdown or "~~~" in markdown
+
+
+# Code
+
+
+def split_lines(markdown: str) -> list[str]:
+    """Return the lines of Markdown without their ends."""
+    return LINE_END.split(markdown) if "\r" in markdown else markdown.split("\n")
+
+
+def line_offsets(markdown: str) -> list[int]:
+    """Return the offset of each line, and that of the end."""
+    return [0, *(end.end() for end in LINE_END.finditer(markdown)), len(markdown)]
+
+
+def follow_fence(line: str, fence: str = "") -> str:
+    """Return the fence that is open after a line; empty outside of fenced code.
+
+    Containers such as lists and quotes are not known here (CommonMark 0.31, section 4.5).
+
+    Args:
+        line: The line, without the markers of a quote around it.
+        fence: The fence that is open before it, such as three backticks.
+    """
+    if not fence:
+        opening = FENCE.match(line)
+        return opening[2] if opening else ""
+    if fence not in line:
+        return fence
+    line = line.rstrip(" \t\r\n")
+    marks = line.lstrip(" ")
+    is_closing = marks.startswith(fence) and not marks.strip(fence[0]) and len(line) - len(marks) <= _MAX_CLOSING_INDENT
+    return "" if is_closing else fence
+
+
+def find_fences(markdown: str) -> list[Block]:
+    """Return the fenced code of Markdown in order, also within lists and quotes."""
+    if not _may_have_fence(markdown):
+        return []
+    return [block for block in parse_blocks(markdown).walk() if block.kind == "fence"]
+
+
+def find_code(markdown: str) -> list[tuple[int, int]]:
+    """Return start and end of all fenced and inline code in order."""
+    fences = find_fences(markdown)
+    offsets = line_offsets(markdown) if fences else []
+    edges = [(offsets[fence.start], offsets[fence.end]) for fence in fences]
+    code: list[tuple[int, int]] = []
+    position = 0
+    for start, end in [*edges, (len(markdown), len(markdown))]:
+        for paragraph in _PARAGRAPH_END.split(markdown[position:start]):
+            code += [(position + first, position + last) for first, last, _ in find_code_spans(paragraph)]
+            position += len(paragraph)
+        code.append((start, end))
+        position = end
+    return code[:-1]
+
+
+def find_code_spans(paragraph: str) -> list[tuple[int, int, int]]:
+    """Return start and end of each span of inline code, and its number of backticks on each side."""
+    runs = [match.span() for match in _BACKTICKS.finditer(paragraph)]
+    by_length: dict[int, list[int]] = {}
+    for start, end in runs:
+        by_length.setdefault(end - start, []).append(start)
+    spans: list[tuple[int, int, int]] = []
+    edge = 0
+    for start, end in runs:
+        if start < edge or paragraph[start - 1 : start] == "\\":
             continue
-        start = at
-        (at, kind) = _find_end(lines, at)
-        if kind == "directive":
-            yield Block("quote", ["[!NOTE]", *lines[start + 1 : at - 1]])
-        elif kind == "quote":
-            yield Block("quote", [_QUOTE.sub("", other, count=1) for other in lines[start:at]])
-        elif kind:
-            yield Block(kind, lines[start:at])
+        same_length = by_length[end - start]
+        closing = bisect_left(same_length, end)
+        if closing < len(same_length):
+            edge = same_length[closing] + end - start
+            spans.append((start, edge, end - start))
+    return spans
 
 
-def _find_end(lines: Sequence[str], start: int) -> tuple[int, Kind | Literal["directive"] | None]:
-    """Return the line after a block and its kind, None for a block that is left out."""
-    line = lines[start]
-    at = start + 1
-    is_table = "|" in line and _starts_table(lines, start)
-    if fence := FENCE.match(line):
-        return _skip_fence(lines, at, fence[1]), "directive" if fence[1][0] == ":" else "code"
-    if _INDENTED_OR_BLANK.match(line):
-        return _skip_while(lines, at, _INDENTED_OR_BLANK.match), "code"
-    if SKIPPED_LINE.match(line):
-        return at, None
-    if _QUOTE.match(line):
-        return _skip_while(lines, at, _QUOTE.match), "quote"
-    if _ITEM.match(line):
-        return _skip_list(lines, at), "list"
-    if is_table:
-        return _skip_while(lines, at, _WITH_BAR.match), "table"
-    if html := _RAW_HTML.match(line):
-        return _skip_raw_html(lines, start, f"</{html[1].lower()}"), "code"
-    if _HTML_LINE.match(line):
-        return _skip_while(lines, at, str.strip), None
-    if _TAG_LINE.match(line):
-        return at, None
-    return _skip_while(lines, at, _continues_text), "text"
-
-
-def _starts_table(lines: Sequence[str], at: int) -> bool:
-    return lines[at].lstrip()[0] == "|" or any(map(TABLE_RULE.match, lines[at + 1 : at + 2]))
-
-
-def _skip_raw_html(lines: Sequence[str], at: int, end: str) -> int:
-    """Return the line after an end tag. Without one, the HTML reaches to the end."""
-    return next((number for number in range(at, len(lines)) if end in lines[number].lower()), len(lines)) + 1
-
-
-def _skip_while(lines: Sequence[str], at: int, continues: Callable[[str], object]) -> int:
-    while at < len(lines) and continues(lines[at]):
-        at += 1
-    return at
-
-
-def _continues_text(line: str) -> bool:
-    return bool(line.strip()) and not (
-        FENCE.match(line) or _QUOTE.match(line) or (_ITEM.match(line) and line[0] not in " \t") or line[0] == "#"
-    )
-
-
-def _skip_fence(lines: Sequence[str], at: int, fence: str) -> int:
-    """Return the line after a fence. An unclosed one reaches to the end."""
-    while at < len(lines):
-        bare = lines[at].strip()
-        at += 1
-        if len(bare) >= len(fence) and bare == fence[0] * len(bare):
-            break
-    return at
-
-
-def _skip_list(lines: Sequence[str], at: int) -> int:
-    """Return the line after a list: its items, their continuation lines, and what is indented below them."""
-    blank = False
-    while at < len(lines):
-        line = lines[at]
-        if not line.strip():
-            blank = True
-        elif line[0] in " \t" or _ITEM.match(line):
-            blank = False
-        elif blank or not _continues_text(line):
-            break
-        at += 1
-    return at
-
-
-def iter_items(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each top-level item of a list: its first paragraph, and the lines below it."""
-    margin = len(lines[0]) - len(lines[0].lstrip()) + 1
-    text: list[str] = []
-    below: list[str] = []
-    ended = False  # the first paragraph
-    for line in lines:
-        found = _ITEM.match(line)
-        if found and len(found[1]) <= margin:
-            if text:
-                yield "\n".join(text)[:MAX_BLOCK_CHARS], below
-            text = [_TASK_BOX.sub("", line[found.end() :], count=1)]
-            below = []
-            ended = False
-        elif not ended and line.strip() and not found and not FENCE.match(line):
-            text.append(line.strip())
-        else:
-            ended = True
-            if below or line.strip():
-                below.append(line)
-    if text:
-        yield "\n".join(text)[:MAX_BLOCK_CHARS], below
+def sub_outside_code(pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], markdown: str) -> str:
+    """Replace the matches of a pattern that begin outside of code."""
+    match = pattern.search(markdown)
+    if not match:
+        return markdown
+    behind = len(markdown) + 1
+    code = iter([*find_code(markdown), (behind, behind)])
+    start, end = next(code)
+    parts: list[str] = []
+    copied = 0
+    while match:
+        while end <= match.start():
+            start, end = next(code)
+        resume = end
+        if match.start() < start:
+            parts += [markdown[copied : match.start()], replace(match)]
+            copied = resume = match.end()
+        match = pattern.search(markdown, resume)
+    return "".join([*parts, markdown[copied:]])

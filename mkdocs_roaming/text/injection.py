@@ -20,8 +20,9 @@ from typing import Literal
 import msgspec
 from msgspec import structs
 
+from mkdocs_roaming.text.blocks import follow_fence
 from mkdocs_roaming.text.languages import available_languages, load_table
-from mkdocs_roaming.text.markdown import FLAG, follow_fence
+from mkdocs_roaming.text.markdown import FLAG
 
 Kind = Literal["instruction", "hidden", "invisible", "exfiltration"]
 """An instruction to a model; one that readers do not see; characters that are invisible or change the visible order; a

@@ -13,15 +13,9 @@ from enum import IntEnum
 from html import unescape
 from string import punctuation
 
-from mkdocs_roaming.text.blocks import FENCE, MAX_BLOCK_CHARS, SKIPPED_LINE, Block, iter_blocks, iter_items
-from mkdocs_roaming.text.markdown import (
-    ends_sentence,
-    first_sentence,
-    iter_sentences,
-    shorten,
-    split_lines,
-    to_single_line,
-)
+from mkdocs_roaming.text.blocks import split_lines
+from mkdocs_roaming.text.markdown import ends_sentence, first_sentence, iter_sentences, shorten, to_single_line
+from mkdocs_roaming.text.opening_blocks import FENCE, MAX_BLOCK_CHARS, SKIPPED_LINE, Block, iter_blocks, iter_items
 
 _MAX_READ_CHARS = 6_000
 _MAX_LIST_LINES = 60

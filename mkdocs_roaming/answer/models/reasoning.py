@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mkdocs_roaming.text.markdown import follow_fence
+from mkdocs_roaming.text.blocks import follow_fence
 
 _MARK = re.compile(
     r"[<◁\[](?P<closes>/?)\s*(?:\w+:)?(?:(?<!\[)(?:think(?:ing)?|thoughts?|reasoning)|(?-i:THINK))(?:\s[^<>]*)?[>▷\]]"

@@ -27,8 +27,8 @@ from mkdocs_roaming.answer.support.evidence import (
     split_segments,
 )
 from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader
+from mkdocs_roaming.text.blocks import find_code_spans
 from mkdocs_roaming.text.languages import available_languages, base_language, load_phrases, load_words
-from mkdocs_roaming.text.markdown import find_code_spans
 from mkdocs_roaming.text.tokenizer import SPACELESS, find_stem_synonyms, is_common_word, is_stop_word, parse_word, stem
 
 MarkKind = Literal["name", "number", "claim"]

@@ -17,8 +17,8 @@ from itertools import pairwise
 from typing import Literal
 from unicodedata import normalize
 
+from mkdocs_roaming.text.blocks import find_code_spans, find_fences
 from mkdocs_roaming.text.languages import load_table
-from mkdocs_roaming.text.markdown import find_code_blocks, find_code_spans
 from mkdocs_roaming.text.tokenizer import is_stop_word, stem
 
 MAX_PASSAGE_CHARS = 240
@@ -85,11 +85,7 @@ def mask_code(text: str, filler: str = " ") -> str:
 
 def _read_segments(text: str) -> Iterator[Segment]:
     """Yield the segments of a text, which is read line by line."""
-    code = {
-        number: block
-        for block in find_code_blocks(text.replace("\r", " "))
-        for number in range(block.start, block.stop)
-    }
+    code = {number: block for block in find_fences(text.replace("\r", " ")) for number in range(block.start, block.end)}
     paragraph: list[int] = []  # start of the first line, and ends of all lines
     for number, line in enumerate(_LINE.finditer(text)):
         prefix = _QUOTE_PREFIX.match(line[0])
@@ -106,7 +102,7 @@ def _read_segments(text: str) -> Iterator[Segment]:
         if is_text and not _LABEL.fullmatch(body):
             content = body[mark.end() if mark else 0 :].lstrip()
             paragraph += (end - len(content), end)
-        elif block and block.start < number < block.end and body:
+        elif block and block.start < number < block.code_end and body:
             yield Segment("code", end - len(body.lstrip()), end, _FENCE_LANGUAGE.sub("", block.info).lower())
         elif heading and block is None:
             yield Segment("heading", start + heading.end(), end)

@@ -20,7 +20,8 @@ from mkdocs_roaming.answer.support.evidence import (
     find_content,
     normalize_text,
 )
-from mkdocs_roaming.text.markdown import strip_markup, truncate_at_word
+from mkdocs_roaming.text.blocks import strip_markup
+from mkdocs_roaming.text.markdown import truncate_at_word
 
 MAX_CITED_CHARS = 100_000
 """Maximum length of the text in which a passage is searched, and of the text before it in which its words may occur."""

@@ -185,6 +185,8 @@ ANY_PAGE = st.lists(BLOCKS, min_size=1, max_size=5).map("".join)
 def test_convert_any_page_keeps_headings_and_code(page: str) -> None:
     converted = convert(page, title="T")
     read = split_sections(converted.markdown, headings=converted.headings)
+    located = split_sections(converted.markdown, headings=converted.headings, offsets=converted.offsets)
+    assert located == read
     assert [(s.level, s.title) for s in read] == [(h.level, h.text) for h in converted.headings]
     assert find_code(converted.markdown) == [extract_code(pre) for pre in parse_body(page).iter("pre")]
 
@@ -222,6 +224,8 @@ def test_convert_rendered_markdown_keeps_code_links_and_headings(source: str) ->
         if (href := link.get("href")) is not None and (len(link) or (link.text or "").strip())  # empty ones are dropped
     ]
     read = split_sections(converted.markdown, headings=converted.headings)
+    located = split_sections(converted.markdown, headings=converted.headings, offsets=converted.offsets)
+    assert located == read
     assert [(s.level, s.title) for s in read] == [(h.level, h.text) for h in converted.headings]
     assert again is not None
 

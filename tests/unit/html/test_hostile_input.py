@@ -34,6 +34,8 @@ def assert_consistent(converted: ConvertedArticle) -> None:
     assert "\0" not in converted.markdown
     converted.markdown.encode("utf-8")
     read = split_sections(converted.markdown, headings=converted.headings)
+    located = split_sections(converted.markdown, headings=converted.headings, offsets=converted.offsets)
+    assert located == read
     assert [(s.level, s.title) for s in read] == [(h.level, h.text) for h in converted.headings]
 
 

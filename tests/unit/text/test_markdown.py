@@ -12,15 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from mkdocs_roaming.text.markdown import (
-    find_code,
-    find_code_blocks,
-    follow_fence,
-    remove_invisible,
-    sub_outside_code,
-    to_single_line,
-    truncate_at_word,
-)
+from mkdocs_roaming.text.blocks import find_code, find_fences, follow_fence, sub_outside_code
+from mkdocs_roaming.text.markdown import remove_invisible, to_single_line, truncate_at_word
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
@@ -93,7 +86,7 @@ CONTAINER_LINES = [
 
 @given(st.lists(st.sampled_from(CONTAINER_LINES), max_size=6))
 def test_find_code_blocks_agrees_with_commonmark_in_lists_and_quotes(lines: list[str]) -> None:
-    found = [(block.start, block.stop, block.info) for block in find_code_blocks("\n".join(lines))]
+    found = [(block.start, block.end, block.info) for block in find_fences("\n".join(lines))]
     tokens = [token for token in MarkdownIt("commonmark").parse("\n".join(lines)) if token.type == "fence"]
     expected = [(*token.map, token.info.strip()) for token in tokens if token.map]
     assert [(start, info) for start, _, info in found] == [(start, info) for start, _, info in expected]
