@@ -1,7 +1,7 @@
 """What agents read, by the access log of a web server or a content delivery network.
 
 Each line is in the combined format of nginx, Apache and others, or is a JSON object as Caddy, Cloudflare, Netlify and
-Vercel write it; `report.toml` has the names of agents and fields. Addresses of clients are not read.
+Vercel write it; `report.toml` has the names of fields. Addresses of clients are not read.
 """
 
 from __future__ import annotations
@@ -38,6 +38,12 @@ _COMBINED = re.compile(
 )
 """The combined format, after the address: `[14/Mar/2026:12:00:00 +0000] "GET /llms.txt HTTP/1.1" 200 512 "-" "curl/8"`.
 More fields may follow, so the quotation marks are matched instead of splitting the line."""
+
+_PRODUCT = re.compile(r"([A-Za-z][\w.-]{0,60})")
+"""The first product of a user agent (RFC 9110, 10.1.5): `curl` in `curl/8.5`."""
+_DECLARED = re.compile(r"(?:compatible; ?|\((?=[\w.-]+/[\d.]+; ?\+))([A-Za-z][\w.-]{0,60})")
+"""The agent in a user agent that begins as a browser's: `(compatible; GPTBot/1.2; …)`, `(Applebot/0.1; +http…)`."""
+_BROWSERS = ("Mozilla", "Opera", "MSIE")
 
 
 class _Request(Struct, frozen=True):
@@ -108,12 +114,10 @@ def _count(counts: Mapping[str, Counter[str]], request: _Request) -> None:
 
 @lru_cache(_CACHED)
 def _find_agent(user_agent: str) -> str:
-    """Return the name of the agent with a user agent; empty for browsers and others."""
-    for name in load_tables()["agents"]:
-        before, match, after = user_agent.lower().partition(name.lower())
-        if match and not before[-1:].isalpha() and not after[:1].isalpha():
-            return str(name)
-    return ""
+    """Return the name by which an agent declares itself; empty for browsers."""
+    match = _DECLARED.search(user_agent) or _PRODUCT.match(user_agent)
+    name = str(match[1]) if match else ""
+    return "" if name in _BROWSERS else name
 
 
 @lru_cache(_CACHED)

@@ -64,9 +64,10 @@ def test_agent_is_named_by_its_user_agent(tmp_path: Path, agent: str, name: str)
 
 
 @pytest.mark.parametrize(
-    "agent", [BROWSER, "", "-", "Mozilla/5.0 (Nodeworthy)", "Turbonode/1.0", "gotham", r"\"quoted\""]
+    "agent",
+    [BROWSER, "", "-", "Mozilla/4.0 (compatible; MSIE 7.0; Windows NT 5.1)", "Opera/9.80 (X11; Linux)", r"\"quoted\""],
 )
-def test_browsers_and_unknown_programs_are_counted_as_requests_only(tmp_path: Path, agent: str) -> None:
+def test_browsers_and_requests_without_a_name_are_counted_as_requests_only(tmp_path: Path, agent: str) -> None:
     report = read(tmp_path, combined("/missing", agent, 404))
     assert (report.requests, report.agents, report.skipped) == (1, {}, 0)
 
