@@ -7,17 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from html import unescape
-from itertools import product
 from urllib.parse import unquote, urljoin
 
-from markdown_it.token import Token
+from lxml import etree
 
 from mkdocs_roaming.embeddings.store import VectorsError, decode_vectors
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, validate_manifest
 from mkdocs_roaming.manifest.models import (
+    LLMS_FULL,
+    LLMS_TXT,
+    OUTLINE_PATH,
     PageEntry,
     iter_nav,
     join_url,
@@ -29,12 +30,18 @@ from mkdocs_roaming.manifest.models import (
 from mkdocs_roaming.manifest.page_kinds import find_listing_pages
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest, split_sections
 from mkdocs_roaming.text.blocks import load_parser
+from mkdocs_roaming.text.markdown import pluralize
 from mkdocs_roaming.text.meta_tags import has_absolute_assets
 
 _MAX_LISTING_CHARS = 50_000
-_TAG = re.compile(r"<(?:link|script|template)\b[^<>]*>")
-_URL = re.compile(r'\s(?:href|src|data-manifest)="([^"]*)"')
-_HTML_ID = re.compile(r"""\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))""")
+"""Upper limit of llms.txt, of each list that it links to, and of the outline: what agents read at once."""
+
+_LOADING_TAGS = ("link", "script", "template")
+_URL_ATTRIBUTES = ("href", "src", "data-manifest")
+"""The elements that a build adds to pages and that load files, and the attributes with their URLs."""
+
+_FOOTNOTE = re.compile(r"^(\s*)\[\^", re.MULTILINE)
+"""The beginning of a footnote, `[^1]: Word.`: CommonMark has none, and would parse it as a link definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +62,8 @@ class ValidationReport:
 
     def __str__(self) -> str:
         """Return a summary in one line."""
-        faults = f"{len(self.faults)} fault{'' if len(self.faults) == 1 else 's'}" if self.faults else "no faults"
-        count = len(self.notes)
-        notes = f", {count} broken link{'' if count == 1 else 's'} within the site" if count else ""
+        faults = pluralize(len(self.faults), "fault") if self.faults else "no faults"
+        notes = f", {pluralize(len(self.notes), 'broken link')} within the site" if self.notes else ""
         return f"{self.pages} pages, {self.sections} sections, {self.links} links checked: {faults}{notes}"
 
 
@@ -77,22 +83,12 @@ def validate_site(
     for page in pages:
         faults += validator.check_page(page)
         advance()
-    faults += [*validator.check_llms_full(), *validator.check_vectors(), *validator.check_llms_txt()]
+    faults += validator.check_llms_full()
+    faults += validator.check_vectors()
+    faults += validator.check_llms_txt()
     faults += validator.check_section_files()
     notes = tuple(dict.fromkeys(validator.notes))
     return ValidationReport(len(pages), len(library.sections), validator.links, tuple(faults), notes)
-
-
-def _parse_markdown(text: str) -> list[Token]:
-    """Return the tokens of a page's Markdown."""
-    # CommonMark has no footnotes and would parse `[^1]: Word.` as a link definition.
-    return load_parser(inline=True).parse(re.sub(r"^(\s*)\[\^", r"\1\\[^", text, flags=re.MULTILINE))
-
-
-def _find_html_ids(html: bytes) -> set[str]:
-    """Return the anchors of a page's HTML."""
-    text = html.decode("utf-8", "replace").replace("&amp;", "&")
-    return {unquote("".join(groups)) for groups in _HTML_ID.findall(text)}
 
 
 class _Validator:
@@ -103,7 +99,8 @@ class _Validator:
         self.links = 0
         self._library = library
         self._manifest = library.manifest
-        self._anchors: dict[str, frozenset[str]] = {}
+        self._site_url = library.manifest.site.url
+        self._anchors: dict[str, set[str]] = {}
         self._pages_by_file: dict[str, PageEntry] = {}
         for page in self._manifest.pages:
             self._pages_by_file[page.markdown] = page
@@ -114,6 +111,12 @@ class _Validator:
         with suppress(LibraryError):
             return self._library.file(path)
         return b""
+
+    def _read_text(self, path: str) -> str:
+        return self._read(path).decode("utf-8", "replace")
+
+    def _read_html(self, path: str) -> str:
+        return self._read_text(path or "index.html") or self._read_text(path.rstrip("/") + "/index.html")
 
     def check_manifest(self) -> Iterator[str]:
         """Yield violations of the schema, and ids that are used twice or lead nowhere."""
@@ -127,14 +130,20 @@ class _Validator:
                 ids[entry.id] += 1
             elif entry.page is not None and page_ids.get(entry.page) != entry.id:
                 yield f"nav “{entry.title}”: no page {entry.page!r} with id {entry.id}"
-        yield from (f"id {id_}: used {count} times" for id_, count in ids.items() if count > 1)
+        for id_, count in ids.items():
+            if count > 1:
+                yield f"id {id_}: used {count} times"
         for section in manifest.sections():
-            where = f"section {section.id}"
-            yield from (f"{where}: alias {alias} is the id of a section" for alias in section.aliases if alias in ids)
-            yield from (f"{where}: links to {link}, which is no section" for link in section.links if link not in ids)
+            for alias in section.aliases:
+                if alias in ids:
+                    yield f"section {section.id}: alias {alias} is the id of a section"
+            for link in section.links:
+                if link not in ids:
+                    yield f"section {section.id}: links to {link}, which is no section"
         for number, rule in enumerate(manifest.rules, 1):
-            wrong = (id_ for id_ in rule.open if id_ not in ids)
-            yield from (f"rule {rule.name or number}: opens {id_}, which is no section" for id_ in wrong)
+            for id_ in rule.open:
+                if id_ not in ids:
+                    yield f"rule {rule.name or number}: opens {id_}, which is no section"
 
     # Pages
 
@@ -151,7 +160,8 @@ class _Validator:
             yield f"{copy}: differs from {page.markdown}"
         yield from self._check_slices(page, data)
         if page.origin == "html" or self._manifest.crawled_from:
-            yield from self._check_links(page, data)
+            for href in _find_links(data.decode("utf-8", "replace")):
+                yield from self._check_link(page, href)
         if not self._manifest.crawled_from:
             yield from self._check_elements(page)
 
@@ -172,64 +182,65 @@ class _Validator:
         if [section.level for section in sections] != [section.level for section in page.sections]:
             yield f"{page.markdown}: its headings do not match its sections"
 
-    def _check_links(self, page: PageEntry, data: bytes) -> Iterator[str]:
-        """Yield links within the site that should lead to Markdown; note those that lead to no page or section."""
-        for token in _parse_markdown(data.decode("utf-8", "replace")):
-            for href in (
-                str(child.attrs.get("href", "")) for child in token.children or () if child.type == "link_open"
-            ):
-                self.links += 1
-                base = path_to_url(self._manifest.site.url or "/", page.markdown)
-                url, _, fragment = join_url(base, href).partition("#")
-                path = url_to_path(self._manifest.site.url, url) if "?" not in url else None
-                if path is not None:
-                    yield from self._check_target(page, href, path, unquote(fragment))
-
-    def _check_target(self, page: PageEntry, href: str, path: str, anchor: str) -> Iterator[str]:
+    def _check_link(self, page: PageEntry, href: str) -> Iterator[str]:
+        """Yield a link that should lead to Markdown; note one that leads to no page or section of the site."""
+        self.links += 1
+        base = path_to_url(self._site_url or "/", page.markdown)
+        url, _, fragment = join_url(base, href).partition("#")
+        path = url_to_path(self._site_url, url)
+        if path is None or "?" in url:
+            return
         # The file first: `url_to_path` removes `index.html`, so the home page's Markdown is known by its file only.
         target = self._pages_by_file.get(path)
-        if target is None and (target := self._library.sections.get_page(path)) and not self._manifest.crawled_from:
-            yield f"{page.markdown}: {href} is a link to HTML, but the page has Markdown"
-        elif target is None and not self._read_html(path):
-            self.notes.append(f"{page.markdown}: {href} does not exist")
-        elif target and anchor and anchor not in self._find_anchors(target):
+        if target is None:
+            target = self._library.sections.get_page(path)
+            if target and not self._manifest.crawled_from:
+                yield f"{page.markdown}: {href} is a link to HTML, but the page has Markdown"
+                return
+        anchor = unquote(fragment)
+        if target is None:
+            if not self._read_html(path):
+                self.notes.append(f"{page.markdown}: {href} does not exist")
+        elif anchor and anchor not in self._find_anchors(target):
             self.notes.append(f"{page.markdown}: {href}: the page has no such anchor")
 
-    def _check_elements(self, page: PageEntry) -> Iterator[str]:
-        """Yield addresses in the elements which a build has added to a page that lead to no file."""
-        html = self._read_html(page.path).decode("utf-8", "replace")
-        tags = [tag for tag in _TAG.findall(html) if "data-roaming" in tag] if "data-roaming" in html else []
-        site_url = self._manifest.site.url
-        addresses = {page.path}
-        if has_absolute_assets(html, root_path(site_url)):  # the page itself works at all of them
-            stem = re.sub(r"(\.html|/)$", "", page.path)
-            addresses |= {stem, f"{stem}/"} if stem else set()
-        for address, url in product(
-            sorted(addresses), sorted({unescape(url) for tag in tags for url in _URL.findall(tag)})
-        ):
-            path = url_to_path(site_url, urljoin(path_to_url(site_url, address), url))
-            if path is None or not self._read(path):
-                yield f"{address or 'index.html'}: {url} leads to no file of the site"
-
-    def _read_html(self, path: str) -> bytes:
-        return self._read(path or "index.html") or self._read(path.rstrip("/") + "/index.html")
-
-    def _find_anchors(self, page: PageEntry) -> frozenset[str]:
+    def _find_anchors(self, page: PageEntry) -> set[str]:
         """Return the anchors of a page: of its sections, and all other ids in its HTML."""
         if page.path not in self._anchors:
             anchors = {section.anchor for section in page.sections if section.anchor}
-            self._anchors[page.path] = frozenset(anchors | _find_html_ids(self._read_html(page.path)))
+            for element in _parse_html(self._read_html(page.path)):
+                anchors.add(unquote(element.get("id", "")))
+                anchors.add(unquote(element.get("name", "")))
+            self._anchors[page.path] = anchors
         return self._anchors[page.path]
+
+    def _check_elements(self, page: PageEntry) -> Iterator[str]:
+        """Yield addresses in the elements which a build has added to a page that lead to no file."""
+        html = self._read_html(page.path)
+        urls = set[str]()
+        for element in _parse_html(html) if "data-roaming" in html else ():
+            if element.tag in _LOADING_TAGS and "data-roaming" in element.attrib:
+                urls.update(element.get(name, "") for name in _URL_ATTRIBUTES)
+        urls.discard("")
+        addresses = {page.path}
+        stem = page.path.removesuffix("/").removesuffix(".html")
+        if stem and has_absolute_assets(html, root_path(self._site_url)):  # the page itself works at all of them
+            addresses |= {stem, f"{stem}/"}
+        for address in sorted(addresses):
+            for url in sorted(urls):
+                path = url_to_path(self._site_url, urljoin(path_to_url(self._site_url, address), url))
+                if path is None or not self._read(path):
+                    yield f"{address or 'index.html'}: {url} leads to no file of the site"
 
     # Other files
 
     def check_llms_full(self) -> Iterator[str]:
         """Yield the pages that are not in llms-full.txt where the manifest says so."""
         pages = [(page, page.full) for page in self._manifest.pages if page.full is not None]
-        data = self._read("llms-full.txt") if pages else b""
+        data = self._read(LLMS_FULL) if pages else b""
         for page, start in pages:
             if file_digest(data[start : start + page.bytes]) != page.digest:
-                yield f"llms-full.txt: {page.markdown} is not at byte {start}"
+                yield f"{LLMS_FULL}: {page.markdown} is not at byte {start}"
 
     def check_vectors(self) -> Iterator[str]:
         """Yield how the vectors differ from the manifest."""
@@ -250,34 +261,53 @@ class _Validator:
 
     def check_llms_txt(self) -> Iterator[str]:
         """Yield faults of llms.txt, of the lists that it links to, and of the outline, unless none is published."""
-        outline = self._read("roaming/outline.md").decode("utf-8", "replace")
+        outline = self._read_text(OUTLINE_PATH)
         if not 0 < len(outline) < _MAX_LISTING_CHARS:
-            yield f"roaming/outline.md: missing, or not below {_MAX_LISTING_CHARS} characters"
-        entry = self._manifest.llms_txt
-        site_url = self._manifest.site.url
-        if entry and not entry.bytes:
+            yield f"{OUTLINE_PATH}: missing, or not below {_MAX_LISTING_CHARS} characters"
+        published = self._manifest.llms_txt
+        if published and not published.bytes:
             return
-        own = self._read("llms.txt")[-entry.bytes :] if entry else b""  # below the text of an author
-        if entry and file_digest(own) != entry.digest:
-            yield "llms.txt: its list of pages does not match its digest"
-        listed = {"llms.txt"}
-        pending = ["llms.txt"]
+        if published and file_digest(self._read(LLMS_TXT)[-published.bytes :]) != published.digest:  # below other text
+            yield f"{LLMS_TXT}: its list of pages does not match its digest"
+        listed = {LLMS_TXT}
+        pending = [LLMS_TXT]
         for path in pending:  # grows
-            text = self._read(path).decode("utf-8", "replace")
+            text = self._read_text(path)
             if not 0 < len(text) < _MAX_LISTING_CHARS:
                 yield f"{path}: {len(text)} characters; expected less than {_MAX_LISTING_CHARS}, and some"
-            urls = re.findall(r"^- \[.*?\]\((\S+?)\)(?::|$)", text, re.MULTILINE)
-            targets = {url_to_path(site_url, urljoin(path_to_url(site_url, path), url)) or "" for url in urls} - listed
+            base = path_to_url(self._site_url, path)
+            entries = [line for line in text.splitlines() if line.startswith("- [")]
+            urls = [entry.partition("](")[2].partition(")")[0] for entry in entries]
+            targets = {url_to_path(self._site_url, urljoin(base, url)) or "" for url in urls} - listed
             pending += sorted(target for target in targets if target.endswith(".txt"))
             listed |= targets
         unlisted = find_listing_pages(page.path for page in self._manifest.pages)
         for page in self._manifest.pages:
             if page.markdown not in listed and page.path not in unlisted:
-                yield f"llms.txt: {page.markdown} is not listed"
+                yield f"{LLMS_TXT}: {page.markdown} is not listed"
 
     def check_section_files(self) -> Iterator[str]:
         """Yield the files of sections and aliases that are missing, if the site publishes section files."""
-        if self._read(f"roaming/sections/{self._manifest.pages[0].id}.md"):
-            ids = (id_ for section in self._manifest.sections() for id_ in (section.id, *section.aliases))
-            files = (f"roaming/sections/{id_}.md" for id_ in ids)
-            yield from (f"{file}: missing" for file in files if not self._read(file))
+        if not self._read(f"roaming/sections/{self._manifest.pages[0].id}.md"):
+            return
+        for section in self._manifest.sections():
+            for id_ in (section.id, *section.aliases):
+                file = f"roaming/sections/{id_}.md"
+                if not self._read(file):
+                    yield f"{file}: missing"
+
+
+def _find_links(markdown: str) -> Iterator[str]:
+    """Yield the targets of the links of Markdown."""
+    for block in load_parser(inline=True).parse(_FOOTNOTE.sub(r"\1\\[^", markdown)):
+        for token in block.children or ():
+            if token.type == "link_open":
+                yield str(token.attrs.get("href", ""))
+
+
+def _parse_html(html: str) -> Iterator[etree._Element]:
+    """Yield the elements of a page."""
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True)
+    root = etree.HTML(html.encode(), parser) if html.strip() else None
+    if root is not None:
+        yield from root.iter(etree.Element)
