@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from mkdocs_roaming.evals.runner import SEARCH, EvalReport, Evaluation, System
 from mkdocs_roaming.text.markdown import sanitize
 
 _OFFLINE_SECONDS = 3_600.0
+"""Time limit of an answer without a model: a slow machine must not change its results."""
 
 
 @click.command("eval")
@@ -31,7 +32,6 @@ _OFFLINE_SECONDS = 3_600.0
 @model_options
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of questions.")
 @click.option("--baseline", type=FILE, help="Exit with 4 for problems that this output of --json has not.")
-@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="Maximum cost of all questions.")
 @TRUST_RULES
 @AS_JSON
 def evaluate(
@@ -40,7 +40,6 @@ def evaluate(
     compare: str | None,
     limit: int | None,
     baseline: Path | None,
-    max_cost: float | None,
     trust_rules: bool,
     as_json: bool,
     **given: Any,
@@ -54,12 +53,12 @@ def evaluate(
     selected = resolve_sections(read_questions(questions), library.sections)
     selected = replace(selected, questions=selected.questions[:limit])
     search = options.search_factory()(library)
-    names = [name.strip() for name in compare.split(",")] if compare is not None else [None]
+    names: list[str | None] = [None] if compare is None else [name.strip() for name in compare.split(",")]
     if len(set(names)) < len(names):
         raise UsageError(f"--compare {compare}: each name may occur once")
     systems = [_create_system(name, options, has_limit=given["seconds"] is not None) for name in names]
     before = read_baseline(baseline, selected, [system.name for system in systems]) if baseline else None
-    evaluation = Evaluation(selected, systems, library, search, max_cost)
+    evaluation = Evaluation(selected, systems, library, search)
     with progress("Asking") as steps:
         evaluation.on_progress = steps(len(selected.questions) * len(systems))
         try:
@@ -82,14 +81,14 @@ def _create_system(name: str | None, options: ResolvedOptions, *, has_limit: boo
     if name == SEARCH:
         return System(SEARCH)
     model, budget = options.create_model(name)
-    if model.name == Offline.name and not has_limit:  # a slow machine must not change its results
+    if model.name == Offline.name and not has_limit:
         budget = replace(budget, seconds=_OFFLINE_SECONDS)
     return System(name or model.name, model, budget)
 
 
 def _print_report(report: EvalReport, regressions: list[Regression], *, as_json: bool) -> None:
     if as_json:
-        print_json({**msgspec.to_builtins(report), "regressions": [asdict(regression) for regression in regressions]})
+        print_json(msgspec.to_builtins(report) | {"regressions": msgspec.to_builtins(regressions)})
     else:
         for line in format_report(report):
             click.echo(sanitize(line))

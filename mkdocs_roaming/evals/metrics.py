@@ -26,9 +26,14 @@ FIGURES = ("reached", "answered", "cited", "literals", "declined")
 """The figures of a row, in the order in which they are shown."""
 
 _DIGITS = 6
-_Z = 1.959964  # 95 % of a normal distribution lie within this number of standard deviations
+_Z = 1.959964
+"""95 % of a normal distribution lie within this number of standard deviations."""
+
 _CITATION = re.compile(r"\[\^[0-9a-z]{1,8}\]")
-_MARKS = re.compile(r"[*`]|(?<![^\W_])_+(?=\w)|(?<=\w)_+(?![^\W_])")
+"""A citation, `[^0a1b2c3d]`. The answer is not parsed: all of its text counts, code included."""
+
+_UNDERSCORES = re.compile(r"(?<![^\W_])_+(?=\w)|(?<=\w)_+(?![^\W_])")
+"""Emphasis: `_word_`, but not the underscore of `snake_case`."""
 
 Interval = tuple[float, float]
 
@@ -130,29 +135,41 @@ def describe_problem(question: Question, result: EvalResult) -> str:
 def find_missing_literals(text: str, literals: Iterable[str]) -> list[str]:
     """Return the literals that a text lacks, ignoring case, white space, citations, emphasis and code marks."""
     plain = _normalize(_CITATION.sub("", text))
-    unmarked = _MARKS.sub("", plain)
-    return [one for one in literals if not (_contains_literal(plain, one) or _contains_literal(unmarked, one))]
-
-
-def _contains_literal(text: str, literal: str) -> bool:
-    """Return whether a normalized text contains a literal that is not part of a longer word or number."""
-    literal = _normalize(literal)
-    before, after = (_forbidden_neighbour(end) for end in (literal[:1], literal[-1:]))
-    return re.search(rf"(?<!{before})(?<!\d[.,]){re.escape(literal)}(?!{after})", text) is not None
+    unmarked = _UNDERSCORES.sub("", plain.replace("*", "").replace("`", ""))
+    missing = []
+    for literal in literals:
+        normalized = _normalize(literal)
+        if not (_contains(plain, normalized) or _contains(unmarked, normalized)):
+            missing.append(literal)
+    return missing
 
 
 def _normalize(text: str) -> str:
     return " ".join(fold(text).split())
 
 
-def _forbidden_neighbour(end: str) -> str:
-    """Return a pattern of what must not follow or precede an end of a literal.
+def _contains(text: str, literal: str) -> bool:
+    """Return whether a text contains a literal that is not part of a longer word or number."""
+    start = text.find(literal)
+    while start >= 0:
+        end = start + len(literal)
+        before = text[max(start - 2, 0) : start]
+        is_fraction = before[:1].isdecimal() and before[1:] in (".", ",")
+        is_longer = _is_one_word(literal[:1], before[-1:]) or _is_one_word(literal[-1:], text[end : end + 1])
+        if not (is_fraction or is_longer):
+            return True
+        start = text.find(literal, start + 1)
+    return False
 
-    Scripts without spaces write words next to each other, so only digits and ASCII letters restrict their neighbours.
+
+def _is_one_word(end: str, neighbour: str) -> bool:
+    """Return whether an end of a literal and the character next to it are of the same word or number.
+
+    Scripts without spaces write words next to each other, so only digits and ASCII letters can be.
     """
-    if end.isdigit():
-        return r"\d"
-    return r"[^\W\d_]" if end.isalpha() and end.isascii() else r"(?!)"
+    if end.isdecimal():
+        return neighbour.isdecimal()
+    return end.isascii() and end.isalpha() and neighbour.isalpha()
 
 
 def compute_figures(questions: Sequence[Question], results: Sequence[EvalResult | None]) -> tuple[Figure, ...]:
@@ -172,7 +189,7 @@ def compute_figures(questions: Sequence[Question], results: Sequence[EvalResult 
         values["cited"].append(question.has_gold(result.cited))
         if question.contains:
             values["literals"].append(not result.missing)
-    return tuple(compute_share(name, found) for name, found in values.items() if found)
+    return tuple(compute_share(name, counted) for name, counted in values.items() if counted)
 
 
 def compute_rank_figures(questions: Sequence[Question], ranks: Sequence[int | None]) -> tuple[Figure, ...]:
@@ -180,12 +197,13 @@ def compute_rank_figures(questions: Sequence[Question], ranks: Sequence[int | No
     counted = [rank for question, rank in zip(questions, ranks, strict=True) if question.answerable]
     if not counted:
         return ()
-    shares = [
-        compute_share(f"first {depth}", [rank is not None and rank <= depth for rank in counted])
-        for depth in RANK_DEPTHS
-    ]
+    figures = []
+    for depth in RANK_DEPTHS:
+        is_within = [rank is not None and rank <= depth for rank in counted]
+        figures.append(compute_share(f"first {depth}", is_within))
     mean = sum(1 / rank for rank in counted if rank) / len(counted)
-    return (*shares, Figure("reciprocal rank", round(mean, _DIGITS), None, len(counted)))
+    figures.append(Figure("reciprocal rank", round(mean, _DIGITS), None, len(counted)))
+    return tuple(figures)
 
 
 def compute_share(name: str, values: Sequence[float]) -> Figure:
@@ -194,7 +212,8 @@ def compute_share(name: str, values: Sequence[float]) -> Figure:
     share = sum(values) / count
     spread = _Z**2 / count
     middle = (share + spread / 2) / (1 + spread)
-    half = _Z * sqrt(share * (1 - share) / count + spread / (4 * count)) / (1 + spread)
+    variance = share * (1 - share) / count + (spread / 2) ** 2 / _Z**2
+    half = _Z * sqrt(variance) / (1 + spread)
     low = max(0.0, min(middle - half, share))
     high = min(1.0, max(middle + half, share))
     return Figure(name, round(share, _DIGITS), (round(low, _DIGITS), round(high, _DIGITS)), count)

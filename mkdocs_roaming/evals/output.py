@@ -16,6 +16,10 @@ from mkdocs_roaming.evals.runner import EvalReport, ReportRow
 from mkdocs_roaming.text.markdown import pluralize
 
 _MAX_SHOWN = 20
+"""Number of problems of a system that are shown."""
+
+_EMPTY_CELLS = {"–", "0.0"}
+"""Cells without a value; a column with these alone is left out."""
 
 
 def format_report(report: EvalReport) -> Iterator[str]:
@@ -29,16 +33,15 @@ def format_report(report: EvalReport) -> Iterator[str]:
     yield ""
     yield from _format_table(report.rows)
     for row in report.rows:
-        found = [
-            f"  {question.ask}\n      {problem}"
-            for question, problem in zip(questions, row.problems, strict=True)
-            if problem
-        ]
-        if found:
-            yield f"\n{row.mode}: {pluralize(len(found), 'question')} with a problem"
-            yield from found[:_MAX_SHOWN]
-        if len(found) > _MAX_SHOWN:
-            yield f"  … and {len(found) - _MAX_SHOWN} more; --json lists all of them"
+        problems = []
+        for question, problem in zip(questions, row.problems, strict=True):
+            if problem:
+                problems.append(f"  {question.ask}\n      {problem}")
+        if problems:
+            yield f"\n{row.mode}: {pluralize(len(problems), 'question')} with a problem"
+            yield from problems[:_MAX_SHOWN]
+        if len(problems) > _MAX_SHOWN:
+            yield f"  … and {len(problems) - _MAX_SHOWN} more; --json lists all of them"
 
 
 def _format_figure(figure: Figure | None) -> str:
@@ -47,20 +50,24 @@ def _format_figure(figure: Figure | None) -> str:
         return "–"
     if figure.interval is None:
         return f"{figure.value:.2f}"
-    value, low, high = (f"{100 * share:.0f}" for share in (figure.value, *figure.interval))
+    value, low, high = (f"{share:.0%}".removesuffix("%") for share in (figure.value, *figure.interval))
     return f"{value} % [{low}–{high}]"
 
 
 def _format_table(rows: Sequence[ReportRow]) -> Iterator[str]:
-    lines = [["mode", *FIGURES, "cost", "seconds"]]
+    lines = [("mode", *FIGURES, "cost", "seconds")]
     for row in rows:
         figures = {figure.name: figure for figure in row.figures}
+        cells = [_format_figure(figures.get(name)) for name in FIGURES]
         cost = "–" if row.cost is None else f"{row.cost:.4f} {row.currency}".rstrip()
-        lines.append([row.mode, *(_format_figure(figures.get(name)) for name in FIGURES), cost, f"{row.seconds:.1f}"])
-    columns = [column for column in zip(*lines, strict=True) if {*column[1:]} - {"–", "0.0"}]
-    widths = [max(map(len, column)) for column in columns]
+        lines.append((row.mode, *cells, cost, f"{row.seconds:.1f}"))
+    columns = []
+    for name, *cells in zip(*lines, strict=True):
+        if not _EMPTY_CELLS.issuperset(cells):
+            width = max(map(len, (name, *cells)))
+            columns.append([cell.ljust(width) for cell in (name, *cells)])
     for line in zip(*columns, strict=True):
-        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        yield "  ".join(line).rstrip()
 
 
 # Comparison with an earlier evaluation
@@ -102,16 +109,15 @@ def read_baseline(path: Path, questions: QuestionSet, systems: Sequence[str]) ->
     """
     try:
         report = decode_json(path.read_bytes(), _EarlierReport)
-        results = [
-            (row.mode, result, problem)
-            for row in report.rows
-            for result, problem in zip(row.results, row.problems, strict=True)
-        ]
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}. Write it with `roaming eval --json`.") from None
     except ValueError as error:
         raise UsageError(f"{path}: not the output of `roaming eval --json`: {error}") from None
-    baseline = {(mode, result.ask): problem for mode, result, problem in results if result and not result.error}
+    baseline: Baseline = {}
+    for row in report.rows:
+        for result, problem in zip(row.results, row.problems, strict=False):
+            if result and not result.error:
+                baseline[row.mode, result.ask] = problem
     for system in systems:
         for question in questions.questions:
             if (system, question.ask) not in baseline:
@@ -124,9 +130,11 @@ def read_baseline(path: Path, questions: QuestionSet, systems: Sequence[str]) ->
 
 def find_regressions(baseline: Baseline, report: EvalReport) -> list[Regression]:
     """Return the questions that have a problem now and had none before, in the order of systems and questions."""
-    return [
-        Regression(result.ask, row.mode, problem)
-        for row in report.rows
-        for result, problem in zip(row.results, row.problems, strict=True)
-        if result and problem and not result.error and not baseline[row.mode, result.ask]
-    ]
+    regressions = []
+    for row in report.rows:
+        for result, problem in zip(row.results, row.problems, strict=True):
+            if result is None or result.error:
+                continue
+            if problem and not baseline[row.mode, result.ask]:
+                regressions.append(Regression(result.ask, row.mode, problem))
+    return regressions

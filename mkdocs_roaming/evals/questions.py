@@ -85,8 +85,9 @@ def parse_questions(text: str, where: str) -> QuestionSet:
         data = _Loader(text).get_single_data()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else 1
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "unknown error"
-        raise UsageError(f"{where}:{mark.line + 1 if mark else 1}: invalid YAML: {problem}") from None
+        raise UsageError(f"{where}:{line}: invalid YAML: {problem}") from None
     except RecursionError:
         raise UsageError(f"{where}: invalid YAML: nested too deeply") from None
     entries = data["questions"] if isinstance(data, dict) and data.keys() == {"questions"} else None
@@ -108,7 +109,20 @@ def resolve_sections(questions: QuestionSet, sections: SectionIndex) -> Question
     Raises:
         UsageError: If an address names no section, or no page; the message names the file and the question.
     """
-    resolved = (_resolve_question(question, sections, questions.where) for question in questions.questions)
+    site = sections.manifest.site.name
+    resolved = []
+    for question in questions.questions:
+        place = f"{questions.where}, question {question.number}"
+        gold: dict[str, None] = {}
+        for address in question.sections:
+            section = sections.resolve(address)
+            if section is None:
+                hint = "`roaming outline` and `roaming search` print ids."
+                raise UsageError(f"{place}: {site} has no section {address!r}. {hint}")
+            gold[section.id] = None
+        if question.page is not None and sections.resolve(question.page) is None:
+            raise UsageError(f"{place}: {site} has no page {question.page!r}. `roaming outline` prints the pages.")
+        resolved.append(msgspec.structs.replace(question, gold=tuple(gold)))
     return replace(questions, questions=tuple(resolved))
 
 
@@ -128,7 +142,8 @@ class _Loader(yaml.BaseLoader):
         for name in ("sections", "contains"):
             if isinstance(mapping.get(name), str):
                 mapping[name] = [mapping[name]]
-        if (answerable := str(mapping.get("answerable")).lower()) in yaml.SafeLoader.bool_values:
+        answerable = str(mapping.get("answerable")).lower()
+        if answerable in yaml.SafeLoader.bool_values:
             mapping["answerable"] = yaml.SafeLoader.bool_values[answerable]
         return mapping
 
@@ -149,18 +164,3 @@ def _to_question(value: object, number: int, where: str) -> Question:
             "Delete them, or set `answerable: true`."
         )
     return msgspec.structs.replace(entry, ask=ask)
-
-
-def _resolve_question(question: Question, sections: SectionIndex, where: str) -> Question:
-    site = sections.manifest.site.name
-    place = f"{where}, question {question.number}"
-    gold: dict[str, None] = {}
-    for address in question.sections:
-        ref = sections.resolve(address)
-        if ref is None:
-            hint = "`roaming outline` and `roaming search` print ids."
-            raise UsageError(f"{place}: {site} has no section {address!r}. {hint}")
-        gold[ref.id] = None
-    if question.page is not None and sections.resolve(question.page) is None:
-        raise UsageError(f"{place}: {site} has no page {question.page!r}. `roaming outline` prints the pages.")
-    return msgspec.structs.replace(question, gold=tuple(gold))

@@ -12,8 +12,6 @@ from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import Reference, summarize
 from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import Model
-from mkdocs_roaming.answer.results import Offline
-from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.evals.metrics import (
     MAX_RANK,
     SEARCH_LIMIT,
@@ -27,7 +25,6 @@ from mkdocs_roaming.evals.questions import Question, QuestionSet
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
-from mkdocs_roaming.manifest.lookup import SectionRef
 
 SEARCH = "search"
 
@@ -48,11 +45,6 @@ class System:
     name: str
     model: Model | None = None
     budget: Budget = field(default_factory=Budget)
-
-    @property
-    def has_known_cost(self) -> bool:
-        """Whether the cost of an answer is known."""
-        return self.model is None or self.model.name == Offline.name or self.budget.prices is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,107 +95,86 @@ class EvalReport:
     generator: str = f"mkdocs-roaming {__version__}"
 
 
-@dataclass(slots=True)
 class Evaluation:
     """A running evaluation; `report` may be called at any time.
 
-    Attributes:
+    Args:
         questions: The questions to ask.
         systems: The systems under test.
         library: The site.
         search: Its search.
-        max_cost: Cost of this run at which no more questions are asked.
-        on_progress: Called after each question.
     """
 
-    questions: QuestionSet
-    systems: Sequence[System]
-    library: Library
-    search: Search
-    max_cost: float | None = None
-    on_progress: Callable[[], None] = lambda: None
-    _hits: dict[str, list[SectionRef]] = field(init=False)
-    _results: dict[str, list[EvalResult]] = field(default_factory=dict)
-    _stop_reasons: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Check that the cost can be limited, and search for each question."""
-        for system in self.systems:
-            if self.max_cost is not None and not system.has_known_cost:
-                raise UsageError(
-                    f"cannot limit the cost of {system.name}: its prices are unknown. "
-                    "Set [prices] in roaming.toml, or omit --max-cost."
-                )
+    def __init__(self, questions: QuestionSet, systems: Sequence[System], library: Library, search: Search) -> None:
+        self.on_progress: Callable[[], None] = lambda: None
+        """Called after each question."""
+        self._questions = questions
+        self._systems = systems
+        self._library = library
+        self._search = search
         self._hits = {
-            question.ask: [hit.section for hit in self.search.find(question.ask, limit=MAX_RANK)]
-            for question in self.questions.questions
+            question.ask: [hit.section for hit in search.find(question.ask, limit=MAX_RANK)]
+            for question in questions.questions
         }
+        self._results: dict[str, list[EvalResult]] = {system.name: [] for system in systems}
+        self._stop_reasons: dict[str, str] = {}
 
     async def run(self) -> None:
         """Ask every system every question."""
-        cost = 0.0
-        for system in self.systems:
-            results = self._results.setdefault(system.name, [])
-            for question in self.questions.questions:
-                if self.max_cost is not None and cost >= self.max_cost:
-                    self._stop_reasons[system.name] = f"the limit of --max-cost ({self.max_cost}) is reached"
-                    break
-                result = await self._ask(system, question)
-                results.append(result)
-                cost += result.cost or 0.0
+        for system in self._systems:
+            results = self._results[system.name]
+            for question in self._questions.questions:
+                results.append(await self._ask(system, question))
                 self.on_progress()
                 last = results[-MAX_CONSECUTIVE_ERRORS:]
-                if len(last) == MAX_CONSECUTIVE_ERRORS and all(failed.error for failed in last):
-                    self._stop_reasons[system.name] = f"{len(last)} answers in a row failed: {result.error}"
+                if len(last) == MAX_CONSECUTIVE_ERRORS and all(result.error for result in last):
+                    self._stop_reasons[system.name] = f"{len(last)} answers in a row failed: {last[-1].error}"
                     break
 
     async def _ask(self, system: System, question: Question) -> EvalResult:
         rank = self._rank(question)
-        model = system.model
-        if model is None:
-            opened = [
-                Reference.from_section(self.library.sections, ref) for ref in self._hits[question.ask][:SEARCH_LIMIT]
-            ]
-            return EvalResult(question.ask, rank, question.has_gold(opened), tuple(opened))
+        if system.model is None:
+            hits = self._hits[question.ask][:SEARCH_LIMIT]
+            opened = tuple(Reference.from_section(self._library.sections, hit) for hit in hits)
+            return EvalResult(question.ask, rank, question.has_gold(opened), opened)
+        navigator = Navigator(self._library, search=self._search)
         start = time.monotonic()
-        budget = system.budget
-        stream = answer(
-            question.ask,
-            Navigator(self.library, search=self.search),
-            model,
-            page=question.page,
-            budget=budget,
-        )
+        stream = answer(question.ask, navigator, system.model, page=question.page, budget=system.budget)
         async with aclosing(stream):
             events = [event async for event in stream]
-        return EvalResult.from_answer(question, summarize(events), rank=rank, seconds=time.monotonic() - start)
+        seconds = time.monotonic() - start
+        return EvalResult.from_answer(question, summarize(events), rank=rank, seconds=seconds)
 
     def _rank(self, question: Question) -> int | None:
         """Return the rank of the first gold section, counted from 1, or None if it is not among the hits."""
-        hits = enumerate(self._hits[question.ask], 1)
-        return next((rank for rank, ref in hits if ref.id in question.gold), None)
+        for rank, hit in enumerate(self._hits[question.ask], 1):
+            if hit.id in question.gold:
+                return rank
+        return None
 
     def report(self) -> EvalReport:
         """Return the results so far."""
-        manifest = self.library.manifest
-        questions = self.questions.questions
-        figures = compute_rank_figures(questions, list(map(self._rank, questions)))
-        rows = tuple(self._make_row(system.name) for system in self.systems)
-        return EvalReport(manifest.site.name, manifest.site.url, manifest.digest, self.questions, figures, rows)
+        manifest = self._library.manifest
+        questions = self._questions.questions
+        ranks = compute_rank_figures(questions, [self._rank(question) for question in questions])
+        rows = tuple(self._make_row(system.name) for system in self._systems)
+        return EvalReport(manifest.site.name, manifest.site.url, manifest.digest, self._questions, ranks, rows)
 
     def _make_row(self, name: str) -> ReportRow:
-        asked = self._results.get(name, [])
-        questions = self.questions.questions
-        results = (*asked, *[None] * (len(questions) - len(asked)))
-        pairs = zip(questions, results, strict=True)
+        asked = self._results[name]
+        questions = self._questions.questions
+        unasked = [None] * (len(questions) - len(asked))
+        results = (*asked, *unasked)
+        problems = [describe_problem(question, result) for question, result in zip(questions, asked, strict=False)]
         costs = [result.cost for result in asked if result.cost is not None]
+        currencies = [result.currency for result in asked if result.currency]
         return ReportRow(
             mode=name,
             results=results,
-            problems=tuple(describe_problem(question, result) if result else "" for question, result in pairs),
+            problems=(*problems, *("" for _ in unasked)),
             figures=compute_figures(questions, results),
             cost=sum(costs) if costs else None,
-            currency=next((result.currency for result in asked if result.currency), ""),
+            currency=currencies[0] if currencies else "",
             seconds=sum(result.seconds for result in asked),
-            stop_reason=self._stop_reasons.get(name, "interrupted" if None in results else ""),
+            stop_reason=self._stop_reasons.get(name, "interrupted" if unasked else ""),
         )

@@ -17,15 +17,13 @@ from mkdocs_roaming.library.search import Search
 PRICES = Prices(input=1.0, output=5.0)
 
 
-def make_evaluation(library: Library, *systems: str | Model, text: str = QUESTIONS, **options: Any) -> Evaluation:
-    budget = options.pop("budget", Budget(prices=PRICES, whole_site_tokens=0))
+def run_evaluation(
+    library: Library, *systems: str | Model, text: str = QUESTIONS, budget: Budget | None = None
+) -> EvalReport:
+    budget = budget or Budget(prices=PRICES, whole_site_tokens=0)
     built = [System(system) if isinstance(system, str) else System(system.name, system, budget) for system in systems]
     questions = resolve_sections(parse_questions(text, "q.yml"), library.sections)
-    return Evaluation(questions, built, library, Search(library), **options)
-
-
-def run_evaluation(library: Library, *systems: str | Model, **options: Any) -> EvalReport:
-    evaluation = make_evaluation(library, *systems, **options)
+    evaluation = Evaluation(questions, built, library, Search(library))
     anyio.run(evaluation.run)
     return evaluation.report()
 
