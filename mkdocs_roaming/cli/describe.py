@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +15,7 @@ from mkdocs_roaming.cli.session import ResolvedOptions
 from mkdocs_roaming.cli.sites import open_lib
 from mkdocs_roaming.config import load_settings
 from mkdocs_roaming.describe.checks import Checker
-from mkdocs_roaming.describe.requests import (
-    MAX_SECTION_TOKENS,
-    DescriptionRequest,
-    Missing,
-    find_missing,
-    make_requests,
-)
+from mkdocs_roaming.describe.requests import DescriptionRequest, Missing, find_missing, make_requests
 from mkdocs_roaming.describe.run import ModelRunner, ReplyFolder, apply_replies, estimate_cost
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.files import check_writable, write_text_file
@@ -37,6 +30,10 @@ from mkdocs_roaming.manifest.descriptions import (
 from mkdocs_roaming.text.markdown import pluralize, sanitize
 
 _MAX_SHOWN = 20
+"""Number of lines about requests or texts that are shown."""
+
+_REPLIES = Path(".cache/roaming/describe")
+"""The folder of a model's replies until they are merged, so that an interrupted run pays for nothing twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,6 @@ class _Project:
 
     library: Library
     file: Path
-    top: int | None
     missing: Missing
     requests: list[DescriptionRequest]
 
@@ -70,8 +66,6 @@ class _Project:
     help="Check and merge the replies in this folder.",
 )
 @click.option("--check", is_flag=True, help="Exit with 4 if descriptions are missing or stale; needs no model.")
-@click.option("--dry-run", is_flag=True, help="Show what would be requested, and its cost; needs no key.")
-@click.option("--top", type=click.IntRange(min=0), metavar="N", help="Describe the N sections with most links to them.")
 @click.option(
     "--max-cost",
     type=click.FloatRange(min=0, min_open=True),
@@ -88,8 +82,6 @@ def describe(
     plan: Path | None,
     applied: Path | None,
     check: bool,
-    dry_run: bool,
-    top: int | None,
     max_cost: float,
 ) -> None:
     """Describe sections in readers' words, with a model.
@@ -100,25 +92,21 @@ def describe(
     some are still missing afterwards.
     """
     library = open_lib(lib)
-    missing = find_missing(library, _read_file(file), top)
-    project = _Project(library, file, top, missing, list(make_requests(library, missing)))
+    missing = find_missing(library, _read_file(file))
+    project = _Project(library, file, missing, list(make_requests(library, missing)))
     if check:
         _check(project)
     elif applied is not None:
-        folder = ReplyFolder(applied)
-        if unused := folder.count_unused(project.requests):
-            warn(f"{applied}: unused replies: {unused}; their sections are described, or have changed since the plan")
-        _apply(project, folder)
+        _apply(project, ReplyFolder(applied))
     elif not project.requests:
         click.echo(f"{file}: nothing to describe")
     elif plan is not None:
         command = shlex.join(["roaming", "describe", lib, "--file", str(file), "--apply", str(plan)])
-        removed = ReplyFolder(plan).write_requests(project.requests, command)
-        earlier = f"; removed {pluralize(removed, 'request')} of an earlier plan" if removed else ""
-        click.echo(f"{plan}: {_summarize_requests(project)}; README.md there says what to do{earlier}")
+        ReplyFolder(plan).write_requests(project.requests, command)
+        click.echo(f"{plan}: {_summarize_requests(project)}; README.md there says what to do")
     else:
         options = ResolvedOptions(load_settings(config), model, base_url)
-        _ask_model(project, options, max_cost, is_dry=dry_run)
+        _ask_model(project, options, max_cost)
 
 
 def _read_file(file: Path) -> Descriptions:
@@ -131,10 +119,7 @@ def _summarize(missing: Missing) -> str:
 
 
 def _summarize_requests(project: _Project) -> str:
-    sections = project.missing.sections.values()
-    long = sum(section.section.tokens > MAX_SECTION_TOKENS for section in sections)
-    excerpts = f", with excerpts of {pluralize(long, 'section')} too long for a request" if long else ""
-    return f"{pluralize(len(project.requests), 'request')} about {_summarize(project.missing)}{excerpts}"
+    return f"{pluralize(len(project.requests), 'request')} about {_summarize(project.missing)}"
 
 
 def _check(project: _Project) -> None:
@@ -152,24 +137,22 @@ def _check(project: _Project) -> None:
     sys.exit(FAULTS_FOUND)
 
 
-def _ask_model(project: _Project, options: ResolvedOptions, max_cost: float, *, is_dry: bool) -> None:
+def _ask_model(project: _Project, options: ResolvedOptions, max_cost: float) -> None:
     """Send the requests, and merge what was written, also if the run was interrupted."""
     requests = project.requests
-    model, budget = options.create_model(checks_only=is_dry)
-    if model.name == "offline" and not is_dry:
+    model, budget = options.create_model()
+    if model.name == "offline":
         raise UsageError("--model: descriptions need a language model; without a key, use --plan and a coding agent")
     prices = budget.prices
-    if prices is None and getattr(model, "is_hosted", False) and not is_dry:
+    if prices is None and getattr(model, "is_hosted", False):
         raise UsageError(f"--max-cost needs the prices of {model.name}: set [prices] in roaming.toml")
     if prices is not None and prices.is_free:
         prices = None
     tokens = sum(request.input_tokens for request in requests)
     cost = f", up to {estimate_cost(requests, prices):.4f} {prices.currency}" if prices else ""
     click.echo(f"{_summarize_requests(project)}; ~{tokens} input tokens{cost}", err=True)
-    if is_dry:
-        return
     check_writable(project.file)
-    folder = ReplyFolder(Path(".cache/roaming/describe"))
+    folder = ReplyFolder(_REPLIES)
     folder.create()
     language = project.library.manifest.site.language
     runner = ModelRunner(lambda: options.create_model()[0], folder, language, prices, max_cost)
@@ -190,26 +173,29 @@ def _apply(project: _Project, folder: ReplyFolder, runner: ModelRunner | None = 
     The replies of a model are deleted afterwards; those of others may be corrected and merged again.
     """
     checker = Checker(project.library)
-    done, problems = apply_replies(checker, project.requests, folder)
-    is_complete = _merge(project, checker, done)
-    stop_reason = ""
+    problems = apply_replies(checker, project.requests, folder)
+    is_complete = _merge(project, checker)
     if runner is not None:
-        folder.remove(done)
+        folder.remove(project.requests)
         problems += runner.problems
-        stop_reason = runner.stop_reason
-    _warn([*problems, *map(str, checker.refused)])
-    if stop_reason:
-        warn(f"{stop_reason}; run the command again to go on")
-    if stop_reason or problems:
+    faults = problems + checker.refused
+    for fault in faults[:_MAX_SHOWN]:
+        warn(fault)
+    if len(faults) > _MAX_SHOWN:
+        warn(f"{len(faults) - _MAX_SHOWN} more texts were refused, or requests failed")
+    if runner is not None and runner.stop_reason:
+        warn(f"{runner.stop_reason}; run the command again to go on")
+        sys.exit(1)
+    if problems:
         sys.exit(1)
     if not is_complete:
         sys.exit(FAULTS_FOUND)
 
 
-def _merge(project: _Project, checker: Checker, done: Iterable[DescriptionRequest]) -> bool:
+def _merge(project: _Project, checker: Checker) -> bool:
     """Write the texts of replies into the file; return whether nothing is missing any more."""
     current = _read_file(project.file)  # a person may have edited it during the run
-    missing = find_missing(project.library, current, project.top)
+    missing = find_missing(project.library, current)
     sections = {id_: texts for id_, texts in checker.sections.items() if id_ in missing.sections}
     pages = {path: texts for path, texts in checker.pages.items() if path in missing.pages}
     if sections or pages:
@@ -217,20 +203,10 @@ def _merge(project: _Project, checker: Checker, done: Iterable[DescriptionReques
         write_text_file(project.file, render_descriptions(merged).decode())
     described = f"{pluralize(len(sections), 'section')} and {pluralize(len(pages), 'page')}"
     click.echo(f"{project.file}: {described} described")
-    names = {request.name for request in done}
-    unanswered = sum(request.name not in names for request in project.requests)
     left_sections = len(missing.sections) - len(sections)
     left_pages = len(missing.pages) - len(pages)
-    is_complete = not (left_sections or left_pages or unanswered)
-    if not is_complete:
-        requests = f"; {unanswered} of {len(project.requests)} requests have no valid reply" if unanswered else ""
-        left = f"{pluralize(left_sections, 'section')} and {pluralize(left_pages, 'page')}"
-        warn(f"{project.file}: {left} without a description{requests}")
-    return is_complete
-
-
-def _warn(faults: list[str]) -> None:
-    for fault in faults[:_MAX_SHOWN]:
-        warn(fault)
-    if len(faults) > _MAX_SHOWN:
-        warn(f"{len(faults) - _MAX_SHOWN} more texts were refused, or requests failed")
+    if not (left_sections or left_pages):
+        return True
+    left = f"{pluralize(left_sections, 'section')} and {pluralize(left_pages, 'page')}"
+    warn(f"{project.file}: {left} without a description")
+    return False

@@ -7,8 +7,6 @@ interrupted run or from a file that somebody else wrote, is the reply to it, and
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -21,7 +19,7 @@ from mkdocs_roaming.library.tools import Tool
 from mkdocs_roaming.manifest.descriptions import Descriptions, TextIndex, digest_texts, page_digest
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
-from mkdocs_roaming.text.tokenizer import SPACELESS, estimate_tokens
+from mkdocs_roaming.text.tokenizer import estimate_tokens, is_spaceless
 
 MAX_ABOUT = 110
 MAX_ASK = 90
@@ -80,9 +78,17 @@ MAX_SECTION_TOKENS = 6_000
 """Of longer sections, excerpts are described. Sections of this size together are one request."""
 
 _PART_SECTIONS = 40
+"""Maximum number of sections of a request, so that the reply is not longer than models write."""
+
 _EXCERPTS = 12
 _BEGINNING_CHARS = 2_500
-_TOKENS_PER_SECTION = 75
+_TOKENS_PER_SECTION = 225
+_DENSE_FACTOR = 2
+"""The factor of that for scripts without spaces, which need a token for each character or two."""
+
+_DENSE_SHARE = 0.1
+"""Share of characters of such scripts from which a text is one of them."""
+
 _REPLY_FRAME_TOKENS = 120
 
 
@@ -128,10 +134,11 @@ class DescriptionRequest:
 
     @property
     def output_tokens(self) -> int:
-        """Estimated maximum length of the reply: scripts without spaces need a token for each character or two."""
+        """Estimated maximum length of the reply."""
         text = "".join(self.texts)
-        is_dense = 10 * len(re.findall(f"[{SPACELESS}]", text)) > len(text)
-        return _REPLY_FRAME_TOKENS + (6 if is_dense else 3) * _TOKENS_PER_SECTION * len(self.sections)
+        is_dense = sum(map(is_spaceless, text)) > _DENSE_SHARE * len(text)
+        per_section = _TOKENS_PER_SECTION * (_DENSE_FACTOR if is_dense else 1)
+        return _REPLY_FRAME_TOKENS + per_section * len(self.sections)
 
     @property
     def input_tokens(self) -> int:
@@ -144,11 +151,12 @@ class DescriptionRequest:
     def render(self) -> str:
         """Return the request as data: the outline of the page, and the sections to describe."""
         outline = [f"{'  ' * (section.level - 1)}{section.title}" for section in self.page.sections]
+        sections = []
+        for section, text in zip(self.sections, self.texts, strict=True):
+            title = section.section.title
+            sections.append({"id": section.id, "page": section.page.title, "title": title, "text": text})
         data: dict[str, object] = {"page": self.page.title, "path": f"/{self.page.path}", "outline": outline}
-        data["sections"] = [
-            {"id": section.id, "page": section.page.title, "title": section.section.title, "text": text}
-            for section, text in zip(self.sections, self.texts, strict=True)
-        ]
+        data["sections"] = sections
         if self.wants_description:
             data |= {"asked_for": "description", "beginning": self.beginning}
         return json.dumps(data, ensure_ascii=False, indent=1)
@@ -165,26 +173,24 @@ class Missing:
     """Sections with stale texts of a person, which are not described."""
 
 
-def find_missing(library: Library, descriptions: Descriptions, top: int | None = None) -> Missing:
-    """Return what a file of descriptions lacks.
-
-    Args:
-        library: The site.
-        descriptions: The file.
-        top: Number of sections to describe: those that other sections link to most; None for all.
-    """
+def find_missing(library: Library, descriptions: Descriptions) -> Missing:
+    """Return what a file of descriptions lacks about a site."""
     index = TextIndex(descriptions, library.manifest)
     sections: dict[str, SectionRef] = {}
     stale: set[str] = set()
     edited: set[str] = set()
-    for section in _select_sections(library, top):
+    for section in library.sections:
+        if not section.section.body:
+            continue
         match = index.find(section.section)
         texts = match.texts
+        is_edited = texts is not None and texts.is_edited
         if match.is_stale:
             stale.add(section.id)
-        if texts is not None and texts.is_edited:
-            edited |= {section.id} if match.is_stale else set()
-        elif texts is None or texts.is_empty or match.is_stale:
+            if is_edited:
+                edited.add(section.id)
+        is_current = texts is not None and not match.is_stale and not texts.is_empty
+        if not is_edited and not is_current:
             sections[section.id] = section
     pages = {page.path: page for page in library.manifest.pages if _lacks_description(page, descriptions)}
     return Missing(sections, pages, frozenset(stale), frozenset(edited))
@@ -193,17 +199,11 @@ def find_missing(library: Library, descriptions: Descriptions, top: int | None =
 def _lacks_description(page: PageEntry, descriptions: Descriptions) -> bool:
     """Return whether a page has no description of its author, and none in the file for its present text."""
     texts = descriptions.pages.get(page.path)
-    is_known = texts is not None and texts.description and (texts.is_edited or texts.digest == page_digest(page))
-    return not (page.description or is_known)
-
-
-def _select_sections(library: Library, top: int | None) -> list[SectionRef]:
-    sections = [section for section in library.sections if section.section.body]
-    if top is None:
-        return sections
-    links = Counter(target for section in library.manifest.sections() for target in section.links)
-    chosen = {section.id for section in sorted(sections, key=lambda section: -links[section.id])[:top]}
-    return [section for section in sections if section.id in chosen]
+    if page.description:
+        return False
+    if texts is None or not texts.description:
+        return True
+    return not texts.is_edited and texts.digest != page_digest(page)
 
 
 def make_requests(library: Library, missing: Missing) -> Iterator[DescriptionRequest]:

@@ -19,13 +19,7 @@ from mkdocs_roaming.answer.budget import Deadline, Prices, StopAnswer
 from mkdocs_roaming.answer.conversation import ModelReply
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Request, Usage, UserTurn
 from mkdocs_roaming.describe.checks import Checker
-from mkdocs_roaming.describe.requests import (
-    PROMPT,
-    TOOL,
-    DescriptionRequest,
-    Reply,
-    parse_reply,
-)
+from mkdocs_roaming.describe.requests import PROMPT, TOOL, DescriptionRequest, Reply, parse_reply
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.files import write_atomically
 
@@ -35,7 +29,11 @@ MAX_CONSECUTIVE_ERRORS = 3
 _REQUEST = ".request.json"
 _REPLY = ".reply.json"
 _SECONDS = 180.0
+"""Time limit of a reply."""
+
 _PARALLEL = 4
+"""Number of requests that are sent at the same time."""
+
 _README = """\
 # Descriptions to write
 
@@ -94,10 +92,11 @@ class ReplyFolder:
         text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, indent=1)
         write_atomically(self.path / (request.name + _REPLY), text.encode("utf-8", "replace"))
 
-    def write_requests(self, requests: Iterable[DescriptionRequest], command: str) -> int:
-        """Write requests as files, and what to do with them; return the number of older requests that were removed."""
+    def write_requests(self, requests: Iterable[DescriptionRequest], command: str) -> None:
+        """Write requests as files, and what to do with them; requests of an earlier plan are removed."""
         self.create()
-        older = set(self.path.glob("*" + _REQUEST))
+        for file in self.path.glob("*" + _REQUEST):
+            file.unlink()
         for request in requests:
             data = {
                 "instructions": request.rules,
@@ -105,18 +104,9 @@ class ReplyFolder:
                 "reply_schema": TOOL.parameters,
                 **json.loads(request.render()),
             }
-            file = self.path / (request.name + _REQUEST)
-            write_atomically(file, json.dumps(data, ensure_ascii=False, indent=1).encode("utf-8", "replace"))
-            older.discard(file)
-        for file in older:
-            file.unlink()
+            text = json.dumps(data, ensure_ascii=False, indent=1)
+            write_atomically(self.path / (request.name + _REQUEST), text.encode("utf-8", "replace"))
         write_atomically(self.path / "README.md", _README.format(command=command).encode())
-        return len(older)
-
-    def count_unused(self, requests: Iterable[DescriptionRequest]) -> int:
-        """Return the number of replies to other requests: to those of an earlier plan, or merged before."""
-        names = {request.name + _REPLY for request in requests}
-        return sum(file.name not in names for file in self.path.glob("*" + _REPLY))
 
     def remove(self, requests: Iterable[DescriptionRequest]) -> None:
         """Delete the replies to requests."""
@@ -125,11 +115,8 @@ class ReplyFolder:
                 (self.path / (request.name + _REPLY)).unlink()
 
 
-def apply_replies(
-    checker: Checker, requests: Iterable[DescriptionRequest], folder: ReplyFolder
-) -> tuple[list[DescriptionRequest], list[str]]:
-    """Check the replies that a folder has; return the requests with a reply, and a line for each that is not valid."""
-    done: list[DescriptionRequest] = []
+def apply_replies(checker: Checker, requests: Iterable[DescriptionRequest], folder: ReplyFolder) -> list[str]:
+    """Check the replies that a folder has; return a line for each that is not valid."""
     problems: list[str] = []
     for request in requests:
         try:
@@ -139,14 +126,15 @@ def apply_replies(
             continue
         if reply is not None:
             checker.check_reply(request, reply)
-            done.append(request)
-    return done, problems
+    return problems
 
 
 def estimate_cost(requests: Iterable[DescriptionRequest], prices: Prices | None) -> float:
     """Return the estimated cost of requests, with replies of the maximum length; 0 for a model without cost."""
+    if prices is None:
+        return 0.0
     usages = [Usage(input=request.input_tokens, output=request.output_tokens) for request in requests]
-    return sum(prices.cost(usage) or 0.0 for usage in usages) if prices else 0.0
+    return sum(prices.cost(usage) or 0.0 for usage in usages)
 
 
 @dataclass(slots=True)
@@ -219,8 +207,8 @@ class ModelRunner:
             self.folder.write_reply(request, data)
             self._failures = 0
         except (StopAnswer, RoamingError, ValueError, OSError) as error:
-            late = f"no reply within {_SECONDS:g} seconds"
-            reason = (error.error or late) if isinstance(error, StopAnswer) else str(error)
+            reason = error.error if isinstance(error, StopAnswer) else str(error)
+            reason = reason or f"no reply within {_SECONDS:g} seconds"
             self.problems.append(f"{request}: {model.name}: {reason}")
             self._failures += 1
             if self._failures >= MAX_CONSECUTIVE_ERRORS:

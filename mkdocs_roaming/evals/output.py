@@ -55,7 +55,7 @@ def _format_figure(figure: Figure | None) -> str:
 
 
 def _format_table(rows: Sequence[ReportRow]) -> Iterator[str]:
-    lines = [("mode", *FIGURES, "cost", "seconds")]
+    lines: list[tuple[str, ...]] = [("mode", *FIGURES, "cost", "seconds")]
     for row in rows:
         figures = {figure.name: figure for figure in row.figures}
         cells = [_format_figure(figures.get(name)) for name in FIGURES]

@@ -25,9 +25,6 @@ from mkdocs_roaming.text.markdown import pluralize, to_single_line
 DESCRIPTIONS_FILE = "descriptions.json"
 """Default name of the file."""
 
-PROPOSAL = "reword:"
-"""Beginning of a question that a person has to reword; it is not published."""
-
 _FORMAT = 1
 _DIGEST_LENGTH = 16
 _CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})", re.MULTILINE)
@@ -52,8 +49,8 @@ class SectionTexts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """The asks to publish, each on one line: without proposals, which a person has to reword."""
-        return tuple(to_single_line(ask) for ask in self.asks if not ask.startswith(PROPOSAL))
+        """The asks to publish, each on one line."""
+        return tuple(map(to_single_line, self.asks))
 
     @property
     def is_empty(self) -> bool:

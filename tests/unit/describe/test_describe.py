@@ -56,8 +56,8 @@ def library(make_site: MakeSite) -> Library:
     return made
 
 
-def requests_of(library: Library, descriptions: Descriptions | None = None, **options: Any) -> list[DescriptionRequest]:
-    missing = find_missing(library, descriptions or Descriptions(), **options)
+def requests_of(library: Library, descriptions: Descriptions | None = None) -> list[DescriptionRequest]:
+    missing = find_missing(library, descriptions or Descriptions())
     return list(make_requests(library, missing))
 
 
@@ -167,18 +167,13 @@ def test_section_too_long_for_a_request_is_shown_in_excerpts_of_all_its_parts(li
     assert shown.count("\n…\n") == 11
 
 
-def test_only_pages_are_described_with_top_0(library: Library) -> None:
-    requests = requests_of(library, top=0)
+def test_request_for_a_page_alone_has_its_beginning(library: Library) -> None:
+    missing = find_missing(library, Descriptions())
+    missing.sections.clear()
+    requests = list(make_requests(library, missing))
     # The other page has a description already: the opening of its only section.
-    assert [(len(one.sections), one.wants_description) for one in requests] == [(0, True)]
+    assert [(len(request.sections), request.wants_description) for request in requests] == [(0, True)]
     assert INSTALL in json.loads(requests[0].render())["beginning"]
-
-
-def test_sections_with_most_links_come_first_with_top(make_site: MakeSite) -> None:
-    target = "https://docs.example/p/guide/index.md#remove"
-    library = make_site([("guide/", GUIDE), ("more/", f"# More\n\nSee [how]({target}).\n")]).library()
-    (request, _) = requests_of(library, top=1)
-    assert [section.section.title for section in request.sections] == ["Remove"]
 
 
 def test_described_sections_and_texts_of_a_person_are_not_asked_for(
@@ -237,7 +232,8 @@ def test_refused_question_is_reported_and_leaves_the_description(library: Librar
     checked = check(library, "Install", "Install with administrator rights", ask)
     (texts,) = checked.sections.values()
     assert (texts.about, texts.asks) == ("Install with administrator rights", ())
-    assert [one.text for one in checked.refused] == [ask]
+    (refused,) = checked.refused
+    assert repr(ask) in refused
 
 
 def make_pump(make_site: MakeSite, language: str) -> Library:
@@ -389,25 +385,26 @@ def test_run_stops_before_the_cost_is_passed(make_site: MakeSite, tmp_path: Path
 
 def test_files_are_answered_instead_of_a_model(library: Library, tmp_path: Path) -> None:
     folder, requests = ReplyFolder(tmp_path), requests_of(library)
-    assert folder.write_requests(requests, "roaming describe site --apply plan") == 0
+    folder.write_requests(requests, "roaming describe site --apply plan")
     assert "roaming describe site --apply plan" in (tmp_path / "README.md").read_text("utf-8")
     asked = json.loads((tmp_path / f"{requests[0].name}.request.json").read_text("utf-8"))
     assert asked["reply_file"] == f"{requests[0].name}.reply.json"
     folder.write_reply(requests[0], write_about(asked))
     (tmp_path / f"{requests[1].name}.reply.json").write_text("not yet", "utf-8")
     checker, before = Checker(library), sorted(tmp_path.iterdir())
-    done, problems = apply_replies(checker, requests, folder)
+    problems = apply_replies(checker, requests, folder)
     abouts = {texts.about for texts in checker.sections.values()}
     assert abouts == {"The part Guide", "The part Install", "The part Remove"}
-    assert done == requests[:1]
     assert "write it again" in problems[0]
     assert sorted(tmp_path.iterdir()) == before
-    assert folder.write_requests(requests[1:], "roaming describe site --apply plan") == 1
-    assert (folder.count_unused(requests), folder.count_unused(requests[1:])) == (0, 1)
+    folder.write_requests(requests[1:], "roaming describe site --apply plan")
+    assert [file.name for file in tmp_path.glob("*.request.json")] == [f"{requests[1].name}.request.json"]
 
 
 def test_reply_to_an_earlier_text_is_not_used(library: Library, tmp_path: Path, make_site: MakeSite) -> None:
     folder, requests = ReplyFolder(tmp_path), requests_of(library)
     folder.write_reply(requests[0], answer(requests[0], "Install"))
     changed = make_site([("guide/", GUIDE.replace("8124", "9000")), ("more/", LINKS)]).library()
-    assert apply_replies(Checker(changed), requests_of(changed), folder) == ([], [])
+    checker = Checker(changed)
+    assert apply_replies(checker, requests_of(changed), folder) == []
+    assert checker.sections == {}

@@ -80,10 +80,6 @@ def test_page_without_questions_suggests_its_headings_that_are_questions() -> No
     assert 'data-suggestions="[&quot;Why?&quot;, &quot;なぜ？&quot;, &quot;لماذا؟&quot;]"' in html
 
 
-def test_proposals_are_not_suggested() -> None:
-    assert suggest("a/", asks={"1": ("reword: grease, motor", "One?"), "2": ("reword: drain",)}) == ["One?"]
-
-
 @pytest.mark.parametrize("path", ["", "b/", "unpublished/"])
 def test_home_page_and_pages_without_asks_suggest_those_of_different_pages(path: str) -> None:
     assert suggest(path, asks=ASKS) == ["What is it?", "One?"]
