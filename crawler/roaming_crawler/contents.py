@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from html import unescape
 from typing import Literal
@@ -17,40 +18,85 @@ from roaming_crawler.fetch import Response
 
 ContentKind = Literal["markdown", "html", "json", "xml", "binary", "nothing"]
 
+_HEAD_BYTES = 4096
+_CONTROL_CHARS = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\x1b")
+_MAX_CONTROL_CHARS = 0.05
+"""Share of control characters that text may have."""
+_SAME_WORDS = 0.95
+"""A source with this share of the other's words, or more, holds as much text."""
+_MORE_WORDS = 1.1
+"""A source with so many times the other's words holds more text."""
+_INVISIBLE = re.compile(r"<(script|style|svg|template|title)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+"""Elements whose text no reader sees, such as `<style>…</style>`; the text has already been through a parser."""
+_CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`).*?(?<!`)\1(?!`)|~{3,}.*?~{3,}", re.DOTALL)
+"""Code, such as `` `code` `` or a fenced block."""
+_INLINE_TAG = re.compile(
+    r"</?(?:a|abbr|b|code|em|i|kbd|mark|s|small|span|strong|sub|sup|u|var|wbr)\b[^<>]*>", re.IGNORECASE
+)
+"""Tags that do not end a word, such as `<b>`."""
+_TERMINAL_TAG = re.compile(r"&lt;/?(?:b|font|i|span|u)\b[^<>&]*(?:&quot;[^<>&]*)*&gt;")
+"""Escaped tags, which Termynal shows as colours of a terminal."""
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+"""Any other tag, such as `<br>`."""
+_LINK_TARGET = re.compile(r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
+"""The target of a link with its title, such as `](guide.md "Title")`."""
+_DEFINITION = re.compile(r"^ {0,3}\[[^\]^][^\]]*\]:[ \t]*\S+.*$", re.MULTILINE)
+"""A line such as `[name]: https://example.org/`."""
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+"""An escaped character, such as `\\*`."""
+_TABLE = re.compile(r"^[ \t>]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-{3,}:?[ \t]*)*\|[ \t:|-]*$|<table\b", re.MULTILINE)
+"""The second line of a table, such as `| --- | --- |`, or the start of one in HTML."""
+_ALERT = re.compile(r"^[ \t>*+-]*> ?\[!\w+\]", re.MULTILINE)
+"""The first line of an alert, such as `> [!NOTE]`."""
+_CODE = re.compile(r"^[ \t>*+-]*(?:\d+\. +)?(?:`{3,}|~{3,})[ \t]*\w", re.MULTILINE)
+"""The start of a code block with a language, such as `` ```python ``."""
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
+"""A fenced code block."""
+_GENERATOR_SOURCE = re.compile(
+    r"^import .+ from ['\"]|^export (?:const|default|function)\b|^[ \t]*</?[A-Z]\w*(?:[ \t/>]|$)|^<<< [@./]"
+    r"|^[ \t]*(?::{3,}[ \t]*[\w{-]|(?:!!!|\?\?\?\+?)[ \t]+\w|=== \"|-{1,2}8<-{1,2})|^\.\. [\w-]+::"
+    r"|\{%[^{}]*%\}|\{\{[<%]",
+    re.MULTILINE,
+)
+"""Source that only a site generator understands: `import X from "…"`, `<Tabs>`, `!!! note`, `{% if %}`, `.. note::`."""
+_HTML_START = re.compile(r"<(!doctype\s+html|html|head|body|meta|title|script|link)\b", re.IGNORECASE)
+"""What only HTML begins with."""
+_HTML_TAG = re.compile(r"<(html|head|body|main|article|div|p|h1|nav)\b[^>]*>", re.IGNORECASE)
+"""An element that makes a response HTML if the server calls it so."""
+
 
 def sniff_kind(response: Response) -> ContentKind:
     """Return the content type of a body, whatever the server calls it. Text of no other type is Markdown."""
     data = response.body
     if not data.strip():
         return "nothing"
-    head = decode_text(data[:4096], response.charset).lstrip("\ufeff \t\r\n")
+    head = decode_text(data[:_HEAD_BYTES], response.charset).lstrip("\ufeff \t\r\n")
     while head.startswith("<!--"):
-        end = head.find("-->")
-        head = head[end + 3 :].lstrip() if end >= 0 else ""
-    if _HTML_START.match(head) or (response.kind in ("text/html", "application/xhtml+xml") and _HTML_TAG.search(head)):
+        head = head.partition("-->")[2].lstrip()
+    is_called_html = response.kind in ("text/html", "application/xhtml+xml")
+    if _HTML_START.match(head) or (is_called_html and _HTML_TAG.search(head)):
         return "html"
     if head.startswith("<?xml") or response.kind in ("application/xml", "text/xml"):
         return "html" if "<html" in head.lower() else "xml"
-    if _is_binary(data):
+    if _is_binary(data[:_HEAD_BYTES]):
         return "binary"
-    if head.startswith(("{", "[")) and _is_json(data):
-        return "json"
+    if head.startswith(("{", "[")):
+        with suppress(ValueError):
+            decode_json(data)
+            return "json"
     return "markdown"
 
 
-def _is_binary(data: bytes) -> bool:
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+def _is_binary(head: bytes) -> bool:
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return False
-    head = data[:4096]
-    control_chars = sum(1 for byte in head if byte < 32 and byte not in b"\t\n\r\f\x1b")
-    return b"\0" in head or control_chars > len(head) // 20
+    control_chars = len(head) - len(head.translate(None, _CONTROL_CHARS))
+    return b"\0" in head or control_chars > _MAX_CONTROL_CHARS * len(head)
 
 
-def _is_json(data: bytes) -> bool:
-    try:
-        return isinstance(decode_json(data), (dict, list))
-    except ValueError:
-        return False
+def read_html(response: Response) -> str:
+    """Return the HTML of a successful response, an empty string if it is something else."""
+    return response.text if response.ok and sniff_kind(response) == "html" else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +140,30 @@ def find_richer_source(markdown: str, converted: str, article: str = "") -> Lite
         article: That HTML. The converter writes tables of parameters as lists, so its tables count, too.
     """
     text = strip_pointer(split_front_matter(markdown)[0])
-    own = len(find_words(_strip_markup(text)))
-    other = len(find_words(_strip_markup(converted)))
-    pairs = [(len(pattern.findall(text)), len(pattern.findall(converted))) for pattern in (_TABLE, _ALERT, _CODE)]
-    pairs[0] = pairs[0][0], max(pairs[0][1], min(pairs[0][0], article.count("<table")))
-    has_more = any(one > two for one, two in pairs)
-    has_less = any(one < two for one, two in pairs)
-    if own > 2 * other or (not has_less and own >= 0.95 * other and (has_more or own > 1.1 * other)):
+    own_words = len(find_words(_strip_markup(text)))
+    html_words = len(find_words(_strip_markup(converted)))
+    has_more = False
+    has_less = False
+    for pattern in (_TABLE, _ALERT, _CODE):
+        own = len(pattern.findall(text))
+        in_html = len(pattern.findall(converted))
+        if pattern is _TABLE:
+            in_html = max(in_html, min(own, article.count("<table")))
+        has_more |= own > in_html
+        has_less |= own < in_html
+    if _is_richer(own_words, html_words, has_more, has_less):
         return "markdown"
-    if other > 2 * own or (not has_more and other >= 0.95 * own and (has_less or other > 1.1 * own)):
+    if _is_richer(html_words, own_words, has_less, has_more):
         return "html"
     return "both"
+
+
+def _is_richer(words: int, other_words: int, has_more: bool, has_less: bool) -> bool:
+    if words > 2 * other_words:
+        return True
+    if has_less or words < _SAME_WORDS * other_words:
+        return False
+    return has_more or words > _MORE_WORDS * other_words
 
 
 def shows_generator_source(markdown: str) -> bool:
@@ -126,28 +185,3 @@ def _strip_prose(text: str) -> str:
     text = _LINK_TARGET.sub("]", _DEFINITION.sub("", text))
     text = _TAG.sub(" ", _INLINE_TAG.sub("", text))
     return unescape(_ESCAPE.sub(r"\1", text))
-
-
-_INVISIBLE = re.compile(r"<(script|style|svg|template|title)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
-_CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`).*?(?<!`)\1(?!`)|~{3,}.*?~{3,}", re.DOTALL)
-_INLINE_TAG = re.compile(
-    r"</?(?:a|abbr|b|code|em|i|kbd|mark|s|small|span|strong|sub|sup|u|var|wbr)\b[^<>]*>", re.IGNORECASE
-)
-_TERMINAL_TAG = re.compile(r"&lt;/?(?:b|font|i|span|u)\b[^<>&]*(?:&quot;[^<>&]*)*&gt;")
-"""Escaped tags, which Termynal shows as colours of a terminal."""
-_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
-_LINK_TARGET = re.compile(r"\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
-_DEFINITION = re.compile(r"^ {0,3}\[[^\]^][^\]]*\]:[ \t]*\S+.*$", re.MULTILINE)
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_TABLE = re.compile(r"^[ \t>]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-{3,}:?[ \t]*)*\|[ \t:|-]*$|<table\b", re.MULTILINE)
-_ALERT = re.compile(r"^[ \t>*+-]*> ?\[!\w+\]", re.MULTILINE)
-_CODE = re.compile(r"^[ \t>*+-]*(?:\d+\. +)?(?:`{3,}|~{3,})[ \t]*\w", re.MULTILINE)
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}).*?^[ \t]*\1[`~]*[ \t]*$", re.DOTALL | re.MULTILINE)
-_GENERATOR_SOURCE = re.compile(
-    r"^import .+ from ['\"]|^export (?:const|default|function)\b|^[ \t]*</?[A-Z]\w*(?:[ \t/>]|$)|^<<< [@./]"
-    r"|^[ \t]*(?::{3,}[ \t]*[\w{-]|(?:!!!|\?\?\?\+?)[ \t]+\w|=== \"|-{1,2}8<-{1,2})|^\.\. [\w-]+::"
-    r"|\{%[^{}]*%\}|\{\{[<%]",
-    re.MULTILINE,
-)
-_HTML_START = re.compile(r"<(!doctype\s+html|html|head|body|meta|title|script|link)\b", re.IGNORECASE)
-_HTML_TAG = re.compile(r"<(html|head|body|main|article|div|p|h1|nav)\b[^>]*>", re.IGNORECASE)

@@ -46,7 +46,7 @@ from roaming_crawler.variants import (
     find_version_folder,
     match_language,
 )
-from roaming_crawler.versions import find_version, follow_redirects
+from roaming_crawler.versions import find_version
 
 
 async def crawl(
@@ -200,7 +200,7 @@ class _Crawl:
         language = config.language
         version = config.version
         if language not in ("", ALL):
-            response = await session.get(await follow_redirects(session, self.start), ACCEPT_HTML)
+            response = await session.get(await session.follow_redirects(self.start), ACCEPT_HTML)
             page = parse_page(response, base.url)
             if not match_language(page.language, language):
                 start, folder = find_language_start(language, page, base.url)
@@ -230,7 +230,7 @@ class _Crawl:
                 raise UsageError(f"{scope.url}: this folder contains a crawl of {last.url}; give another folder")
             return replace(scope, url=last.url), []
         try:
-            target = await follow_redirects(session, self.start)
+            target = await session.follow_redirects(self.start)
         except RefusedError:
             raise
         except FetchError:

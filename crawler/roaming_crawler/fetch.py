@@ -35,6 +35,41 @@ from roaming_crawler.scope import canonical_url, url_origin
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """Coroutine function that returns the IP addresses of a host name and port."""
 
+OK = 200
+NOT_MODIFIED = 304
+_MISSING = (404, 410)
+_OVERLOADED = (429, 503)
+_RETRIED = (429, 500, 502, 503, 504)
+_REDIRECTS = (301, 302, 303, 307, 308)
+_TEMPORARY = re.compile(r", \d{1,3} times$|try again later$|\bstatus (?:429|5\d\d)$")
+"""Ends of messages about hosts that did not answer: `no such host, 3 times`, `try again later`, `status 503`."""
+_MIN_SLOW_DELAY = 0.5
+"""Seconds between requests that are doubled when a host without a delay reports overload."""
+_MAX_FACTOR = 64.0
+_MAX_GAP = 60.0
+_LOAD_FACTOR = 3
+"""A host is under load when its responses take so many times as long as its fastest."""
+_LATENCY_WEIGHT = 0.2
+"""Weight of a new response time in the moving average."""
+_RECOVERY = 10
+"""Number of good responses after which the rate is doubled again."""
+_MAX_CONNECT_SECONDS = 30.0
+_KEEPALIVE_SECONDS = 15
+_MAX_HEADER_BYTES = 64 * 1024
+_HEADER_OVERHEAD = 4
+"""Bytes of a header line beside its name and value."""
+_MAX_CHARSET_CHARS = 40
+_MAX_ETAG_CHARS = 500
+_MAX_DATE_CHARS = 100
+_MAX_ROBOTS_CHARS = 1_000
+_MAX_MESSAGE_CHARS = 200
+_MAX_AGE_DIGITS = 9
+_MAX_COOKIES = 10
+_MAX_COOKIE_BYTES = 4 * 1024
+_MAX_DISCARDED_BYTES = 64 * 1024
+"""Longest body that is read although it is not needed, so that the connection can be reused."""
+_STEP = 2**16
+
 
 class FetchError(RoamingError):
     """A URL could not be fetched."""
@@ -76,12 +111,12 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def ok(self) -> bool:
         """Whether the status is 200."""
-        return self.status == 200
+        return self.status == OK
 
     @property
     def is_missing(self) -> bool:
         """Whether there is no page at the URL any more."""
-        return self.status in (404, 410)
+        return self.status in _MISSING
 
     @property
     def problem(self) -> str:
@@ -143,33 +178,38 @@ class HostPace:
     @property
     def gap(self) -> float:
         """Seconds between the starts of two requests."""
-        gap = max(self.delay, 0.5) * self.factor if self.factor > 1 else self.delay
-        if self.latency > max(1.0, 3 * self.best_latency):  # the server is under load
+        gap = self.delay
+        if self.factor > 1:
+            gap = self.factor * max(gap, _MIN_SLOW_DELAY)
+        if self.latency > max(1.0, _LOAD_FACTOR * self.best_latency):
             gap = max(gap, self.latency)
-        return min(gap, 60.0)
+        return min(gap, _MAX_GAP)
 
     def record_response(self, seconds: float) -> None:
         """Record the response time of a request."""
         self.best_latency = min(self.best_latency, seconds)
-        self.latency = seconds if not self.latency else 0.8 * self.latency + 0.2 * seconds
+        if self.latency:
+            self.latency += _LATENCY_WEIGHT * (seconds - self.latency)
+        else:
+            self.latency = seconds
         self.good_responses += 1
-        if self.good_responses >= 10 and self.factor > 1:
+        if self.good_responses >= _RECOVERY and self.factor > 1:
             self.factor = max(1.0, self.factor / 2)
             self.good_responses = 0
 
     def slow_down(self) -> None:
         """Halve the request rate after the server reported overload."""
-        self.factor = min(self.factor * 2, 64.0)
+        self.factor = min(self.factor * 2, _MAX_FACTOR)
         self.good_responses = 0
 
 
 async def resolve(host: str, port: int) -> list[str]:
     """Resolve a host name with the system's resolver."""
     try:
-        found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        entries = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise httpcore2.ConnectError(f"{host}: no such host ({getattr(error, 'strerror', None) or error})") from None
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    return list(dict.fromkeys(str(address[0]) for *_, address in entries))
 
 
 class PublicNetworkBackend(httpcore2.AsyncNetworkBackend):
@@ -225,7 +265,7 @@ class _Transport(httpx2.AsyncHTTPTransport):
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=_ssl_context(),
             max_keepalive_connections=connections,
-            keepalive_expiry=15,
+            keepalive_expiry=_KEEPALIVE_SECONDS,
             network_backend=backend,
         )
 
@@ -268,7 +308,7 @@ class WebFetcher:
             transport=_Transport(backend, politeness.connections),
             trust_env=False,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-            timeout=httpx2.Timeout(min(30.0, politeness.seconds)),
+            timeout=httpx2.Timeout(min(_MAX_CONNECT_SECONDS, politeness.seconds)),
             headers={"User-Agent": politeness.user_agent_header, "Accept-Encoding": "gzip"},
         )
 
@@ -300,19 +340,22 @@ class WebFetcher:
                 raise FetchError(f"{url}: redirect without a Location (status {response.status})")
             target = canonical_url(location, url)
             if target is None:
-                raise FetchError(f"{url}: redirects to {location[:200]!r}, which is not a URL")
+                raise FetchError(f"{url}: redirects to {location[:_MAX_MESSAGE_CHARS]!r}, which is not a URL")
             if not request.allow_redirect(target):
                 raise FetchError(f"{url}: redirects to {target}, out of scope")
-            is_same_origin = url_origin(target) == url_origin(url)
-            request = replace(request, cookie=_merge_cookies(request.cookie, headers) if is_same_origin else "")
+            cookie = ""
+            if url_origin(target) == url_origin(url):
+                cookie = _merge_cookies(request.cookie, headers)
+            request = replace(request, cookie=cookie)
             url = target
         raise FetchError(f"{request.url}: more than {self.politeness.redirects} redirects")
 
     async def _get_with_retries(self, url: str, request: Request) -> tuple[Response, httpx2.Headers]:
+        politeness = self.politeness
         pace = self._pace(url_origin(url))
         problem = ""
-        for attempt in range(self.politeness.tries):
-            wait = 2.0**attempt
+        for attempt in range(1, politeness.tries + 1):
+            wait = 2.0 ** (attempt - 1)
             async with pace.limiter:
                 await self._wait_for_turn(pace, url_origin(url))
                 try:
@@ -320,20 +363,20 @@ class WebFetcher:
                 except PrivateAddressError as error:
                     raise RefusedError(f"{error}; for a host of your own, give its URL with --allow-private") from None
                 except (httpx2.RequestError, OSError, TimeoutError) as error:
-                    problem = _describe_error(error, self.politeness.seconds)
+                    problem = _describe_error(error, politeness.seconds)
                 else:
                     if response.status not in _RETRIED:
                         return response, headers
                     problem = f"status {response.status}"
-                    if response.status in (429, 503):
+                    if response.status in _OVERLOADED:
                         pace.slow_down()
                         wait = max(wait, _parse_retry_after(headers.get("retry-after", ""), self.clock.wall()))
-                    if wait > self.politeness.max_retry_after:
+                    if wait > politeness.max_retry_after:
                         raise UnavailableError(f"{url}: {problem}, retry after {wait:.0f} s; try again later")
-                    if attempt + 1 == self.politeness.tries:
+                    if attempt == politeness.tries:
                         return response, headers
             pace.next_start = max(pace.next_start, self.clock.monotonic() + wait)  # holds for all requests to the host
-        raise UnavailableError(f"{url}: {problem}, {self.politeness.tries} times")
+        raise UnavailableError(f"{url}: {problem}, {politeness.tries} times")
 
     async def _wait_for_turn(self, pace: HostPace, host: str) -> None:
         """Wait until the host's next start. It may move while this task sleeps, for example after a 429."""
@@ -349,11 +392,11 @@ class WebFetcher:
             "If-Modified-Since": request.modified,
             "Cookie": request.cookie,
         }
-        headers = {name: value for name, value in given.items() if value}
+        sent_headers = {name: value for name, value in given.items() if value}
         started = self.clock.monotonic()
         with anyio.fail_after(self.politeness.seconds):
             try:
-                sent = self._client.build_request("GET", url, headers=headers)
+                sent = self._client.build_request("GET", url, headers=sent_headers)
                 reply = await self._client.send(sent, stream=True)
             except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
                 raise FetchError(f"{url}: not a valid URL ({error})") from None
@@ -362,17 +405,21 @@ class WebFetcher:
                 body = await _read_body(reply, url, request.cap)
             finally:
                 await reply.aclose()
+        headers = reply.headers
+        kind = headers.get("content-type", "").partition(";")[0]
+        charset = reply.charset_encoding or ""
+        robots = "\n".join(headers.get_list("x-robots-tag"))
         response = Response(
             url=url,
             status=reply.status_code,
             body=body,
-            kind=reply.headers.get("content-type", "").partition(";")[0].strip().lower(),
-            charset=(reply.charset_encoding or "").lower()[:40],
-            etag=reply.headers.get("etag", "")[:500],
-            modified=reply.headers.get("last-modified", "")[:100],
-            robots="\n".join(reply.headers.get_list("x-robots-tag"))[:1_000],
+            kind=kind.strip().lower(),
+            charset=charset.lower()[:_MAX_CHARSET_CHARS],
+            etag=headers.get("etag", "")[:_MAX_ETAG_CHARS],
+            modified=headers.get("last-modified", "")[:_MAX_DATE_CHARS],
+            robots=robots[:_MAX_ROBOTS_CHARS],
         )
-        return response, reply.headers
+        return response, headers
 
     def _pace(self, host: str) -> HostPace:
         if host not in self._paces:
@@ -383,16 +430,19 @@ class WebFetcher:
 
 async def _read_body(reply: httpx2.Response, url: str, cap: int) -> bytes:
     """Read and decompress a body. Reading stops as soon as it exceeds the cap."""
-    size = sum(len(name) + len(value) + 4 for name, value in reply.headers.raw)
+    size = sum(len(name) + len(value) + _HEADER_OVERHEAD for name, value in reply.headers.raw)
     if size > _MAX_HEADER_BYTES:
         raise FetchError(f"{url}: {size} bytes of headers, more than {_MAX_HEADER_BYTES}; refused")
-    if reply.status_code in _REDIRECTS or reply.status_code == 304:
-        await _discard_body(reply)
+    body = bytearray()
+    if reply.status_code in (*_REDIRECTS, NOT_MODIFIED):
+        async for piece in reply.aiter_raw():
+            body += piece
+            if len(body) > _MAX_DISCARDED_BYTES:
+                break
         return b""
     coding = reply.headers.get("content-encoding", "").strip().lower()
     if coding not in ("identity", "gzip", ""):
-        raise FetchError(f"{url}: unrequested content encoding {coding[:40]!r}; refused")
-    body = bytearray()
+        raise FetchError(f"{url}: unrequested content encoding {coding[:_MAX_CHARSET_CHARS]!r}; refused")
     async for piece in reply.aiter_raw():
         body += piece
         if len(body) > cap:
@@ -428,19 +478,14 @@ def _too_large(cap: int) -> str:
     return f"more than {cap / MEGABYTE:g} MB decompressed"
 
 
-async def _discard_body(reply: httpx2.Response) -> None:
-    """Read a short body to its end, so that the connection can be reused."""
-    size = 0
-    async for piece in reply.aiter_raw():
-        size += len(piece)
-        if size > _MAX_DISCARDED_BYTES:
-            return
-
-
 def _merge_cookies(cookie: str, headers: httpx2.Headers) -> str:
     """Return a Cookie header with the cookies of a response, without those beyond a few of them."""
-    given = [*cookie.split("; "), *(line.partition(";")[0].strip() for line in headers.get_list("set-cookie"))]
-    pairs = {pair.partition("=")[0]: pair for pair in given if "=" in pair and pair.isascii() and pair.isprintable()}
+    pairs: dict[str, str] = {}
+    for line in (*cookie.split("; "), *headers.get_list("set-cookie")):
+        pair = line.partition(";")[0].strip()
+        name, equals, _ = pair.partition("=")
+        if equals and pair.isascii() and pair.isprintable():
+            pairs[name] = pair
     merged = "; ".join(list(pairs.values())[:_MAX_COOKIES])
     return merged if len(merged) <= _MAX_COOKIE_BYTES else cookie
 
@@ -449,7 +494,7 @@ def _parse_retry_after(value: str, now: float) -> float:
     """Return the seconds of a Retry-After header in either form, 0 if it is invalid."""
     value = value.strip()
     if value.isascii() and value.isdigit():
-        return float(value[:9])
+        return float(value[:_MAX_AGE_DIGITS])
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - now)
     except (ValueError, TypeError, IndexError, OverflowError):
@@ -459,14 +504,5 @@ def _parse_retry_after(value: str, now: float) -> float:
 def _describe_error(error: Exception, seconds: float) -> str:
     if isinstance(error, (TimeoutError, httpx2.TimeoutException)):
         return f"no complete response within {seconds:g} s"
-    return " ".join(str(error).split())[:200] or f"connection error ({type(error).__name__})"
-
-
-_TEMPORARY = re.compile(r", \d{1,3} times$|try again later$|\bstatus (?:429|5\d\d)$")
-_RETRIED = (429, 500, 502, 503, 504)
-_REDIRECTS = (301, 302, 303, 307, 308)
-_MAX_HEADER_BYTES = 64 * 1024
-_MAX_COOKIES = 10
-_MAX_COOKIE_BYTES = 4 * 1024
-_MAX_DISCARDED_BYTES = 64 * 1024
-_STEP = 2**16
+    message = " ".join(str(error).split())
+    return message[:_MAX_MESSAGE_CHARS] or f"connection error ({type(error).__name__})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -14,13 +14,16 @@ from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import DiscoveredPages
-from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages, summarize_text
-from roaming_crawler.page import SOFT_404, FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
+from roaming_crawler.duplicates import find_collections, find_copies, summarize_text
+from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
 from roaming_crawler.publish import VisitedPages, read_published_pages
 from roaming_crawler.sandbox import ProcessPoolReader
 from roaming_crawler.scope import Scope, is_page_url, loose_key, storage_path
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
 from roaming_crawler.variants import ALL, VariantFilter
+
+_SAMPLE = 3
+"""Number of pages that are fetched one by one, to learn how the host serves Markdown."""
 
 
 async def visit_pages(
@@ -41,26 +44,26 @@ async def visit_pages(
         bodies: Receives the bodies of the pages under their keys.
         start: URL of the start page, whose language is crawled.
     """
+    scope = discovered.scope
     limiter = anyio.CapacityLimiter(max(1, config.workers))
-    reader = ProcessPoolReader(discovered.scope.url, limiter, bool(config.workers))
-    fetcher = PageFetcher(session, discovered.scope, reader, config.source, discovered.full)
+    reader = ProcessPoolReader(scope.url, limiter, bool(config.workers))
+    fetcher = PageFetcher(session, scope, reader, config.source, discovered.full)
+    published = read_published_pages(session.state.folder) if session.state.old else ()
+    reserved = {loose_key(page.path) for page in published}
+    limit = _PageLimit(config.limits.pages or sys.maxsize, scope, reserved)
+    table = _PageTable(bodies)
     try:
         await fetcher.learn_not_found_page()
-        if discovered.scope.url not in discovered.entries:
-            discovered.add(PageRef(discovered.scope.url, title=""))
-        published = read_published_pages(session.state.folder) if session.state.old else ()
-        limit = _PageLimit(
-            config.limits.pages or sys.maxsize, discovered.scope, {loose_key(page.path) for page in published}
-        )
+        if scope.url not in discovered.entries:
+            discovered.add(PageRef(scope.url))
         language = (await fetcher.read_html(PageRef(start))).language
-        variants = VariantFilter(discovered.scope, start, config.scope, language)
-        frontier = _Frontier(fetcher, discovered, config, on_event, _PageTable(bodies), limit, variants)
-        await frontier.run()
+        variants = VariantFilter(scope, start, config.scope, language)
+        await _Frontier(fetcher, discovered, config, on_event, table, limit, variants).run()
     finally:
         reader.close()
-    base = discovered.scope.url if ALL in (config.scope.language, config.scope.version) else ""
-    copies = await anyio.to_thread.run_sync(frontier.table.drop_duplicates, base)
-    return VisitedPages(list(frontier.table.pages.values()), frontier.table.skipped, variants.summary(), copies)
+    base = scope.url if ALL in (config.scope.language, config.scope.version) else ""
+    copies = await anyio.to_thread.run_sync(table.drop_duplicates, base)
+    return VisitedPages(list(table.pages.values()), table.skipped, variants.summary(), copies)
 
 
 @dataclass(slots=True)
@@ -74,10 +77,6 @@ class _PageLimit:
     scope: Scope
     reserved: set[str]
 
-    def room(self, count: int) -> int:
-        """Return how many pages may follow after `count` pages."""
-        return max(0, self.limit - count)
-
     def choose(
         self, refs: Sequence[PageRef], last_url: Callable[[PageRef], str], count: int, *, known_only: bool
     ) -> set[str]:
@@ -89,12 +88,16 @@ class _PageLimit:
             count: Number of pages so far.
             known_only: Choose no new pages, because others are deferred already.
         """
-        room = self.room(count)
+        room = max(0, self.limit - count)
         last_urls = {ref.url: last_url(ref) for ref in refs}
         known = [url for url, last in last_urls.items() if last]
-        known = sorted(known, key=lambda url: not self._is_reserved(last_urls[url]))[:room]
-        free = 0 if known_only else max(0, room - max(len(known), len(self.reserved) - count))
-        return {*known, *[url for url, last in last_urls.items() if not last][:free]}
+        known.sort(key=lambda url: not self._is_reserved(last_urls[url]))
+        chosen = set(known[:room])
+        if not known_only:
+            kept = max(len(chosen), len(self.reserved) - count)
+            new = [url for url, last in last_urls.items() if not last]
+            chosen.update(new[: max(0, room - kept)])
+        return chosen
 
     def release(self) -> bool:
         """End the reservation; return whether there was one."""
@@ -126,45 +129,42 @@ class _PageTable:
         """Move a page's body to disk."""
         body = page.body
         self.bodies[ref.url] = body
-        kind, text = ("a", body.article) if body.markdown is None else ("m", body.markdown)
-        digest = kind + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        text = f"a{body.article}" if body.markdown is None else f"m{body.markdown}"
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         parsed = replace(page.parsed, article="", words=frozenset())
         return replace(page, body=PageBody(), parsed=parsed, digest=digest, key=ref.url)
 
     def add(self, ref: PageRef, page: FetchedPage) -> bool:
-        """Add a page; return False for a duplicate."""
-        twin = self.pages.get(page.path) or self._by_loose_key.get(loose_key(page.url))
+        """Add a page without its links; return False for a duplicate."""
+        key = loose_key(page.url)
+        twin = self.pages.get(page.path) or self._by_loose_key.get(key)
         if twin and (twin.path == page.path or twin.digest == page.digest):
             if twin.url != ref.url:  # else another URL redirected here before, and nothing is missing
                 self.skipped.append(SkippedPage(ref.url, f"duplicate of {twin.url}"))
             del self.bodies[ref.url]
             return False
-        self.pages[page.path] = self._by_loose_key[loose_key(page.url)] = self._without_links(page)
+        nav: tuple[NavItem, ...] = ()
+        if page.parsed.nav is not self._last_nav:  # most pages share one, and only new paths are of interest
+            self._last_nav = page.parsed.nav
+            paths = site_nav.collect_paths(page.parsed.nav)
+            if paths - self._nav_paths:
+                nav = page.parsed.nav
+            self._nav_paths |= paths
+        parsed = replace(page.parsed, links=(), nav_links=(), nav=nav, alternates=())
+        page = replace(page, parsed=parsed)
+        self.pages[page.path] = page
+        self._by_loose_key[key] = page
         return True
 
     def drop_duplicates(self, base: str) -> dict[str, str]:
-        """Drop pages for missing pages, and those that repeat others; return the originals' URLs by paths of copies."""
+        """Drop pages that repeat others; return the originals' URLs by paths of copies."""
         summaries = {page.path: summarize_text(self.bodies[page.key]) for page in self.pages.values()}
-        for path in find_not_found_pages(self.pages.values(), summaries):
-            self.skipped.append(SkippedPage(self.pages.pop(path).url, SOFT_404))
         copies = find_copies(self.pages.values(), summaries, base)
-        self._drop(copies)
-        self._drop(find_collections(self.pages.values(), summaries, self.bodies))
+        originals = [page for page in self.pages.values() if page.path not in copies]
+        collections = find_collections(originals, summaries, self.bodies)
+        for path, repeated in (copies | collections).items():
+            self.skipped.append(SkippedPage(self.pages.pop(path).url, f"duplicate of {repeated}"))
         return copies
-
-    def _drop(self, duplicates: Mapping[str, str]) -> None:
-        for path, originals in duplicates.items():
-            self.skipped.append(SkippedPage(self.pages.pop(path).url, f"duplicate of {originals}"))
-
-    def _without_links(self, page: FetchedPage) -> FetchedPage:
-        """Drop links, and a navigation without new paths: most pages share one."""
-        nav: tuple[NavItem, ...] = ()
-        if page.parsed.nav is not self._last_nav:
-            self._last_nav = page.parsed.nav
-            paths = site_nav.collect_paths(page.parsed.nav)
-            nav = page.parsed.nav if paths - self._nav_paths else ()
-            self._nav_paths |= paths
-        return replace(page, parsed=replace(page.parsed, links=(), nav_links=(), nav=nav, alternates=()))
 
 
 @dataclass(slots=True)
@@ -182,49 +182,57 @@ class _Frontier:
     """URLs that were in a level."""
     deferred: list[PageRef] = field(default_factory=list)
     """Pages beyond the limit."""
-    sample: int = 3
-    """Number of pages that are still fetched one by one, to learn how the host serves Markdown."""
+    sample: int = _SAMPLE
+    """Number of pages that are still fetched one by one."""
     _seen_links: set[str] = field(default_factory=set)
     _next_level: dict[str, PageRef] = field(default_factory=dict)
 
     async def run(self) -> None:
         """Visit all pages."""
         home = self.discovered.scope.url
-        self.known = set(self.discovered.entries)
-        level = sorted(self.discovered.entries.values(), key=lambda ref: (ref.url != home, ref.url))
-        self.discovered.entries.clear()  # texts of llms-full.txt are moved to disk with their pages
+        entries = self.discovered.entries
+        self.known = set(entries)
+        level = sorted(entries.values(), key=lambda ref: (ref.url != home, ref.url))
+        entries.clear()  # texts of llms-full.txt are moved to disk with their pages
         while level or self.deferred:
             self._next_level = {}
-            level = await (self._visit_level(level) if level else self._visit_deferred())
+            if level:
+                await self._visit_level(level)
+            elif self.limit.release() and len(self.table.pages) < self.limit.limit:
+                level = self.deferred
+                self.deferred = []
+                continue
+            else:
+                await self._add_deferred()
+            level = sorted(self._next_level.values(), key=lambda ref: ref.url)
 
-    async def _visit_level(self, refs: list[PageRef]) -> list[PageRef]:
-        """Visit pages, and return the pages of the next level."""
-        refs, later = await self.variants.select(refs, self.fetcher.read_html)
+    async def _visit_level(self, level: list[PageRef]) -> None:
+        """Visit pages, and collect those of the next level."""
+        selected, later = await self.variants.select(level, self.fetcher.read_html)
         self._next_level |= {ref.url: ref for ref in later}
-        chosen = self.limit.choose(refs, self.fetcher.last_url, len(self.table.pages), known_only=bool(self.deferred))
-        self.deferred += [ref for ref in refs if ref.url not in chosen]
-        refs = [ref for ref in refs if ref.url in chosen]
+        known_only = bool(self.deferred)
+        chosen = self.limit.choose(selected, self.fetcher.last_url, len(self.table.pages), known_only=known_only)
+        self.deferred += [ref for ref in selected if ref.url not in chosen]
+        refs = [ref for ref in selected if ref.url in chosen]
         head = refs[: self.sample]
         await _gather_in_order(head, 1, self._fetch, self._add)
         self.sample -= len(head)
         if not self.sample:
             self.fetcher.learning = False
-        await _gather_in_order(refs[len(head) :], self.config.politeness.connections * 2, self._fetch, self._add)
-        return sorted(self._next_level.values(), key=lambda ref: ref.url)
+        tasks = 2 * self.config.politeness.connections
+        await _gather_in_order(refs[len(head) :], tasks, self._fetch, self._add)
 
-    async def _visit_deferred(self) -> list[PageRef]:
-        """Return the deferred pages if reserved room is left, otherwise add what the last crawl has of them."""
-        deferred = self.deferred
-        self.deferred = []
-        if self.limit.release() and self.limit.room(len(self.table.pages)):
-            return deferred
+    async def _add_deferred(self) -> None:
+        """Add what the last crawl has of the deferred pages."""
         session = self.fetcher.session
         session.stopped = session.stopped or f"stopped at {self.limit.limit} pages ({MAX_PAGES_OPTION})"
+        deferred = self.deferred
+        self.deferred = []
         for ref in deferred:
-            is_known = bool(self.fetcher.last_url(ref))
-            result = await self.fetcher.get(ref) if is_known else SkippedPage(ref.url, session.stopped)
+            result: FetchedPage | SkippedPage = SkippedPage(ref.url, session.stopped)
+            if self.fetcher.last_url(ref):
+                result = await self.fetcher.get(ref)
             self._add(ref, self._store(ref, result))
-        return sorted(self._next_level.values(), key=lambda ref: ref.url)
 
     async def _fetch(self, ref: PageRef) -> FetchedPage | SkippedPage:
         result = self._store(ref, await self.fetcher.get(ref))
@@ -243,26 +251,28 @@ class _Frontier:
     def _add(self, ref: PageRef, result: FetchedPage | SkippedPage) -> None:
         """Add a page in the order of the level, and its links to the next level."""
         if isinstance(result, SkippedPage):
-            self.discovered.navs += [result.nav] if result.nav else []
+            links = result.links
+            if result.nav:
+                self.discovered.navs.append(result.nav)
             self.table.skipped.append(replace(result, links=(), nav=()))
-        elif self.table.add(ref, result):
-            self.known.add(result.url)
+        else:
+            links = result.parsed.all_links
+            if self.table.add(ref, result):
+                self.known.add(result.url)
         max_depth = self.config.limits.depth
         if not self.config.links or (max_depth is not None and ref.depth >= max_depth):
             return
-        links = result.links if isinstance(result, SkippedPage) else result.parsed.all_links
         for link in links:
             if link in self._seen_links:  # most links of the navigation are on every page
                 continue
             self._seen_links.add(link)
             linked = make_page_ref(link)
-            if linked.url in self.known or not is_page_url(link) or not self.discovered.scope.contains(link):
+            if linked.url in self.known or (linked.guessed and linked.url in self.table):
                 continue
-            if linked.guessed and linked.url in self.table:
-                continue
-            self.known.add(linked.url)
-            linked.depth = ref.depth + 1
-            self._next_level[linked.url] = linked
+            if is_page_url(link) and self.discovered.scope.contains(link):
+                self.known.add(linked.url)
+                linked.depth = ref.depth + 1
+                self._next_level[linked.url] = linked
 
 
 async def _gather_in_order(

@@ -4,13 +4,55 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import NamedTuple
 
 from mkdocs_roaming.publish.markdown_source import split_front_matter
 from mkdocs_roaming.text.blocks import follow_fence, split_lines
 from roaming_crawler.scope import canonical_url
+
+_MARKUP = re.compile(r"!?\[((?:\\.|[^\[\]\\])*)\]\([^()]*\)|\*\*|__|`|\\(?=[!-/:-@\[-`{-~])")
+"""Inline Markdown, such as `**bold**` or `[Guide](guide.md)`. A parser would take minutes for hostile text."""
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
+"""A heading, such as `## Guides`."""
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+(.*)")
+"""A list item, such as `- [Guide](guide.md): how to start`."""
+_LINK = re.compile(
+    r"(?<!!)\[((?:\\.|[^\[\]\\]|\[[^\[\]]*\])*)\]\([ \t]*(?:<([^<>]*)>|([^\s()]*(?:\([^\s()]*\)[^\s()]*)*))"
+    r"(?:[ \t]+(?:\"[^\"]*\"|'[^']*'))?[ \t]*\)"
+)
+"""A link, such as `[Guide](guide.md "Title")` or `[Guide](<my guide.md>)`."""
+_BARE_URL = re.compile(r"<?(https?://[^\s<>\"'`)\]|]+)>?")
+"""A URL in the text, such as `https://docs.example/` or `<https://docs.example/>`."""
+_LLMS = re.compile(r"(^|/)llms?([-_.][\w.-]*)?\.txt$", re.IGNORECASE)
+"""The URL of another list, such as `docs/llms.txt` or `llms-api.txt`."""
+_FULL = re.compile(r"(^|/)llms?[-_.](\w+[-_.])?full[\w.-]*\.txt$", re.IGNORECASE)
+"""The URL of full texts, such as `llms-full.txt` or `llms-ctx-full.txt`."""
+_ABRIDGED = re.compile(r"(^|/)llms?[-_.](ctx|medium|small|tiny|mini)\.txt$", re.IGNORECASE)
+"""The URL of shortened texts, such as `llms-small.txt`; they list nothing new."""
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}|%7B[^%]*%7D|/:\w+(/|$)|<[\w -]+>", re.IGNORECASE)
+"""A part of a URL that readers replace, such as `{version}`, `/:id/` or `<name>`."""
+_SOURCE = re.compile(r"[*_]{0,2}(?:Source|URL)[*_]{0,2}:[*_]{0,2}\s*<?([^\s<>()]+)", re.IGNORECASE)
+"""A line such as `**Source:** https://docs.example/guide/`."""
+_URL_LINE = re.compile(r"[*_]*[A-Z][\w ]{0,20}:[*_]*[ \t]*<?https?://\S+\s*$")
+"""A line such as `Edit: https://…` after the source of a page."""
+_YAML = re.compile(r"[A-Za-z_][\w-]*:|\s+\S|- |#|\s*$")
+"""What a line of front matter begins with, such as `title:`."""
+_TAG = re.compile(r"\s*<(/?)(?:doc|document|page)\b([^>]*)>\s*$", re.IGNORECASE)
+"""A line such as `<doc title="Guide" source="https://…">` or `</doc>`; the text between is no HTML."""
+_ATTRIBUTE = re.compile(r"""([\w-]+)\s*=\s*["']([^"']*)["']""")
+"""An attribute in it."""
+_TRAILING_RULE = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")
+"""A rule `---` between two pages."""
+_URL_KEYS = ("url", "canonical", "source_url", "source", "permalink")
+_MIN_BAR = 3
+"""Length of the bars around front matter."""
+_MAX_FRONT_MATTER = 60
+_MAX_SOURCE_DISTANCE = 12
+"""Number of lines below a source in which the title of its page is looked for."""
+
 
 # llms.txt
 
@@ -82,12 +124,14 @@ class _LlmsParser:
 
     def _read_links(self, line: str, item: re.Match[str] | None, links: Sequence[re.Match[str]]) -> None:
         """Add links: a list item is about its first one, the rest of the line describes it."""
-        starts_with_link = item is not None and links[0].start() <= item.start(1) + 2
-        has_description = item is not None and (starts_with_link or len(links) == 1)
-        first, *others = links
-        self._add(first[2] or first[3], first[1], line[first.end() :] if has_description else "", self.index.entries)
-        for link in others:
-            self._add(link[2] or link[3], link[1], "", self.mentioned if starts_with_link else self.index.entries)
+        first, *more = links
+        starts_with_link = item is not None and first.start() <= item.start(1) + 2
+        has_description = starts_with_link or (item is not None and not more)
+        description = line[first.end() :] if has_description else ""
+        self._add(first[first.lastindex or 0], first[1], description, self.index.entries)
+        entries = self.mentioned if starts_with_link else self.index.entries
+        for link in more:
+            self._add(link[link.lastindex or 0], link[1], "", entries)
 
     def _read_heading(self, level: int, text: str) -> None:
         title = _plain_text(text)
@@ -110,30 +154,17 @@ class _LlmsParser:
             if url != self.index.base and not _ABRIDGED.search(url):
                 self.index.nested[url] = None
         else:
-            description = re.sub(r"^[\s:,–—`*_-]+|[`*_]+$", "", _plain_text(rest))
-            description = description if re.search(r"\w", description) else ""
+            description = _plain_text(rest).lstrip(" :,–—`*_-").rstrip("`*_")
+            if not any(map(str.isalnum, description)):
+                description = ""
             if self.group and url in entries and not entries[url].group:
                 del entries[url]  # mentioned above the first group, for example on a map of the groups
             entries.setdefault(url, LlmsLink(url, _plain_text(title) or url, description, self.group))
 
 
 def _plain_text(text: str) -> str:
-    """Return the text of inline Markdown. A parser would take minutes for what a hostile site may write."""
+    """Return the text of inline Markdown."""
     return " ".join(_MARKUP.sub(r"\1", text).split())
-
-
-_MARKUP = re.compile(r"!?\[((?:\\.|[^\[\]\\])*)\]\([^()]*\)|\*\*|__|`|\\(?=[!-/:-@\[-`{-~])")
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+(.*)")
-_LINK = re.compile(
-    r"(?<!!)\[((?:\\.|[^\[\]\\]|\[[^\[\]]*\])*)\]\([ \t]*(?:<([^<>]*)>|([^\s()]*(?:\([^\s()]*\)[^\s()]*)*))"
-    r"(?:[ \t]+(?:\"[^\"]*\"|'[^']*'))?[ \t]*\)"
-)
-_BARE_URL = re.compile(r"<?(https?://[^\s<>\"'`)\]|]+)>?")
-_LLMS = re.compile(r"(^|/)llms?([-_.][\w.-]*)?\.txt$", re.IGNORECASE)
-_FULL = re.compile(r"(^|/)llms?[-_.](\w+[-_.])?full[\w.-]*\.txt$", re.IGNORECASE)
-_ABRIDGED = re.compile(r"(^|/)llms?[-_.](ctx|medium|small|tiny|mini)\.txt$", re.IGNORECASE)
-_PLACEHOLDER = re.compile(r"\{[^{}]*\}|%7B[^%]*%7D|/:\w+(/|$)|<[\w -]+>", re.IGNORECASE)
 
 
 # llms-full.txt
@@ -155,9 +186,10 @@ def split_llms_full(text: str, base: str) -> dict[str, str]:
     """
     lines = split_lines(text.removeprefix("\ufeff"))
     prose = _blank_code(lines)
-    best = max((_cut(lines, find(prose, base)) for find in _CONVENTIONS), key=len)
-    is_split = len(best) > 1 or any(2 * len(page) > len(text) for page in best.values())  # else a page quotes one
-    return best if is_split else {}
+    conventions = (_find_front_matter, _find_tags, _find_source_before_title, _find_source_after_title)
+    pages = max((_cut(lines, list(find(prose, base))) for find in conventions), key=len)
+    is_split = len(pages) > 1 or any(2 * len(page) > len(text) for page in pages.values())  # else a page quotes one
+    return pages if is_split else {}
 
 
 def _blank_code(lines: Sequence[str]) -> list[str]:
@@ -175,14 +207,14 @@ def _blank_code(lines: Sequence[str]) -> list[str]:
     return prose
 
 
-def _cut(lines: Sequence[str], marks: Iterable[_Mark]) -> dict[str, str]:
+def _cut(lines: Sequence[str], marks: Sequence[_Mark]) -> dict[str, str]:
     """Return the texts between marks, without their headers and the rules between them."""
-    marks = list(marks)
     counts = Counter(mark.url for mark in marks)
     pages: dict[str, str] = {}
-    for mark, end in zip(marks, [*(mark.line for mark in marks), len(lines)][1:], strict=True):
+    for mark, following in zip_longest(marks, marks[1:], fillvalue=_Mark(len(lines))):
         if mark.url is not None and counts[mark.url] == 1:
-            text = "\n".join(line for at, line in enumerate(lines[mark.line : end], mark.line) if at not in mark.header)
+            inner = range(mark.line, following.line)
+            text = "\n".join(lines[at] for at in inner if at not in mark.header)
             pages[mark.url] = _TRAILING_RULE.sub("", text).strip("\n") + "\n"
     return pages
 
@@ -192,63 +224,60 @@ def _find_front_matter(prose: Sequence[str], base: str) -> Iterator[_Mark]:
     header = range(0)
     for at, line in enumerate(prose):
         bar = line.rstrip()
-        if at in header or not _BAR.fullmatch(bar):
+        if at in header or len(bar) < _MIN_BAR or bar.strip("-"):
             continue
-        end = next((i for i in range(at + 1, min(at + 60, len(prose))) if prose[i].rstrip() == bar), at)
-        inner = prose[at + 1 : end]
+        below = [line.rstrip() for line in prose[at + 1 : at + _MAX_FRONT_MATTER]]
+        inner = below[: below.index(bar)] if bar in below else []
         keys = split_front_matter("\n".join(["---", *inner, "---", ""]))[1] if inner else {}
         url = next((keys[key] for key in _URL_KEYS if keys.get(key)), "")
-        if url and all(_YAML.match(line) for line in inner):
-            header = range(at, end + 1)
+        if url and all(map(_YAML.match, inner)):
+            header = range(at, at + len(inner) + 2)
             yield _Mark(at, header, canonical_url(url, base))
 
 
 def _find_tags(prose: Sequence[str], base: str) -> Iterator[_Mark]:
     """Find `<doc>`, `<document>` and `<page>` tags, as llms_txt2ctx writes them."""
     for at, line in enumerate(prose):
-        if match := _DOC.match(line):
-            attributes = {key.lower(): value for key, value in _ATTRIBUTE.findall(match[1])}
-            url = next((attributes[key] for key in (*_URL_KEYS, "href") if attributes.get(key)), "")
-            yield _Mark(at, range(at, at + 1), canonical_url(url, base) if url else None)
-        elif _DOC_END.match(line):
-            yield _Mark(at)
+        tag = _TAG.match(line)
+        if tag is None:
+            continue
+        attributes = {key.lower(): value for key, value in _ATTRIBUTE.findall(tag[2])}
+        url = next((attributes[key] for key in (*_URL_KEYS, "href") if attributes.get(key)), "")
+        is_end = bool(tag[1])
+        yield _Mark(at) if is_end else _Mark(at, range(at, at + 1), canonical_url(url, base) if url else None)
 
 
 def _find_source_before_title(prose: Sequence[str], base: str) -> Iterator[_Mark]:
     """Find lines `Source: URL` that are followed by the page's title; blank lines and a quote may be between."""
     for at, line in enumerate(prose):
         if url := _parse_source(line, base):
-            below = (line for line in prose[at + 1 : at + 12] if line.strip() and line.lstrip()[0] != ">")
-            if _H1.match(next(below, "")):
+            below = prose[at + 1 : at + _MAX_SOURCE_DISTANCE]
+            text = (line for line in below if line.strip() and not line.lstrip().startswith(">"))
+            if _is_title(next(text, "")):
                 yield _Mark(at, range(at, at + 1), url)
 
 
 def _find_source_after_title(prose: Sequence[str], base: str) -> Iterator[_Mark]:
     """Find titles that are followed by a line `Source: URL`, as Mintlify and Fumadocs write them."""
     for at, line in enumerate(prose):
-        if not _H1.match(line):
+        if not _is_title(line):
             continue
-        source = at + 1 if "".join(prose[at + 1 : at + 2]).strip() else at + 2
-        if url := _parse_source("".join(prose[source : source + 1]), base):
-            end = source + 1
+        end = at + 1
+        if end < len(prose) and not prose[end].strip():
+            end += 1
+        url = _parse_source(prose[end], base) if end < len(prose) else None
+        if url:
+            end += 1
             while end < len(prose) and _URL_LINE.match(prose[end]):
                 end += 1
             yield _Mark(at, range(at + 1, end), url)
 
 
+def _is_title(line: str) -> bool:
+    heading = _HEADING.match(line)
+    return heading is not None and heading[1] == "#"
+
+
 def _parse_source(line: str, base: str) -> str | None:
     match = _SOURCE.match(line)
     return canonical_url(match[1], base) if match else None
-
-
-_CONVENTIONS = (_find_front_matter, _find_tags, _find_source_before_title, _find_source_after_title)
-_H1 = re.compile(r" {0,3}#[ \t]+(.*?)[ \t]*#*[ \t]*$")
-_SOURCE = re.compile(r"[*_]{0,2}(?:Source|URL)[*_]{0,2}:[*_]{0,2}\s*<?([^\s<>()]+)", re.IGNORECASE)
-_URL_KEYS = ("url", "canonical", "source_url", "source", "permalink")
-_URL_LINE = re.compile(r"[*_]*[A-Z][\w ]{0,20}:[*_]*[ \t]*<?https?://\S+\s*$")
-_YAML = re.compile(r"[A-Za-z_][\w-]*:|\s+\S|- |#|\s*$")
-_DOC = re.compile(r"\s*<(?:doc|document|page)\b([^>]*)>\s*$", re.IGNORECASE)
-_DOC_END = re.compile(r"\s*</(?:doc|document|page)>\s*$", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"""([\w-]+)\s*=\s*["']([^"']*)["']""")
-_BAR = re.compile(r"-{3,}")
-_TRAILING_RULE = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")

@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from mkdocs_roaming.html.titles import title_from_path
 from mkdocs_roaming.manifest.models import Heading, NavItem
@@ -18,8 +18,33 @@ from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms import split_llms_full
 from roaming_crawler.parser import ParsedPage, split_words
 from roaming_crawler.sandbox import ProcessPoolReader
-from roaming_crawler.scope import Scope, canonical_url, loose_key
+from roaming_crawler.scope import Scope, canonical_url, loose_key, page_of_markdown
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session, find_header_ban
+
+_IS_MARKDOWN = "is markdown, not a page"
+_SOFT_404 = "status 200, but the host's page for missing pages"
+_FORMS = ("index.md", ".md", ".html.md")
+_MIN_WORDS = 20
+"""With fewer words in its HTML, the Markdown of a page is fetched, too."""
+_MIN_KNOWN_LINKS = 0.6
+"""Share of the links of Markdown that its HTML has, too; others lead to pages that do not exist."""
+_MISSING_NAMES = ("roaming-probe-7f3a91c2", "roaming-probe-b20c44de")
+_MIN_COMMON_SHARE = 0.85
+"""Share of the words of the pages for missing pages that another such page has."""
+_MAX_OWN_SHARE = 0.15
+"""Number of other words that it may have, as a share of the common ones."""
+_NOT_FOUND_HEAD = 5_000
+_NOT_FOUND = re.compile(
+    r"\b404\b|not found|(does|could)(n.t| not) (exist|find|be found)|no longer (exist|available)|nicht gefunden"
+    r"|introuvable|no encontrad|non trovat|não encontrad|nie znaleziono|не найден|未找到|找不到|見つかりません"
+    r"|찾을 수 없",
+    re.IGNORECASE,
+)
+"""What pages for missing pages say."""
+_NOT_FOUND_TEXT = re.compile(r"\s*(?:---.*?---\s*)?#{0,3}\s*(?:404\b|(?:page )?not found\b)", re.IGNORECASE | re.DOTALL)
+"""What Markdown for missing pages begins with, such as `# Page not found`."""
+_MARKDOWN_LINK = re.compile(r"(?<!!)\[[^\[\]]*\]\(\s*<?([^)\s>]+)")
+"""A link, such as `[Guide](guide.md "Title")`. A parser would be slower than the page is worth."""
 
 
 @dataclass(slots=True)
@@ -126,12 +151,28 @@ class PageFetcher:
 
     async def get(self, ref: PageRef) -> FetchedPage | SkippedPage:
         """Return the page, or why it is skipped."""
+        markdown = None
+        html = _Html()
+        headings: tuple[Heading, ...] = ()
+        is_listed = ref.text is not None or bool(ref.markdown)
+        # The first pages tell whether HTML without text is the rule.
+        lacks_html = not self.learning and self._without_html > 1 and not self._wins["html"]
         try:
-            return await self._get(ref)
+            if self.source == "markdown" or (self.source == "auto" and lacks_html and is_listed):
+                markdown = await self._get_listed_markdown(ref)
+            if markdown is None or (self.source == "markdown" and not ref.guessed):
+                html = await self._get_html(ref)
+            if markdown is None and self._wants_markdown(ref, html):
+                markdown = await self._find_markdown(ref, html)
+            if html.reason and (html.has_text or markdown is None):
+                return SkippedPage(ref.url, html.reason, html.parsed.all_links, html.parsed.nav)
+            if markdown is not None:
+                markdown, headings = await self._choose_source(markdown, ref, html)
         except LimitError:
             return SkippedPage(ref.url, self.session.stopped)
         except FetchError as error:
             return SkippedPage(ref.url, str(error).removeprefix(f"{ref.url}: "))
+        return self._make_page(ref, markdown, html, headings)
 
     async def read_html(self, ref: PageRef) -> ParsedPage:
         """Return the parsed HTML of a page, an empty one if it cannot be fetched or is not HTML."""
@@ -161,33 +202,15 @@ class PageFetcher:
 
         If the page says that something is missing, it may have as many others, such as random suggestions.
         """
-        common = frozenset.intersection(*self._not_found_pages) if self._not_found_pages else frozenset()
-        room = 0.15 * len(common)
-        if NOT_FOUND.search(page.title) or NOT_FOUND.search(page.article[:_HEAD]):
-            room += 2 * max((len(words - common) for words in self._not_found_pages), default=0)
-        is_long = len(page.words - common - split_words(unquote(url))) > room
-        return len(common) > 2 and len(page.words & common) >= 0.85 * len(common) and not is_long
-
-    async def _get(self, ref: PageRef) -> FetchedPage | SkippedPage:
-        markdown = None
-        html = _Html()
-        if self.source == "markdown" or self._has_no_html(ref):
-            markdown = await self._get_listed_markdown(ref)
-        if markdown is None or (self.source == "markdown" and not ref.guessed):
-            html = await self._get_html(ref)
-        if markdown is None and self._wants_markdown(ref, html):
-            markdown = await self._find_markdown(ref, html)
-        if html.reason and (html.has_text or markdown is None):
-            return SkippedPage(ref.url, html.reason, html.parsed.all_links, html.parsed.nav)
-        headings: tuple[Heading, ...] = ()
-        if markdown is not None:
-            markdown, headings = await self._choose_source(markdown, ref, html)
-        return self._make_page(ref, markdown, html, headings)
-
-    def _has_no_html(self, ref: PageRef) -> bool:
-        """Return whether a page is listed as Markdown, and its HTML not needed: the first pages have none."""
-        has_none = not self.learning and self._without_html > 1 and not self._wins["html"]
-        return self.source == "auto" and has_none and (ref.text is not None or bool(ref.markdown))
+        if not self._not_found_pages:
+            return False
+        common = frozenset.intersection(*self._not_found_pages)
+        max_own = _MAX_OWN_SHARE * len(common)
+        if _NOT_FOUND.search(page.title) or _NOT_FOUND.search(page.article[:_NOT_FOUND_HEAD]):
+            max_own += 2 * max(len(words - common) for words in self._not_found_pages)
+        own = page.words - common - split_words(unquote(url))
+        is_similar = len(page.words & common) >= _MIN_COMMON_SHARE * len(common)
+        return len(common) > 2 and is_similar and len(own) <= max_own
 
     def _wants_markdown(self, ref: PageRef, html: _Html) -> bool:
         """Return whether the Markdown of a page is fetched after its HTML."""
@@ -199,7 +222,8 @@ class PageFetcher:
             return False
         if self.learning or self._wins["markdown"] > self._wins["html"]:
             return True
-        return len(html.parsed.words) < (_MIN_WORDS if ref.text is None else len(split_words(ref.text)) / 2)
+        min_words = _MIN_WORDS if ref.text is None else len(split_words(ref.text)) / 2
+        return len(html.parsed.words) < min_words
 
     async def _choose_source(
         self, markdown: _Markdown, ref: PageRef, html: _Html
@@ -211,52 +235,50 @@ class PageFetcher:
         converted, headings = await self.reader.convert(html.parsed)
         if self.source == "markdown":
             return markdown, headings
-        is_usable = not shows_generator_source(markdown.text) and self._has_known_links(markdown, ref, html)
-        richer = find_richer_source(markdown.text, converted, html.parsed.article) if is_usable else "html"
-        self._wins[richer] += self.learning
-        return (markdown, headings) if richer == "markdown" else (None, ())
-
-    def _has_known_links(self, markdown: _Markdown, ref: PageRef, html: _Html) -> bool:
-        """Return whether most links of the Markdown within the site are on the HTML page, too."""
         known = {loose_key(link) for link in html.parsed.all_links}
         links = [link for link in _extract_markdown_links(markdown, ref.url) if self.scope.holds(link)]
-        return sum(loose_key(link) in known for link in links) >= _MIN_KNOWN_LINKS * len(links)
+        has_known_links = sum(loose_key(link) in known for link in links) >= _MIN_KNOWN_LINKS * len(links)
+        richer = "html"
+        if has_known_links and not shows_generator_source(markdown.text):
+            richer = find_richer_source(markdown.text, converted, html.parsed.article)
+        self._wins[richer] += self.learning
+        return (markdown, headings) if richer == "markdown" else (None, ())
 
     def _make_page(
         self, ref: PageRef, markdown: _Markdown | None, html: _Html, headings: tuple[Heading, ...]
     ) -> FetchedPage | SkippedPage:
         parsed = html.parsed
         url = html.response.url if html.response else ref.url
-        url = parsed.canonical if self._trusts_canonical(parsed.canonical, url) else url
+        canonical_path = self.scope.path(parsed.canonical) if parsed.canonical else None
+        # Many templates name the home page on every page.
+        if canonical_path or (canonical_path == "" and self.scope.path(url) == ""):
+            url = parsed.canonical
         path = self.scope.path(url)
         if path is None:
             return SkippedPage(ref.url, "out of scope")
-        text, markdown_url = markdown or (None, "")
-        front_matter = split_front_matter(text)[1] if text is not None else {}
-        if markdown and not parsed.links:
-            parsed = replace(parsed, links=_extract_markdown_links(markdown, url))
+        if markdown is None:
+            metadata = {}
+            body = PageBody(parsed.article)
+            is_stale = any(self.session.is_stale(ref.url + end, ACCEPT_HTML) for end in ("", "/", ".html"))
+        else:
+            metadata = split_front_matter(markdown.text)[1]
+            body = PageBody("", markdown.text, headings)
+            if not parsed.links:
+                parsed = replace(parsed, links=_extract_markdown_links(markdown, url))
+            if ref.text is not None:
+                is_stale = self.session.is_stale(self.full, ACCEPT_ANY)
+            else:
+                is_stale = self.session.is_stale(markdown.url, ACCEPT_MARKDOWN)
         return FetchedPage(
             url=url,
             path=path,
-            title=front_matter.get("title") or parsed.title or parsed.heading or ref.title or title_from_path(path),
-            description=front_matter.get("description") or ref.description or parsed.description,
-            body=PageBody(parsed.article if text is None else "", text, headings),
-            markdown_url=markdown_url,
-            is_stale=self._is_stale(ref, markdown),
+            title=metadata.get("title") or parsed.title or parsed.heading or ref.title or title_from_path(path),
+            description=metadata.get("description") or ref.description or parsed.description,
+            body=body,
+            markdown_url=markdown.url if markdown else "",
+            is_stale=is_stale,
             parsed=parsed,
         )
-
-    def _is_stale(self, ref: PageRef, markdown: _Markdown | None) -> bool:
-        if markdown is None:
-            return any(self.session.is_stale(url, ACCEPT_HTML) for url in (ref.url, ref.url + "/", ref.url + ".html"))
-        if ref.text is not None:
-            return self.session.is_stale(self.full, ACCEPT_ANY)
-        return self.session.is_stale(markdown.url, ACCEPT_MARKDOWN)
-
-    def _trusts_canonical(self, canonical: str, url: str) -> bool:
-        """Return whether a canonical URL is plausible: many templates name the home page on every page."""
-        path = self.scope.path(canonical) if canonical else None
-        return bool(path) or (path == "" and self.scope.path(url) == "")
 
     async def _get_html(self, ref: PageRef) -> _Html:
         reason = "not found"
@@ -272,10 +294,10 @@ class PageFetcher:
                 continue
             parsed = await self.reader.page(response)
             if self.scope.path(response.url) != "" and self._is_not_found_page(parsed, response.url):
-                reason = SOFT_404
+                reason = _SOFT_404
                 continue
             if self.learning and ref.guessed:
-                self._page_suffixes.sort(key=lambda other: other != suffix)
+                self._page_suffixes.sort(key=lambda candidate: candidate != suffix)
             if ban := find_header_ban(response.robots, self.session.agent):
                 parsed = replace(parsed, skip_reason=ban)
             return _Html(response, parsed, parsed.skip_reason)
@@ -306,13 +328,14 @@ class PageFetcher:
         for form in _FORMS if self.learning else self._forms:
             twin = twin_url(url, form)
             if twin and (markdown := await self._get_markdown(twin, probe=True)):
-                self._forms += [form] if form not in self._forms else []
+                if form not in self._forms:
+                    self._forms.append(form)
                 return markdown
-        if self.learning or self._negotiates:
-            markdown = await self._get_markdown(url, kind="markdown")
-            self._negotiates = self._negotiates or markdown is not None
-            return markdown
-        return None
+        if not self.learning and not self._negotiates:
+            return None
+        markdown = await self._get_markdown(url, kind="markdown")
+        self._negotiates = self._negotiates or markdown is not None
+        return markdown
 
     async def _get_markdown(self, url: str, *, probe: bool = False, kind: str = "") -> _Markdown | None:
         """Return the Markdown at a URL, or None for anything else. Any declared type will do, except with `kind`."""
@@ -328,21 +351,22 @@ class PageFetcher:
 
 def make_page_ref(url: str, *, title: str = "", description: str = "") -> PageRef:
     """Return the reference for a listed URL, of a page or of its Markdown."""
-    if not url.endswith((".md", ".mdx", ".markdown")):
+    page = page_of_markdown(url)
+    if page == url:
         return PageRef(url, title=title, description=description)
-    stem = re.sub(r"\.(md|mdx|markdown)$", "", url)
-    page = re.sub(r"(?<=/)index(\.html?)?$", "", stem)
     return PageRef(page, url, title, description, guessed=not page.endswith("/"))
 
 
 def twin_url(url: str, form: str) -> str:
     """Return the URL of a page's Markdown in a form: `index.md`, `.md` or `.html.md`. Empty if it does not apply."""
     if form == "index.md":
-        return url + "index.md" if url.endswith("/") else ""
-    if form == ".html.md":
-        return url + "index.html.md" if url.endswith("/") else url + ".md" if url.endswith(".html") else ""
-    stem = re.sub(r"\.html?$", "", url.rstrip("/"))
-    return "" if stem.count("/") < 3 else stem + ".md"
+        return url + form if url.endswith("/") else ""
+    if form == ".md":
+        stem = url.rstrip("/").removesuffix(".html").removesuffix(".htm")
+        return stem + form if urlsplit(stem).path else ""
+    if url.endswith("/"):
+        return url + "index.html.md"
+    return url + ".md" if url.endswith(".html") else ""
 
 
 def merge_page_refs(ref: PageRef, other: PageRef) -> PageRef:
@@ -361,24 +385,6 @@ def merge_page_refs(ref: PageRef, other: PageRef) -> PageRef:
 
 
 def _extract_markdown_links(markdown: _Markdown, page: str) -> tuple[str, ...]:
-    found = (link for link in _MARKDOWN_LINK.findall(markdown.text) if not link.startswith("#"))
-    links = (canonical_url(link, markdown.url or page) for link in found)
+    hrefs = (href for href in _MARKDOWN_LINK.findall(markdown.text) if not href.startswith("#"))
+    links = (canonical_url(href, markdown.url or page) for href in hrefs)
     return tuple(dict.fromkeys(link for link in links if link))
-
-
-NOT_FOUND = re.compile(
-    r"\b404\b|not found|(does|could)(n.t| not) (exist|find|be found)|no longer (exist|available)|nicht gefunden"
-    r"|introuvable|no encontrad|non trovat|não encontrad|nie znaleziono|не найден|未找到|找不到|見つかりません"
-    r"|찾을 수 없",
-    re.IGNORECASE,
-)
-"""What pages for missing pages say."""
-SOFT_404 = "status 200, but the host's page for missing pages"
-_HEAD = 5_000
-_MIN_WORDS = 20
-_MIN_KNOWN_LINKS = 0.6
-_MISSING_NAMES = ("roaming-probe-7f3a91c2", "roaming-probe-b20c44de")
-_IS_MARKDOWN = "is markdown, not a page"
-_FORMS = ("index.md", ".md", ".html.md")
-_NOT_FOUND_TEXT = re.compile(r"\s*(?:---.*?---\s*)?#{0,3}\s*(?:404\b|(?:page )?not found\b)", re.IGNORECASE | re.DOTALL)
-_MARKDOWN_LINK = re.compile(r"(?<!!)\[[^\[\]]*\]\(\s*<?([^)\s>]+)")

@@ -8,12 +8,50 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 
 from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import canonicalize_path, page_files, url_to_path
 from mkdocs_roaming.publish.selection import Selection
+
+MARKDOWN_SUFFIXES = (".md", ".mdx", ".markdown")
+
+_CACHE_SIZE = 8192
+"""Number of URLs that are remembered; more than a navigation has."""
+_MAX_URL_CHARS = 2_000
+_MAX_ENCODINGS = 3
+"""How often a hostile path may be percent-encoded without being mistaken for a file name."""
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_FORBIDDEN_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\\]|%00|%0[ad]|%5c", re.IGNORECASE)
+"""Control characters and backslashes, also encoded; parsers of URLs drop or keep them silently."""
+_SAFE_CHARS = "/-._~!$&'()*+,;=:@%"
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+"""For example `%7e`, which is `~`; unquoting the whole path would decode slashes, too."""
+_TRACKING = re.compile(r"(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref|ref_src|_ga|_gl|hsCtaTracking)", re.IGNORECASE)
+"""Names of parameters that select no page."""
+_START_FILE_SUFFIXES = (".html", ".htm", ".md", ".txt", ".json", ".xml", ".php", ".gz")
+"""Suffixes of files that users give as the URL of a site; its pages are next to them."""
+_NOT_A_PAGE = re.compile(
+    r"\.(png|jpe?g|gif|svg|webp|avif|ico|bmp|tiff?|css|m?js|map|json|ya?ml|toml|xml|rss|atom|txt|csv|tsv|pdf|epub|docx?"
+    r"|xlsx?|pptx?|odt|zip|gz|bz2|xz|tgz|tar|7z|rar|whl|jar|exe|dmg|deb|rpm|apk|woff2?|ttf|otf|eot|mp[34]|webm|ogg|wav"
+    r"|mov|avi|wasm|ipynb|py|inv|asc|sig|ics)$|(^|/)_(static|sources|images|downloads|modules)/",
+    re.IGNORECASE,
+)
+"""Suffixes of other files, and folders in which Sphinx has no pages of the documentation."""
+_OWN_FILES = re.compile(r"(roaming|llms[\w.-]*)(/|\.txt$|$)", re.IGNORECASE)
+"""What we write ourselves: `roaming/manifest.json`, `llms.txt`, `llms-full.txt`."""
+_SAFE_NAME = re.compile(r"(?![. ])[\w~!$&'()+,;=@ .-]+(?<![. ])")
+"""A file name that every file system stores as it is, such as `c++` or `v1.2`."""
+_UNSAFE_CHARS = re.compile(r"[^\w.-]+|^\.+")
+"""Characters to replace, such as `:` or `?`, and leading dots; letters of all scripts stay."""
+_WINDOWS_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?$", re.IGNORECASE)
+"""Names of devices, such as `nul` or `con.txt`."""
+_MAX_NAME_BYTES = 120
+_MAX_REPLACED_CHARS = 60
+_MAX_FOLDERS = 20
+_DIGEST_CHARS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +83,14 @@ class Scope:
 
     def contains(self, url: str) -> bool:
         """Return whether a canonical URL is in scope."""
-        return self.holds(url) and self.allows_path(url_to_path(self.url, url) or "")
+        return self.path(url) is not None
+
+    def path(self, url: str) -> str | None:
+        """Return the path of a URL below the prefix, or None if the URL is out of scope."""
+        path = url_to_path(self.url, url)
+        if path is None or not self.allows_path(path):
+            return None
+        return path
 
     def allows_path(self, path: str) -> bool:
         """Return whether the patterns allow the page at a path below the prefix."""
@@ -62,9 +107,8 @@ class Scope:
             raise UsageError("; ".join(messages))
         return messages
 
-    def path(self, url: str) -> str | None:
-        """Return the path of a URL below the prefix, or None if the URL is out of scope."""
-        return url_to_path(self.url, url) if self.contains(url) else None
+
+# Addresses
 
 
 def canonical_url(url: str, base: str = "") -> str | None:
@@ -82,7 +126,7 @@ def canonical_url(url: str, base: str = "") -> str | None:
     return _canonicalize(absolute)
 
 
-@lru_cache(maxsize=8192)  # the navigation repeats the same URLs on every page
+@lru_cache(maxsize=_CACHE_SIZE)  # the navigation repeats the same URLs on every page
 def _canonicalize(url: str) -> str | None:
     try:
         parts = urlsplit(url)
@@ -91,18 +135,50 @@ def _canonicalize(url: str) -> str | None:
     except ValueError:
         return None
     scheme = parts.scheme.lower()
+    path = _canonical_path(parts.path or "/")
     if scheme == "file":
-        return urlunsplit(("file", "", _canonical_path(parts), "", ""))
-    if scheme not in _DEFAULT_PORTS or not host or parts.username is not None:
+        return urlunsplit(("file", "", path, "", ""))
+    is_public = host and parts.username is None and scheme in _DEFAULT_PORTS
+    if not is_public or _has_encoded_dot_segments(path):
         return None
     if ":" in host:
         host = f"[{host}]"
-    netloc = host if port in (None, _DEFAULT_PORTS[scheme]) else f"{host}:{port}"
-    path = _canonical_path(parts)
-    if _has_encoded_dot_segments(path):
-        return None
+    if port not in (None, _DEFAULT_PORTS[scheme]):
+        host = f"{host}:{port}"
     query = (part for part in parts.query.split("&") if part and not _TRACKING.fullmatch(part.partition("=")[0]))
-    return urlunsplit((scheme, netloc, path, "&".join(query), ""))
+    return urlunsplit((scheme, host, path, "&".join(query), ""))
+
+
+def _canonical_path(path: str) -> str:
+    """Return a path without `index.html`, dot segments and needless escapes; hex digits are in upper case."""
+    path = quote(path, safe=_SAFE_CHARS)
+    resolved: list[str] = []
+    segments = path.split("/")
+    for segment in segments:
+        if segment == ".." and len(resolved) > 1:
+            resolved.pop()
+        elif segment not in (".", ".."):  # encoded ones are refused elsewhere
+            resolved.append(segment)
+    if segments[-1] in (".", "..") and resolved[-1]:
+        resolved.append("")
+    path = _ESCAPE.sub(_normalize_escape, "/".join(resolved))
+    if path.endswith(("/index.html", "/index.htm")):
+        return path[: path.rindex("/") + 1]
+    return path
+
+
+def _normalize_escape(match: re.Match[str]) -> str:
+    char = unquote(match[0])
+    is_needless = char.isascii() and (char.isalnum() or char in "-._~")
+    return char if is_needless else match[0].upper()
+
+
+def _has_encoded_dot_segments(path: str) -> bool:
+    """Return whether a segment is `.` or `..` after decoding, also if it was encoded several times."""
+    for _ in range(_MAX_ENCODINGS):
+        path = unquote(path)
+    segments = path.replace("\\", "/").split("/")
+    return "." in segments or ".." in segments or "\0" in path
 
 
 def scope_url(url: str) -> str:
@@ -115,9 +191,10 @@ def scope_url(url: str) -> str:
     if canonical is None:
         raise UsageError(f"{url}: not an http(s) URL; give the URL of the documentation")
     parts = urlsplit(canonical)
-    path = re.sub(r"(\.well-known/llms\.txt|roaming/manifest\.json)$", "", parts.path)
+    path = parts.path.removesuffix(".well-known/llms.txt").removesuffix(MANIFEST_PATH)
     folder, _, last = path.rpartition("/")
-    path = f"{folder}/" if not last or _FILE_SUFFIX.search(last) else f"{path}/"
+    is_folder = not last or last.lower().endswith(_START_FILE_SUFFIXES)
+    path = f"{folder}/" if is_folder else f"{path}/"
     return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
@@ -127,9 +204,22 @@ def is_page_url(url: str) -> bool:
     return not parts.query and not _NOT_A_PAGE.search(parts.path)
 
 
+def page_of_markdown(address: str) -> str:
+    """Return the URL or path of the page whose Markdown an address names: `guide/index.md` → `guide/`."""
+    if not address.endswith(MARKDOWN_SUFFIXES):
+        return address
+    stem = address.rpartition(".")[0]
+    folder, slash, name = stem.rpartition("/")
+    if slash and name in ("index", "index.html", "index.htm"):
+        return folder + slash
+    return stem
+
+
 def loose_key(url: str) -> str:
     """Return what the spellings `guide`, `guide/`, `guide.html` and `guide/index.md` of one page have in common."""
-    return re.sub(r"/(index)?$", "", re.sub(r"\.(html?|mdx?|markdown)$", "", url))
+    if url.endswith((".html", ".htm", *MARKDOWN_SUFFIXES)):
+        url = url.rpartition(".")[0]
+    return url.removesuffix("index" if url.endswith("/index") else "").removesuffix("/")
 
 
 def url_origin(url: str) -> str:
@@ -138,109 +228,59 @@ def url_origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+# Files
+
+
 def storage_path(path: str) -> str:
     """Return the path under which a page is stored: its own if all segments are safe file names.
 
     Otherwise unsafe characters are replaced, and a hash of the original path is appended.
     """
     path = canonicalize_path(path)
-    segments = path.split("/")
-    names = [segment for segment in segments if segment]
+    names = [name for name in path.split("/") if name]
     is_safe = len(names) <= _MAX_FOLDERS and all(map(_is_safe_name, names))
     if is_safe and "//" not in path and not _OWN_FILES.match(path):
         return path
-    safe = [re.sub(r"[^\w.-]+|^\.+|[. ]+$", "-", segment)[:60].strip("-.") or "-" for segment in names[:_MAX_FOLDERS]]
+    safe = [_UNSAFE_CHARS.sub("-", name)[:_MAX_REPLACED_CHARS].strip("-.") or "-" for name in names[:_MAX_FOLDERS]]
     if safe and _OWN_FILES.match("/".join([*safe, ""])):
         safe[0] = f"page-{safe[0]}"
     return _append_digest("/".join(safe) or "page", path)
 
 
+def _is_safe_name(name: str) -> bool:
+    is_short = len(name.encode("utf-8", "surrogatepass")) <= _MAX_NAME_BYTES
+    return is_short and bool(_SAFE_NAME.fullmatch(name)) and not _WINDOWS_RESERVED.match(name)
+
+
 def disambiguate_paths(paths: Iterable[str]) -> dict[str, str]:
     """Map each path to one whose files collide with no others, also on case-insensitive file systems."""
-    files: set[str] = set()
-    folders: set[str] = set()
-    found: dict[str, str] = {}
+    taken_files: set[str] = set()
+    taken_folders: set[str] = set()
+    unique: dict[str, str] = {}
     for path in sorted(set(paths), key=lambda path: (path.casefold(), path)):
-        own, above = _find_files(path)
-        is_free = files.isdisjoint(own | above) and folders.isdisjoint(own)
-        found[path] = path if is_free else _append_digest(path.rstrip("/"), path)
-        own, above = _find_files(found[path])
-        files |= own
-        folders |= above
-    return found
+        unique[path] = path
+        files, folders = _find_files(path)
+        if not taken_files.isdisjoint(files | folders) or not taken_folders.isdisjoint(files):
+            unique[path] = _append_digest(path.rstrip("/"), path)
+            files, folders = _find_files(unique[path])
+        taken_files |= files
+        taken_folders |= folders
+    return unique
 
 
 def _append_digest(stem: str, path: str) -> str:
     """Return the stem of a replacement for a path with the digest of that path."""
-    digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
     return f"{stem}~{digest}" + ("/" if path.endswith("/") else "")
 
 
 def _find_files(path: str) -> tuple[set[str], set[str]]:
     """Return the files of a page, and the folders that contain them, without differences in case."""
     files = {unicodedata.normalize("NFC", name.casefold()) for name in page_files(path)}
-    return files, {file[:at] for file in files for at, char in enumerate(file) if char == "/"}
+    folders = {file[:at] for file in files for at, char in enumerate(file) if char == "/"}
+    return files, folders
 
 
-def _is_safe_name(segment: str) -> bool:
-    return (
-        bool(re.fullmatch(r"[\w~!$&'()+,;=@ .-]+", segment))
-        and not segment.startswith((".", " "))
-        and not segment.endswith((".", " "))
-        and len(segment.encode("utf-8", "surrogatepass")) <= _MAX_NAME_BYTES
-        and not _WINDOWS_RESERVED.match(segment)
-    )
-
-
-@lru_cache(maxsize=8192)  # as above
+@lru_cache(maxsize=_CACHE_SIZE)  # as above
 def _is_selected(selection: Selection, path: str) -> bool:
-    page = re.sub(r"((?<=/)index|(?<=.)(?<!/))\.(mdx?|markdown)$", "", path)  # for the path of its Markdown
-    return selection.find_reason(PageName(page)) is None
-
-
-def _canonical_path(parts: SplitResult) -> str:
-    """Percent-encode a path in one way: no needless escapes, upper-case hex digits."""
-    path = _resolve_dot_segments(quote(parts.path or "/", safe=_SAFE_CHARS))
-    return re.sub(r"(?<=/)index\.html?$", "", re.sub(r"%([0-9A-Fa-f]{2})", _normalize_escape, path))
-
-
-def _resolve_dot_segments(path: str) -> str:
-    """Resolve literal `.` and `..` segments. Encoded ones are refused elsewhere."""
-    kept: list[str] = []
-    segments = path.split("/")
-    for segment in segments:
-        if segment == "..":
-            kept = kept[:-1] if len(kept) > 1 else kept
-        elif segment != ".":
-            kept.append(segment)
-    return "/".join(kept) + ("/" if segments[-1] in (".", "..") and kept[-1] else "")
-
-
-def _normalize_escape(match: re.Match[str]) -> str:
-    char = chr(int(match[1], 16))
-    return char if char.isascii() and (char.isalnum() or char in "-._~") else match[0].upper()
-
-
-def _has_encoded_dot_segments(path: str) -> bool:
-    """Return whether a segment is `.` or `..` after decoding, also if it was encoded several times."""
-    for _ in range(3):
-        path = unquote(path)
-    return any(segment in (".", "..") for segment in re.split(r"[/\\]", path)) or "\0" in path
-
-
-_MAX_URL_CHARS = 2_000
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-_FORBIDDEN_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\\]|%00|%0[ad]|%5c", re.IGNORECASE)
-_FILE_SUFFIX = re.compile(r"\.(html?|md|txt|json|xml|php|gz)$", re.IGNORECASE)
-_TRACKING = re.compile(r"(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref|ref_src|_ga|_gl|hsCtaTracking)", re.IGNORECASE)
-_NOT_A_PAGE = re.compile(
-    r"\.(png|jpe?g|gif|svg|webp|avif|ico|bmp|tiff?|css|m?js|map|json|ya?ml|toml|xml|rss|atom|txt|csv|tsv|pdf|epub|docx?"
-    r"|xlsx?|pptx?|odt|zip|gz|bz2|xz|tgz|tar|7z|rar|whl|jar|exe|dmg|deb|rpm|apk|woff2?|ttf|otf|eot|mp[34]|webm|ogg|wav"
-    r"|mov|avi|wasm|ipynb|py|inv|asc|sig|ics)$|(^|/)_(static|sources|images|downloads|modules)/",
-    re.IGNORECASE,
-)
-_SAFE_CHARS = "/-._~!$&'()*+,;=:@%"
-_OWN_FILES = re.compile(r"(roaming|llms[\w.-]*)(/|\.txt$|$)", re.IGNORECASE)
-_WINDOWS_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?$", re.IGNORECASE)
-_MAX_NAME_BYTES = 120
-_MAX_FOLDERS = 20
+    return selection.find_reason(PageName(page_of_markdown(path))) is None

@@ -16,10 +16,11 @@ import anyio
 from msgspec import structs
 from protego import Protego
 
-from mkdocs_roaming.text.meta_tags import find_index_ban
+from mkdocs_roaming.text.meta_tags import find_index_ban, find_redirect
 from roaming_crawler.config import MEGABYTE, CrawlLimits
-from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, Request, Response
-from roaming_crawler.scope import url_origin
+from roaming_crawler.contents import read_html
+from roaming_crawler.fetch import NOT_MODIFIED, OK, Clock, Fetcher, FetchError, RefusedError, Request, Response
+from roaming_crawler.scope import canonical_url, url_origin
 from roaming_crawler.state import CachedResponse, CrawlState
 
 AGENT = "mkdocs-roaming"
@@ -35,6 +36,20 @@ MAX_PAGES_OPTION = "--max-pages"
 """The option in the message when the page limit is reached. Such a crawl counts as finished; with another limit it is
 resumed by the next one."""
 
+_DAY = 24 * 3600.0
+"""Longest time that RFC 9309 lets a robots.txt be cached."""
+_WEEK = 7 * _DAY
+_MAX_HOPS = 3
+_MAX_ROBOTS_DOWNLOAD = 8 * MAX_ROBOTS_BYTES
+_CLIENT_ERRORS = range(400, 500)
+_TOO_MANY_REQUESTS = 429
+_NAME_END = re.compile(r"[/\s(;,]")
+"""End of a crawler's name in `mkdocs-roaming/1.0 (+https://…)`."""
+_ROBOTS_SCOPE = re.compile(r"(?:^|,)\s*(?!unavailable_after|max-)([\w-]+)\s*:", re.IGNORECASE)
+"""The name of a crawler before directives, such as `otherbot: noindex`, but not `max-snippet: 20`."""
+_USER_AGENT_LINE = re.compile(r"^([ \t]*user[ \t-]?agent[ \t]*:?[ \t]*)([^\r\n#]*)", re.IGNORECASE | re.MULTILINE)
+"""A line such as `User-agent: mkdocs-roaming/1.0`, with the spellings that Protego accepts."""
+
 
 class LimitError(FetchError):
     """A limit of the whole crawl is reached."""
@@ -49,22 +64,16 @@ class Robots:
     closed: str = ""
     """Why nothing may be fetched, if robots.txt itself is unavailable."""
 
+    delay: float = 0.0
+    """The Crawl-delay in seconds."""
+    sitemaps: tuple[str, ...] = ()
+    """The URLs of the listed sitemaps."""
+
     def allows(self, url: str) -> bool:
         """Return whether a URL may be fetched."""
         if self.closed:
             return False
         return self.rules is None or bool(self.rules.can_fetch(url, self.agent))
-
-    @property
-    def delay(self) -> float:
-        """The Crawl-delay in seconds, 0 if there is none."""
-        delay = self.rules.crawl_delay(self.agent) if self.rules else None
-        return min(max(float(delay or 0), 0.0), MAX_CRAWL_DELAY)
-
-    @property
-    def sitemaps(self) -> tuple[str, ...]:
-        """The URLs of the listed sitemaps."""
-        return tuple(self.rules.sitemaps) if self.rules else ()
 
 
 @dataclass(slots=True)
@@ -152,6 +161,28 @@ class Session:
             self.fetched += response.ok and key not in self._stale
             return response
 
+    async def find(self, url: str, accept: str = ACCEPT_ANY, *, cap: int | None = None) -> Response | None:
+        """Return the response for a URL if it is successful; all but pages are guesses."""
+        try:
+            response = await self.get(url, accept, probe=accept == ACCEPT_ANY, cap=cap)
+        except FetchError:
+            return None
+        return response if response.ok else None
+
+    async def follow_redirects(self, start: str) -> str:
+        """Return the URL to which a host's redirects and a page's refresh lead."""
+        end = start
+        target = start
+        for _ in range(_MAX_HOPS):
+            response = await self.get(target, ACCEPT_HTML)
+            if not response.ok:
+                break
+            end = response.url
+            target = canonical_url(find_redirect(read_html(response)) or "", end) or end
+            if target == end:
+                break
+        return end
+
     def is_stale(self, url: str, accept: str) -> bool:
         """Return whether the response for a URL is one of the last crawl because the request failed."""
         return _make_key(url, accept) in self._stale
@@ -165,10 +196,23 @@ class Session:
         """Return the robots.txt rules for a URL's host."""
         host = url_origin(url)
         async with self._lock(host):
-            if host not in self._robots:
-                self._robots[host] = robots = await self._fetch_robots(f"{host}/robots.txt")
-                self.on_crawl_delay(host, robots.delay)
-        return self._robots[host]
+            if host in self._robots:
+                return self._robots[host]
+            address = f"{host}/robots.txt"
+            key = _make_key(address, ACCEPT_ANY)
+            response = self.state.load_response(self.state.new.get(key)) or self._reuse_missing(key, _DAY)
+            try:
+                if response is None:
+                    response = await self._request(key, Request(address, ACCEPT_ANY, cap=_MAX_ROBOTS_DOWNLOAD))
+                robots = parse_robots(response.status, response.body, self.agent)
+            except (LimitError, RefusedError):
+                raise
+            except FetchError as error:
+                reason = str(error).removeprefix(f"{address}: ")
+                robots = Robots(closed=f"robots.txt cannot be fetched: {reason}")
+            self._robots[host] = robots
+            self.on_crawl_delay(host, robots.delay)
+            return robots
 
     @asynccontextmanager
     async def _lock(self, key: str) -> AsyncIterator[None]:
@@ -181,19 +225,6 @@ class Session:
             if not lock.statistics().tasks_waiting:
                 self._locks.pop(key, None)
 
-    async def _fetch_robots(self, url: str) -> Robots:
-        key = f"{ACCEPT_ANY} {url}"
-        response = self.state.load_response(self.state.new.get(key)) or self._reuse_missing(key, _DAY)
-        if response is None:
-            try:
-                response = await self._request(key, Request(url, ACCEPT_ANY, cap=8 * MAX_ROBOTS_BYTES))
-            except (LimitError, RefusedError):
-                raise
-            except FetchError as error:
-                reason = str(error).removeprefix(f"{url}: ")
-                return Robots(closed=f"robots.txt cannot be fetched: {reason}")
-        return parse_robots(response.status, response.body, self.agent)
-
     def _reuse_missing(self, key: str, max_age: float) -> Response | None:
         """Return the status 404 or 410 of the last crawl if it is recent."""
         old = self.state.old.get(key)
@@ -205,7 +236,15 @@ class Session:
     async def _request(self, key: str, request: Request) -> Response:
         old = self.state.old.get(key)
         last = self.state.load_response(old) if old and old.ok else None
-        if self._check_limits():
+        limits = self.limits
+        seconds = self.clock.monotonic() - self.started
+        if self.stopped:
+            pass
+        elif limits.seconds is not None and seconds > limits.seconds:
+            self.stopped = f"stopped after {limits.seconds:g} seconds (--max-seconds)"
+        elif limits.total_bytes is not None and self.bytes > limits.total_bytes:
+            self.stopped = f"stopped after {limits.total_bytes / MEGABYTE:g} MB (--max-bytes)"
+        if self.stopped:
             if last is None:
                 raise LimitError(self.stopped)
             return self._use_stale(key, last, self.stopped)
@@ -218,12 +257,13 @@ class Session:
             if last is None:
                 raise
             return self._use_stale(key, last, str(error))
-        if response.status == 304:
+        if response.status == NOT_MODIFIED:
             response = _renew(last, response, request.url)
             self.unchanged += 1
         elif last is not None and not response.ok and not response.is_missing:
             return self._use_stale(key, last, f"{request.url}: status {response.status}")
-        self.bytes += len(response.body) if response.ok else 0
+        if response.ok:
+            self.bytes += len(response.body)
         if response.ok or response.is_missing:
             self.state.add(key, response, self.clock.wall())
         return response
@@ -237,16 +277,6 @@ class Session:
         robots = self._robots.get(url_origin(url))
         return robots is None or robots.allows(url)
 
-    def _check_limits(self) -> bool:
-        limits = self.limits
-        if self.stopped:
-            return True
-        if limits.seconds is not None and self.clock.monotonic() - self.started > limits.seconds:
-            self.stopped = f"stopped after {limits.seconds:g} seconds (--max-seconds)"
-        elif limits.total_bytes is not None and self.bytes > limits.total_bytes:
-            self.stopped = f"stopped after {limits.total_bytes / MEGABYTE:g} MB (--max-bytes)"
-        return bool(self.stopped)
-
 
 def _renew(last: Response | None, response: Response, url: str) -> Response:
     """Return the cached response with the headers of a response with status 304."""
@@ -258,7 +288,7 @@ def _renew(last: Response | None, response: Response, url: str) -> Response:
 
 def product_token(user_agent: str) -> str:
     """Return the product token of a User-Agent, the name that robots.txt uses."""
-    return re.split(r"[/\s(]", user_agent.strip(), maxsplit=1)[0] or AGENT
+    return _NAME_END.split(user_agent.strip(), maxsplit=1)[0] or AGENT
 
 
 def parse_robots(status: int, body: bytes, agent: str = AGENT) -> Robots:
@@ -266,12 +296,14 @@ def parse_robots(status: int, body: bytes, agent: str = AGENT) -> Robots:
 
     With a status of 4xx everything is allowed, with 5xx and 429 nothing is.
     """
-    if 400 <= status < 500 and status != 429:
+    if status in _CLIENT_ERRORS and status != _TOO_MANY_REQUESTS:
         return Robots()
-    if status != 200:
+    if status != OK:
         return Robots(closed=f"robots.txt has status {status}")
     text = body[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace")
-    return Robots(Protego.parse(_USER_AGENT_LINE.sub(lambda line: _normalize_agent(line, agent), text)), agent)
+    rules = Protego.parse(_USER_AGENT_LINE.sub(lambda line: _normalize_agent(line, agent), text))
+    delay = max(float(rules.crawl_delay(agent) or 0), 0.0)
+    return Robots(rules, agent, delay=min(delay, MAX_CRAWL_DELAY), sitemaps=tuple(rules.sitemaps))
 
 
 def find_header_ban(header: str, agent: str = AGENT) -> str | None:
@@ -291,7 +323,7 @@ def find_header_ban(header: str, agent: str = AGENT) -> str | None:
 
 def _normalize_agent(line: re.Match[str], agent: str) -> str:
     """Reduce a User-agent line to the product token, and rename other crawlers so that Protego cannot match them."""
-    name = re.split(r"[/\s(;,]", line[2].strip(), maxsplit=1)[0]
+    name = _NAME_END.split(line[2].strip(), maxsplit=1)[0]
     if name not in ("*", ""):
         name = agent if name.casefold() == agent.casefold() else "somebody-else"
     return f"{line[1]}{name} "
@@ -299,10 +331,3 @@ def _normalize_agent(line: re.Match[str], agent: str) -> str:
 
 def _make_key(url: str, accept: str) -> str:
     return f"{accept.partition(',')[0]} {url}"
-
-
-_DAY = 24 * 3600.0
-"""Longest time that RFC 9309 lets a robots.txt be cached."""
-_WEEK = 7 * _DAY
-_ROBOTS_SCOPE = re.compile(r"(?:^|,)\s*(?!unavailable_after|max-)([\w-]+)\s*:", re.IGNORECASE)
-_USER_AGENT_LINE = re.compile(r"^([ \t]*user[ \t-]?agent[ \t]*:?[ \t]*)([^\r\n#]*)", re.IGNORECASE | re.MULTILINE)

@@ -16,11 +16,53 @@ from roaming_crawler.page import PageRef
 from roaming_crawler.parser import ParsedPage
 from roaming_crawler.scope import Scope, loose_key, scope_url, url_origin
 
-_Rank = tuple[int, tuple[int, ...]]
-_NO_RANK: _Rank = (-1, ())
-
 ALL = "all"
 """Value of `--language` and `--version` that leaves nothing out."""
+
+SAME_VERSION = 3
+"""The rate of a name that names the version itself."""
+
+_Rank = tuple[int, tuple[int, ...]]
+_NO_RANK: _Rank = (-1, ())
+_RANKS = {"stable": 4, "latest": 3, "current": 2}
+_FINAL_RANK = 1
+_CACHED_URLS = 2**17
+"""Twice the number of pages in a sitemap."""
+_CACHED_NAMES = 2**16
+_MAX_DEPTH = 4
+"""Number of folders on a path that are looked at: `docs/en/latest/` has three."""
+_MAX_SAMPLE = 3
+"""Number of pages of a folder whose language is read."""
+_GROWTH = 3
+"""How many times as many folders are decided at once as before: thousands, such as `v1`, may have one page each."""
+_MIN_TWINS = 2
+_MAX_NUMBERS = 30
+"""Largest number of versions in one folder that are plain numbers."""
+_MAX_NAME_CHARS = 100
+_VERSION = re.compile(
+    r"latest|stable|current|next|canary|main|master|trunk|dev(?:el(?:op)?)?|nightly|edge|release"
+    r"|v?\d+(?:\.(?:\d+|x))*(?:[-.]?(?:a|b|rc|dev|alpha|beta|post|lts)[-.]?\d*)?",
+    re.IGNORECASE,
+)
+"""A folder that may contain a version, such as `v3.1`, `2.x` or `stable`."""
+_RELEASE = re.compile(
+    r"(?:(?:release|version|branch|maint|rel|docs|v|r)[-_ ]?){0,2}(?:\d+!)?"
+    r"(?P<numbers>\d{1,18}(?:[._]\d{1,18})*)(?P<any>(?:[._]x)*)"
+    r"(?:[-_.]?(?P<stage>[a-z][0-9a-z._-]*))?(?:\+\S*)?(?:[\s(\[].*)?$"
+)
+"""The name of a release, such as `release-3_1`, `2.x` or `v4.0.0-rc.1 (next)`; `packaging` reads few of them."""
+_NUMBER = re.compile(r"\d{1,18}")
+"""A part of a version, such as `12` in `v3.12`; longer ones are no versions."""
+_STAGES = {
+    "alpha": "a",
+    "beta": "b",
+    **dict.fromkeys(("c", "pre", "preview"), "rc"),
+    **dict.fromkeys(("post", "rev", "r", "lts", "stable", "final", "line"), ""),
+}
+"""Short spellings of pre-releases; empty for releases that are documented like the final one."""
+_LANGUAGE = re.compile(r"[a-z]{2}(?:[-_](?:[a-z]{4}|[a-z]{2}|\d{3})){0,2}", re.IGNORECASE)
+"""A folder such as `en` or `zh-Hans`; any two letters, because its pages have to declare that language."""
+_SCRIPTS = {"zh-hans": "zh-cn", "zh-sg": "zh-cn", "zh-hans-cn": "zh-cn", "zh-hant": "zh-tw", "zh-hant-tw": "zh-tw"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +146,8 @@ class VariantFilter:
                     self._decided[folder] = True
         chosen = self._take_decided(groups)
         if not chosen:
-            # Four times as many as before: thousands of folders such as `v1`, or of releases, may have one page each.
-            count = max(1, 3 * len(self._decided))
             folders = [folder for folder in groups if folder is not None]
+            count = max(1, _GROWTH * len(self._decided))
             for folder in nlargest(count, folders, key=lambda folder: _rank_version(folder.name)):
                 self._decided[folder] = False
             chosen = self._take_decided(groups)
@@ -126,15 +167,17 @@ class VariantFilter:
         return {ref.url for ref in groups.pop(None, ())}
 
     def _add_known(self, url: str) -> None:
-        if (key := loose_key(url)) in self._known:
+        key = loose_key(url)
+        if key in self._known:
             return
         self._known.add(key)
         for folder in find_variant_folders(url, self.scope.url):
-            if folder.option == "version":
-                twin = folder.parent, loose_key(folder.parent + url[len(folder.url) :])
-                self._best[twin] = max(_rank_version(folder.name), self._best.get(twin, _NO_RANK))
-                if folder.name.isdigit():
-                    self._numbers.setdefault(folder.parent, set()).add(folder.name)
+            if folder.option != "version":
+                continue
+            twin = folder.parent, loose_key(folder.parent + url[len(folder.url) :])
+            self._best[twin] = max(_rank_version(folder.name), self._best.get(twin, _NO_RANK))
+            if folder.name.isdigit():
+                self._numbers.setdefault(folder.parent, set()).add(folder.name)
 
     @property
     def count(self) -> int:
@@ -144,8 +187,8 @@ class VariantFilter:
     def summary(self) -> tuple[OtherVariant, ...]:
         """Return the languages and versions that were left out, largest first."""
         counts = Counter(self._left_out.values())
-        found = (OtherVariant(option, name, pages) for (option, name), pages in counts.items())
-        return tuple(sorted(found, key=lambda other: (other.option, -other.pages, other.name)))
+        variants = (OtherVariant(option, name, pages) for (option, name), pages in counts.items())
+        return tuple(sorted(variants, key=lambda variant: (variant.option, -variant.pages, variant.name)))
 
     def _find_folder(self, url: str) -> _Folder | None:
         """Return the first folder on the path that is named after another language or version."""
@@ -154,10 +197,11 @@ class VariantFilter:
                 continue
             if folder.option == "version":
                 is_page = folder.name.isdigit() and len(self._numbers.get(folder.parent, ())) > _MAX_NUMBERS
-                is_other = self.config.selects_version and not is_page
+                is_other = self.config.selects_version and self.config.version != ALL and not is_page
             else:
-                is_other = bool(self.language) and not match_language(folder.name, self.language)
-            if is_other and getattr(self.config, folder.option) != ALL:
+                is_known = bool(self.language) and self.config.language != ALL
+                is_other = is_known and not match_language(folder.name, self.language)
+            if is_other:
                 return folder
         return None
 
@@ -178,30 +222,37 @@ class VariantFilter:
         """
         parent = folder.parent
         rank = _rank_version(folder.name)
-        folders = find_variant_folders(self.start, self.scope.url)
-        own = next((one.url for one in folders if one.option == "version" and one.parent == parent), "")
+        own = ""
+        for start_folder in find_variant_folders(self.start, self.scope.url):
+            if start_folder.option == "version" and start_folder.parent == parent:
+                own = start_folder.url
         paths = [ref.url[len(folder.url) :] for ref in refs if len(ref.url) > len(folder.url)]
-
-        def has_twin(path: str) -> bool:
+        twins = 0
+        for path in paths:
             key = loose_key(parent + path)
             if key in self._known:
-                return True
-            return loose_key(own + path) in self._known if own else self._best.get((parent, key), _NO_RANK) > rank
-
-        twins = sum(map(has_twin, paths))
+                twins += 1
+            elif own:
+                twins += loose_key(own + path) in self._known
+            else:
+                twins += self._best.get((parent, key), _NO_RANK) > rank
         return twins >= _MIN_TWINS and twins >= len(paths) / 2
 
 
-@lru_cache(maxsize=2**17)  # twice the pages in a sitemap
+@lru_cache(maxsize=_CACHED_URLS)
 def find_variant_folders(url: str, base: str) -> tuple[_Folder, ...]:
     """Return the folders on the path of a URL below `base` that are named after a language or a version."""
-    found: list[_Folder] = []
+    folders: list[_Folder] = []
     segments = url[len(base) :].split("/") if url.startswith(base) else []
-    for at, segment in enumerate(segments[:_MAX_DEPTH]):
-        option = "language" if _LANGUAGE.fullmatch(segment) else "version" if _VERSION.fullmatch(segment) else ""
-        if option and not (option == "version" and at == len(segments) - 1 and "." in segment):
-            found.append(_Folder(base + "/".join(segments[: at + 1]) + "/", option, segment))
-    return tuple(found)
+    for count, segment in enumerate(segments[:_MAX_DEPTH], 1):
+        if _LANGUAGE.fullmatch(segment):
+            option = "language"
+        elif _VERSION.fullmatch(segment) and (count < len(segments) or "." not in segment):  # else a file
+            option = "version"
+        else:
+            continue
+        folders.append(_Folder(base + "/".join(segments[:count]) + "/", option, segment))
+    return tuple(folders)
 
 
 def find_language_start(language: str, page: ParsedPage, base: str) -> tuple[str, str]:
@@ -215,8 +266,8 @@ def find_language_start(language: str, page: ParsedPage, base: str) -> tuple[str
     Returns:
         Empty strings if there is none.
     """
-    for other, target in page.alternates:
-        if match_language(other, language) and url_origin(target) == url_origin(base):
+    for tag, target in page.alternates:
+        if match_language(tag, language) and url_origin(target) == url_origin(base):
             return target, scope_url(target)
     for link in sorted(page.all_links, key=lambda link: (link.count("/"), link)):
         for folder in find_variant_folders(link, base):
@@ -237,12 +288,12 @@ def find_version_folder(url: str, base: str) -> str:
     return ""
 
 
-def match_language(one: str, other: str) -> bool:
+def match_language(tag: str, used: str) -> bool:
     """Return whether two tags are one language, such as `en` and `en-US`, but not `zh-CN` and `zh-TW`."""
-    parts = _split_tag(one)
-    other_parts = _split_tag(other)
-    shorter = min(len(parts), len(other_parts))
-    return bool(one and other) and parts[:shorter] == other_parts[:shorter]
+    parts = _split_tag(tag)
+    used_parts = _split_tag(used)
+    shorter = min(len(parts), len(used_parts))
+    return bool(tag and used) and parts[:shorter] == used_parts[:shorter]
 
 
 def match_version(name: str, used: str) -> int:
@@ -252,64 +303,49 @@ def match_version(name: str, used: str) -> int:
         3 for the same name or release, 2 for the series of the release, such as `3.1` of 3.1.4, 1 for the series of a
         major version, such as `3.x`, 0 for another version.
     """
+    if name == used != "":
+        return SAME_VERSION
     own = _RELEASE.match(name[:_MAX_NAME_CHARS].lower())
     wanted = _RELEASE.match(used[:_MAX_NAME_CHARS].lower())
-    if name == used or own is None or wanted is None:
-        return 3 if name == used != "" else 0
-    numbers, stage = _split_release(own)
-    wanted_numbers, wanted_stage = _split_release(wanted)
+    if own is None or wanted is None:
+        return 0
+    numbers = split_numbers(own["numbers"])
+    stage = _normalize_stage(own["stage"] or "")
+    wanted_numbers = split_numbers(wanted["numbers"])
+    wanted_stage = _normalize_stage(wanted["stage"] or "")
     length = len(numbers)
-    is_series = bool(own["any"]) or length < len(wanted_numbers) or bool(wanted_stage)
-    padded = [*wanted_numbers, *[0] * (length - len(wanted_numbers))]
+    padded = wanted_numbers + [0] * (length - len(wanted_numbers))
     if stage == wanted_stage and not own["any"] and numbers == padded:
-        return 3
-    return min(length, 2) if is_series and not stage and numbers == wanted_numbers[:length] else 0
+        return SAME_VERSION
+    is_shorter = bool(own["any"]) or length < len(wanted_numbers) or bool(wanted_stage)
+    is_series = is_shorter and not stage and numbers == wanted_numbers[:length]
+    return min(length, 2) if is_series else 0
 
 
-def _split_release(match: re.Match[str]) -> tuple[list[int], str]:
-    """Return the numbers of a version and its stage, such as `rc1`; it is empty for final and post releases."""
-    stage = re.sub(r"[-_.]", "", match["stage"] or "")
-    for short, names in _STAGES.items():
-        stage = re.sub(rf"^({names})(?=\d*$)", short, stage)
-    return split_numbers(match["numbers"]), re.sub(r"^\d+$", "", stage)
+def _normalize_stage(stage: str) -> str:
+    """Return the stage of a version in short, such as `rc1`; it is empty for final and post releases."""
+    for separator in "-_.":
+        stage = stage.replace(separator, "")
+    word = stage.rstrip("0123456789")
+    number = stage[len(word) :]
+    word = _STAGES.get(word, word)
+    return word + number if word else ""
 
 
 def split_numbers(name: str) -> list[int]:
     """Return the numbers in the name of a version."""
-    return [int(number) for number in re.findall(r"\d{1,18}", name)]
+    return [int(number) for number in _NUMBER.findall(name)]
 
 
-@lru_cache(maxsize=2**16)
+@lru_cache(maxsize=_CACHED_NAMES)
 def _rank_version(name: str) -> _Rank:
     """Return the sort key of a version: `stable` and `latest` before numbers, numbers before development versions."""
-    named = {"stable": 4, "latest": 3, "current": 2}.get(name.lower(), 0)
-    is_final = bool(re.fullmatch(r"v?[\d.x]+", name, re.IGNORECASE))
-    return named or is_final, tuple(split_numbers(name))
+    name = name.lower()
+    is_final = not name.removeprefix("v").strip("0123456789.x")
+    rank = _RANKS.get(name, _FINAL_RANK if is_final else 0)
+    return rank, tuple(split_numbers(name))
 
 
 def _split_tag(tag: str) -> list[str]:
     tag = tag.strip().lower().replace("_", "-")
     return _SCRIPTS.get(tag, tag).split("-")[:2]
-
-
-_MAX_DEPTH = 4
-_MAX_SAMPLE = 3
-_MIN_TWINS = 2
-_MAX_NUMBERS = 30
-"""Largest number of versions in one folder that are plain numbers."""
-_VERSION = re.compile(
-    r"latest|stable|current|next|canary|main|master|trunk|dev(?:el(?:op)?)?|nightly|edge|release"
-    r"|v?\d+(?:\.(?:\d+|x))*(?:[-.]?(?:a|b|rc|dev|alpha|beta|post|lts)[-.]?\d*)?",
-    re.IGNORECASE,
-)
-_RELEASE = re.compile(
-    r"(?:(?:release|version|branch|maint|rel|docs|v|r)[-_ ]?){0,2}(?:\d+!)?"
-    r"(?P<numbers>\d{1,18}(?:[._]\d{1,18})*)(?P<any>(?:[._]x)*)"
-    r"(?:[-_.]?(?P<stage>[a-z][0-9a-z._-]*))?(?:\+\S*)?(?:[\s(\[].*)?$"
-)
-_STAGES = {"a": "alpha", "b": "beta", "rc": "c|pre|preview", "": "post|rev|r|lts|stable|final|line"}
-"""Spellings of pre-releases; an empty key is for releases that are documented like the final one."""
-_MAX_NAME_CHARS = 100
-_LANGUAGE = re.compile(r"[a-z]{2}(?:[-_](?:[a-z]{4}|[a-z]{2}|\d{3})){0,2}", re.IGNORECASE)
-"""Any two letters: a folder is left out only if its pages declare that language."""
-_SCRIPTS = {"zh-hans": "zh-cn", "zh-sg": "zh-cn", "zh-hans-cn": "zh-cn", "zh-hant": "zh-tw", "zh-hant-tw": "zh-tw"}

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -21,17 +22,44 @@ from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import SiteEntry
 from mkdocs_roaming.text.markdown import plain_version
-from mkdocs_roaming.text.meta_tags import find_redirect
-from roaming_crawler.contents import sniff_kind
+from roaming_crawler.contents import read_html
 from roaming_crawler.discover import MAX_MANIFEST_BYTES, MAX_SITEMAP_BYTES, SitemapError, parse_sitemap
 from roaming_crawler.fetch import FetchError, Response, UnavailableError
 from roaming_crawler.parser import parse_page
 from roaming_crawler.scope import canonical_url, scope_url, url_origin
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
-from roaming_crawler.variants import find_variant_folders, match_version, split_numbers
+from roaming_crawler.variants import SAME_VERSION, find_variant_folders, match_version, split_numbers
 
 PLACEHOLDER = "{version}"
 """Part of a URL that is replaced by the names that a version may have."""
+
+_MAX_REQUESTS = 12
+"""Number of requests after the first one."""
+_MAX_CANDIDATES = 3
+"""Number of listed versions that are checked."""
+_MAX_HEAD_CHARS = 100_000
+_MAX_ENTRIES = 1_000
+"""Number of versions in a list that are read."""
+_MAX_ALIASES = 20
+_MAX_NAME_CHARS = 100
+_NO_VERSION = "0.0.0-none"
+_INVENTORY = re.compile(rb"# Sphinx inventory version \d[^\n]*\n# Project:[^\n]*\n# Version:([^\n]{0,100})")
+"""The first lines of `objects.inv`; the third one is `# Version: 3.1`."""
+_SWITCHER = re.compile(r"""theme_switcher_json_url\s*=\s*['"]([^'"\s]{1,500})""")
+"""The list of PyData's theme: `DOCUMENTATION_OPTIONS.theme_switcher_json_url = '…'`, in a script."""
+_OWN_VERSION = re.compile(
+    r"""<meta\b[^<>]{0,100}\bname="docusaurus_version" content="([^"]{1,40})"""
+    r"""|<title\b[^<>]{0,100}>(?:[^<]{0,300}?\s)?v?(\d[\w.]{0,30})\s+documentation"""
+    r"""|<title\b[^<>]{0,100}>[^<]{0,300}?\bdocumentation\s+\(?v?(\d[\w.]{0,30})""",
+    re.IGNORECASE,
+)
+"""The version that Docusaurus or Sphinx writes: `<title>Lamp 3.1 documentation</title>`; parsing would be slower."""
+_NUMBER = re.compile(r"\d+(?:[._][0-9a-z]+)*(?:[-+][0-9a-z.]{1,20})?(?!\w)", re.IGNORECASE)
+"""The version in a name: `3_1` in `release-3_1 (old)`."""
+_SIBLING = re.compile(r"(?:(?:en|docs?|documentation)/)*([^/]{1,60})/")
+"""A folder that may be a version, such as `3.1/` or `en/latest/`."""
+_USUAL_NAME = re.compile(r"v?\d+(\.(\d+|x))*$|(latest|stable)$")
+"""A name that is a version without being the wanted one, such as `v2` or `3.x`."""
 
 Kind = Literal["manifest", "version", "latest"]
 
@@ -88,21 +116,6 @@ async def find_version(session: Session, start: str, version: str) -> Documented
     return await _Search(session, version).run(*start.partition(PLACEHOLDER))
 
 
-async def follow_redirects(session: Session, start: str) -> str:
-    """Return the URL to which a host's redirects and a page's refresh lead."""
-    end = start
-    target = start
-    for _ in range(_MAX_HOPS):
-        response = await session.get(target, ACCEPT_HTML)
-        if not response.ok:
-            break
-        end = response.url
-        target = canonical_url(find_redirect(_read_html(response)) or "", end) or end
-        if target == end:
-            break
-    return end
-
-
 def locate_version(page: str) -> tuple[ListedVersion, str]:
     """Return the version of a page by its URL, and the URL of the folder that contains the versions of its site."""
     top = url_origin(page) + "/" if page.startswith("http") else scope_url(page)
@@ -125,50 +138,54 @@ class _Search:
     """Why a request failed whose answer may name the version."""
 
     async def run(self, start: str, placeholder: str, rest: str) -> DocumentedVersion:
-        target = await follow_redirects(self.session, start)
+        target = await self.session.follow_redirects(start)
         response = await self.session.get(target, ACCEPT_HTML)
         own, base = locate_version(target)
-        own = own if response.ok else own._replace(page=own.url)
+        if not response.ok:
+            own = own._replace(page=own.url)
         latest = await self._check(own)
-        pattern = (start + placeholder + rest) * bool(placeholder)
+        pattern = start + placeholder + rest if placeholder else ""
         if not placeholder and not (latest and latest.exact):
             self.listed += await self._read_lists(response, base)
-            if all(one.url == own.url for one in self.listed):
+            if all(version.url == own.url for version in self.listed):
                 pattern = f"{base}{PLACEHOLDER}/"
-        responds_always = pattern and await self._get(pattern.replace(PLACEHOLDER, _NO_VERSION), ACCEPT_HTML)
-        for one in _guess(pattern, self.version) if pattern else self._select(latest):
-            found = await self._check(one, must_name=bool(responds_always))
-            if found and found.kind != "latest":
-                return found
+        candidates = _guess(pattern, self.version) if pattern else self._select(latest)
+        # A host may answer any URL.
+        answers_all = pattern and await self._get(pattern.replace(PLACEHOLDER, _NO_VERSION), ACCEPT_HTML)
+        for candidate in candidates:
+            documented = await self._check(candidate, must_name=bool(answers_all))
+            if documented and documented.kind != "latest":
+                return documented
         if latest is None or latest.kind == "latest":
             latest = await self._find_latest(latest, own.names)
         if latest is None:
             raise FetchError(f"{target}: {response.problem}")
         return latest
 
-    def _select(self, found: DocumentedVersion | None) -> list[ListedVersion]:
-        """Return the listed versions that match better than one that was found, best first."""
-        least = self._rate(found.name) if found else 0
-        ranks = {one: self._rank(one) for one in self.listed}
-        return sorted((one for one in ranks if ranks[one][0] > least), key=lambda one: ranks[one], reverse=True)[:3]
+    def _select(self, latest: DocumentedVersion | None) -> list[ListedVersion]:
+        """Return the listed versions that match better than that of the start page, best first."""
+        least = self._rate(latest.name) if latest else 0
+        ranks: dict[ListedVersion, tuple[int, int]] = {}
+        for version in self.listed:
+            name = max(version.names, key=self._rate)
+            if self._rate(name) > least:
+                ranks[version] = self._rate(name), len(split_numbers(name))
+        return sorted(ranks, key=ranks.__getitem__, reverse=True)[:_MAX_CANDIDATES]
 
     async def _find_latest(self, latest: DocumentedVersion | None, names: tuple[str, ...]) -> DocumentedVersion | None:
         """Return the version `stable` if the site has one, or else that of the start page."""
         if self.unavailable:
             raise UnavailableError(self.unavailable)
-        for one in self.listed:
-            if "stable" in one.names and "stable" not in names:
-                return await self._check(one) or latest
-            if latest and not latest.name and {*names} & {*one.names}:
-                latest = latest._replace(name=next(filter(None, map(_clean, one.names)), ""))
+        for version in self.listed:
+            if "stable" in version.names and "stable" not in names:
+                return await self._check(version) or latest
+            if latest and not latest.name and not set(names).isdisjoint(version.names):
+                cleaned = filter(None, map(_clean, version.names))
+                latest = latest._replace(name=next(cleaned, ""))
         return latest
 
     def _rate(self, name: str) -> int:
         return match_version(name, self.version)
-
-    def _rank(self, one: ListedVersion) -> tuple[int, int]:
-        name = max(one.names, key=self._rate)
-        return self._rate(name), len(re.findall(r"\d+", name))
 
     async def _get(self, url: str, accept: str = ACCEPT_ANY, cap: int | None = None) -> Response | None:
         """Return a successful response within the limit of requests."""
@@ -182,30 +199,35 @@ class _Search:
             return None
         except FetchError:
             return None
-        if response.status >= 500:
+        if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             self.unavailable = f"{url}: {response.problem}"
         return response if response.ok else None
 
-    async def _check(self, one: ListedVersion, *, must_name: bool = False) -> DocumentedVersion | None:
+    async def _check(self, version: ListedVersion, *, must_name: bool = False) -> DocumentedVersion | None:
         """Return a version unless its pages are missing or document another one than it is named after.
 
         Args:
-            one: The version.
+            version: The version.
             must_name: Its pages must name the version.
         """
-        response = await self._get(one.page, ACCEPT_HTML)
-        if response is None or not f"{response.url}/".startswith(one.url):
+        response = await self._get(version.page, ACCEPT_HTML)
+        if response is None or not f"{response.url}/".startswith(version.url):
             return None
-        own, kind = await self._read_version(one.url, response)
-        name = max(one.names, key=self._rate, default="")
-        rates = self._rate(name), self._rate(own or "")
-        documented = None if must_name and not rates[1] else self._choose_version(name, own)
+        own, kind = await self._read_version(version.url, response)
+        own_rate = self._rate(own or "")
+        name = max(version.names, key=self._rate, default="")
+        rate = self._rate(name)
+        if must_name and not own_rate:
+            return None
+        documented = self._choose_version(name, own)
         if documented is None:
             return None
-        # The series of a major version may contain another minor version than the wanted one.
-        minors = [split_numbers(version)[:2] for version in (documented, self.version)]
-        is_wanted = any(rates) and (not documented or self._rate(documented) or minors[0] == minors[1])
-        return DocumentedVersion(one.url, documented, kind if is_wanted else "latest", _SAME in rates, one.page)
+        is_wanted = bool(rate or own_rate)
+        if documented and not self._rate(documented):
+            # The series of a major version may contain another minor version than the wanted one.
+            is_wanted = is_wanted and split_numbers(documented)[:2] == split_numbers(self.version)[:2]
+        is_exact = SAME_VERSION in (rate, own_rate)
+        return DocumentedVersion(version.url, documented, kind if is_wanted else "latest", is_exact, version.page)
 
     def _choose_version(self, name: str, own: str | None) -> str | None:
         """Return the version that pages document by the name of their folder and their own, None if they contradict."""
@@ -214,10 +236,13 @@ class _Search:
         named = _clean(name)
         if rate and own is None:
             return None
-        if rate and own and named and not own_rate and not match_version(named, own):
-            # The sources of a release may still name an earlier one.
-            return named if rate == _SAME and split_numbers(own) < split_numbers(named) else None
-        return named if not own or rate > own_rate > 0 else own
+        if not own or rate > own_rate > 0:
+            return named
+        if not rate or not named or own_rate or match_version(named, own):
+            return own
+        # The sources of a release may still name an earlier one.
+        is_earlier = split_numbers(own) < split_numbers(named)
+        return named if rate == SAME_VERSION and is_earlier else None
 
     async def _read_version(self, url: str, response: Response) -> tuple[str | None, Kind]:
         """Return the version that pages name as their own, in the manifest, the inventory or a page.
@@ -235,8 +260,9 @@ class _Search:
                 self.source = "inventory"
                 return version, "version"
         self.source = self.source or "page"
-        match = _OWN_VERSION.search(_read_html(response)[:_MAX_HEAD_CHARS])
-        return _clean(match[match.lastindex or 0]) if match else "", "version"
+        match = _OWN_VERSION.search(read_html(response)[:_MAX_HEAD_CHARS])
+        version = _clean(match[match.lastindex or 0]) if match else ""
+        return version, "version"
 
     async def _read_manifest(self, url: str) -> SiteEntry | None:
         """Return the site in a manifest, and add the versions that it names to the listed ones."""
@@ -246,28 +272,27 @@ class _Search:
         except ManifestError:
             return None
         self.source = "manifest"
-        for other in site.alternates:
-            home = urljoin(url + MANIFEST_PATH, other.manifest).removesuffix(MANIFEST_PATH)
-            if other.version and other.language in (None, site.language) and url_origin(home) == url_origin(url):
-                self.listed.append(ListedVersion((other.version,), home, home))
+        for variant in site.alternates:
+            home = urljoin(url + MANIFEST_PATH, variant.manifest).removesuffix(MANIFEST_PATH)
+            is_same = variant.language in (None, site.language) and url_origin(home) == url_origin(url)
+            if variant.version and is_same:
+                self.listed.append(ListedVersion((variant.version,), home, home))
         return site
 
     async def _read_lists(self, response: Response, base: str) -> list[ListedVersion]:
         """Return the versions next to that of the start page."""
-        page = parse_page(response, base)
-        switcher = _SWITCHER.search(_read_html(response))
-        urls = [base + "versions.json", canonical_url(switcher[1], response.url) if switcher else None]
-        found = [one for url in urls if url for one in _parse_list(await self._get(url), base)]
-        links = list(page.all_links)
+        links = list(parse_page(response, base).all_links)
+        urls = [base + "versions.json"]
+        if switcher := _SWITCHER.search(read_html(response)):
+            urls.append(canonical_url(switcher[1], response.url) or "")
+        versions: list[ListedVersion] = []
+        for url in filter(None, urls):
+            versions += _parse_list(await self._get(url), base)
         if sitemap := await self._get(urljoin(base, "/sitemap.xml"), cap=MAX_SITEMAP_BYTES):
             with suppress(SitemapError, FetchError, httpx2.DecodingError, ValueError):
                 paths = {urlsplit(url).path for url in parse_sitemap(sitemap.body)[0]}  # it may name another host
                 links += [urljoin(base, path) for path in paths]
-        return [*found, *_find_siblings(links, base, self.version)]
-
-
-def _read_html(response: Response) -> str:
-    return response.text if response.ok and sniff_kind(response) == "html" else ""
+        return versions + _find_siblings(links, base, self.version)
 
 
 def _clean(name: str) -> str:
@@ -291,12 +316,13 @@ def _parse_list(response: Response | None, base: str) -> Iterator[ListedVersion]
 
 def _find_siblings(links: Iterable[str], base: str, version: str) -> list[ListedVersion]:
     """Return the folders in links that are named after a version, directly in `base` or in its usual subfolders."""
-    found: dict[str, ListedVersion] = {}
+    siblings: dict[str, ListedVersion] = {}
     for link in sorted(links, key=lambda link: (link.count("/"), link)):
-        match = _SIBLING.match(link[len(base) :]) if link.startswith(base) else None
+        match = _SIBLING.match(link, len(base)) if link.startswith(base) else None
         if match and (_USUAL_NAME.match(match[1]) or match_version(match[1], version)):
-            found.setdefault(base + match[0], ListedVersion((match[1],), base + match[0], link))
-    return list(found.values())
+            url = base + match[0]
+            siblings.setdefault(url, ListedVersion((match[1],), url, link))
+    return list(siblings.values())
 
 
 def _guess(pattern: str, version: str) -> Iterator[ListedVersion]:
@@ -308,26 +334,3 @@ def _guess(pattern: str, version: str) -> Iterator[ListedVersion]:
     for name in dict.fromkeys(names):
         url = pattern.replace(PLACEHOLDER, name)
         yield ListedVersion((name,), url, url)
-
-
-_SAME = 3
-_MAX_HOPS = 3
-_MAX_REQUESTS = 12
-"""Number of requests after the first one."""
-_MAX_HEAD_CHARS = 100_000
-_MAX_ENTRIES = 1_000
-_MAX_ALIASES = 20
-"""Number of versions in a list that are read, and of the aliases of each."""
-_MAX_NAME_CHARS = 100
-_NO_VERSION = "0.0.0-none"
-_INVENTORY = re.compile(rb"# Sphinx inventory version \d[^\n]*\n# Project:[^\n]*\n# Version:([^\n]{0,100})")
-_SWITCHER = re.compile(r"""theme_switcher_json_url\s*=\s*['"]([^'"\s]{1,500})""")
-_OWN_VERSION = re.compile(
-    r"""<meta\b[^<>]{0,100}\bname="docusaurus_version" content="([^"]{1,40})"""
-    r"""|<title\b[^<>]{0,100}>(?:[^<]{0,300}?\s)?v?(\d[\w.]{0,30})\s+documentation"""
-    r"""|<title\b[^<>]{0,100}>[^<]{0,300}?\bdocumentation\s+\(?v?(\d[\w.]{0,30})""",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(r"\d+(?:[._][0-9a-z]+)*(?:[-+][0-9a-z.]{1,20})?(?!\w)", re.IGNORECASE)
-_SIBLING = re.compile(r"(?:(?:en|docs?|documentation)/)*([^/]{1,60})/")
-_USUAL_NAME = re.compile(r"v?\d+(\.(\d+|x))*$|(latest|stable)$")

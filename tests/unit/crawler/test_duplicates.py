@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roaming_crawler.duplicates import find_collections, find_copies, find_not_found_pages, summarize_text
+from roaming_crawler.duplicates import find_collections, find_copies, summarize_text
 from roaming_crawler.page import FetchedPage, PageBody
 
 BASE = "https://docs.example/"
@@ -25,9 +25,6 @@ class Pages:
     def collections(self) -> dict[str, str]:
         found = find_collections(self.pages, self.texts, self.bodies)
         return {path: text.replace(BASE, "") for path, text in found.items()}
-
-    def not_found(self) -> list[str]:
-        return find_not_found_pages(self.pages, self.texts)
 
 
 def make_lines(name: str, count: int = 12) -> list[str]:
@@ -95,16 +92,3 @@ def test_short_lines_of_pages_are_ignored() -> None:
     """A table of names may contain all names of several short pages."""
     articles = {f"{name}/": "".join(f"<td>{name} {at}</td>" for at in range(12)) for name in "abc"}
     assert Pages(articles | {"table/": "".join(articles.values())}).collections() == {}
-
-
-def test_pages_for_missing_pages_are_short_and_have_the_same_heading() -> None:
-    heading = "<h1>Page not found</h1>"
-    articles = {f"{name}/": f"{heading}<p>Nothing about {name}.</p>" for name in "abc"}
-    assert Pages(articles).not_found() == ["a/", "b/", "c/"]
-    assert Pages({path: text for path, text in articles.items() if path != "c/"}).not_found() == []
-    assert Pages({path: text + make_article("kettle") * 4 for path, text in articles.items()}).not_found() == []
-
-
-def test_heading_of_page_for_missing_page_may_contain_its_address() -> None:
-    articles = {f"{name}/": f"<h1>The page {name} does not exist</h1>" for name in ("boat", "kettle", "lamp")}
-    assert Pages(articles, dict.fromkeys(articles, "Docs")).not_found() == sorted(articles)
