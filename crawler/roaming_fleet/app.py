@@ -63,18 +63,10 @@ def create_store_app(
     application = create_asgi_app(
         STORE_OPERATIONS,
         _Routes(collection),
-        partial(_refresh, collection),
         tools,
         serve_metrics(metrics, metrics_place),
     )
     return RequestGuard(application, policy, metrics)
-
-
-async def _refresh(collection: Collection) -> None:
-    """Refresh the catalog in the background, so that requests do not wait for a store that cannot be reached."""
-    while True:
-        await anyio.sleep(collection.refresh_seconds / 2)
-        await run_in_thread(collection.refresh)
 
 
 @dataclass(slots=True)
@@ -82,6 +74,12 @@ class _Routes:
     """The operations of the application, one method each."""
 
     collection: Collection
+
+    async def run(self) -> None:
+        """Refresh the catalog in the background, so that requests do not wait for a store that cannot be reached."""
+        while True:
+            await anyio.sleep(self.collection.refresh_seconds / 2)
+            await run_in_thread(self.collection.refresh)
 
     async def health(self, request: Request) -> Response:
         """Return the number of readable sites, and whether the store is unreachable, without waiting for it."""

@@ -27,7 +27,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import resources
@@ -36,7 +35,6 @@ from math import ceil
 from pathlib import Path
 from typing import Annotated, Any
 
-import anyio
 import msgspec
 
 from mkdocs_roaming.answer.budget import load_known_prices, run_in_thread
@@ -256,40 +254,29 @@ def create_app(config: AppConfig) -> RequestGuard:
     parse_metrics_address(config.metrics)
     metrics = Metrics(OPERATIONS)
     journal = Journal(config.question_log, config.feedback_log)
-    writer = ThreadPoolExecutor(1, "log")  # redaction of a long question would block the event loop
 
-    def record(record: AnswerRecord) -> None:
+    def log_answer(record: AnswerRecord) -> None:
         metrics.count_answer(record)
         answer = msgspec.structs.replace(summarize(record.events), model=record.model, cost=record.cost)
         log = partial(journal.log_question, record.question, answer, turn=record.turn, seconds=record.seconds)
-        writer.submit(log, cached=record.cached, site=record.site)
+        journal.writer.submit(log, cached=record.cached, site=record.site)
 
     service = AnswerService(
         site,
         config.answers,
         TokenSigner(config.key or os.urandom(32)),
         cache=AnswerCache(config.kept_answers),
-        on_record=record,
+        on_record=log_answer if config.question_log else metrics.count_answer,
         on_cost=metrics.count_cost,
     )
-    routes = Routes(service, metrics, journal, limiter, widget=config.widget, ping_seconds=config.ping_seconds)
-
-    async def run() -> None:
-        prices = config.answers.budget.prices
-        metrics.watch_site(site.main, limiter, prices.currency if prices else "")
-        try:
-            await site.run()
-        finally:
-            with anyio.CancelScope(shield=True):
-                await limiter.counters.close()
-                await run_in_thread(writer.submit(bool).result)  # all lines before it are written
+    routes = Routes(service, metrics, journal, limiter, config.widget, config.ping_seconds)
 
     def is_local() -> bool:
         return site.main.current is not None and site.main.current.library.is_local
 
     format_error = partial(public_message, at="/mcp")
     tools = McpEndpoint(lambda: site.now().navigator(format_error), is_local=is_local)
-    app = create_asgi_app(OPERATIONS, routes, run, tools, serve_metrics(metrics, config.metrics))
+    app = create_asgi_app(OPERATIONS, routes, tools, serve_metrics(metrics, config.metrics))
     if config.site is not None:
         app.router.default = StaticSite(config.site)
     return RequestGuard(app, config.policy, metrics, on_drain=service.drain)

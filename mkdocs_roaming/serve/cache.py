@@ -9,6 +9,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from math import inf
 
 import anyio
@@ -23,33 +24,36 @@ CACHEABLE_STATES = frozenset({"answered", "partial", "results", "not_found"})
 """States of answers that are cached. The others may turn out better on the next attempt."""
 
 
+@dataclass(slots=True, eq=False)
 class SharedAnswer:
-    """An answer that runs in a task of its own. Every subscriber reads its events from the first one.
+    """An answer that runs in a task of its own, or is finished. Every subscriber reads its events from the first one.
 
     The task is cancelled when the last subscriber leaves.
+
+    Attributes:
+        events: The events so far.
+        task: The task; None if the answer was finished before its subscriber came.
+        subscribers: Number of subscribers.
+        done: Set when the task has ended or was cancelled.
     """
 
-    def __init__(self, finished: Sequence[Event] = ()) -> None:
-        self.events = list(finished)
-        self.subscribers = 0
-        self._task: asyncio.Task[None] | None = None
-        self._error: Exception | None = None
-        self._done = anyio.Event()
-        self._changed = anyio.Event()
-        self._interrupted = False
+    events: list[Event] = field(default_factory=list)
+    task: asyncio.Task[None] | None = None
+    subscribers: int = 1
+    done: anyio.Event = field(default_factory=anyio.Event)
+    _error: Exception | None = None
+    _changed: anyio.Event = field(default_factory=anyio.Event)
+    _interrupted: bool = False
 
-    def start(self, events: AsyncGenerator[Event, None], on_end: Callable[[], None]) -> None:
-        """Run a generator of events. `on_end` is called once, also if the task is cancelled before it runs."""
-
-        def end(task: asyncio.Task[None]) -> None:
-            try:
-                on_end()
-            finally:
-                self._done.set()
-                self._notify()
-
-        self._task = asyncio.get_running_loop().create_task(self._run(events))
-        self._task.add_done_callback(end)
+    async def run(self, events: AsyncGenerator[Event, None]) -> None:
+        """Read the events of the answer. An error is raised again for every reader."""
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    self.events.append(event)
+                    self.notify()
+        except Exception as error:
+            self._error = error
 
     async def read(self, ping_seconds: float = inf) -> AsyncGenerator[Event | None, None]:
         """Yield all events, from the first one, and None after each silence of some seconds.
@@ -61,7 +65,7 @@ class SharedAnswer:
             while position < len(self.events):
                 position += 1
                 yield self.events[position - 1]
-            if self._task is None or self._done.is_set() or self._interrupted:
+            if self.task is None or self.done.is_set() or self._interrupted:
                 break
             with anyio.move_on_after(ping_seconds) as silence:
                 await self._changed.wait()
@@ -70,37 +74,19 @@ class SharedAnswer:
         if self._error is not None:
             raise self._error
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether the answer was finished before this subscriber came."""
-        return self._task is None
-
     def unsubscribe(self) -> None:
         """Remove a subscriber. Cancel the answer if it was the last one."""
         self.subscribers -= 1
-        if not self.subscribers and self._task is not None:
-            self._task.cancel()
+        if not self.subscribers and self.task is not None:
+            self.task.cancel()
 
     def interrupt(self) -> None:
         """End the readers' events here. The answer is cancelled when the last of them leaves."""
         self._interrupted = True
-        self._notify()
+        self.notify()
 
-    async def wait_done(self) -> None:
-        """Wait until the answer has ended or was cancelled."""
-        if self._task is not None:
-            await self._done.wait()
-
-    async def _run(self, events: AsyncGenerator[Event, None]) -> None:
-        try:
-            async with aclosing(events):
-                async for event in events:
-                    self.events.append(event)
-                    self._notify()
-        except Exception as error:  # raised again for every reader
-            self._error = error
-
-    def _notify(self) -> None:
+    def notify(self) -> None:
+        """Wake the readers up."""
         self._changed.set()
         self._changed = anyio.Event()
 
@@ -119,46 +105,42 @@ class AnswerCache:
         Returns:
             None if there is no such answer, or if all its subscribers have left.
         """
-        answer: SharedAnswer | None
         if key in self._finished:
             self._finished.move_to_end(key)
-            answer = SharedAnswer(self._finished[key])
-        else:
-            answer = self._running.get(key)
-            if answer is None or not answer.subscribers:
-                return None
+            return SharedAnswer(list(self._finished[key]))
+        answer = self._running.get(key)
+        if answer is None or not answer.subscribers:
+            return None
         answer.subscribers += 1
         return answer
 
     def start(
-        self,
-        key: Hashable | None,
-        events: AsyncGenerator[Event, None],
-        on_end: Callable[[Sequence[Event]], None] = lambda events: None,
+        self, key: Hashable | None, events: AsyncGenerator[Event, None], on_end: Callable[[Sequence[Event]], None]
     ) -> SharedAnswer:
-        """Start an answer and subscribe to it. Without a key, it is neither shared nor cached."""
+        """Start an answer and subscribe to it. Without a key, it is neither shared nor cached.
+
+        `on_end` is called once, also if the answer is cancelled before it runs.
+        """
         answer = SharedAnswer()
 
-        def end() -> None:
-            if key is not None:
-                self._add(key, answer)
-            on_end(answer.events)
+        def end(task: asyncio.Task[None]) -> None:
+            try:
+                if self._running.get(key) is answer:
+                    del self._running[key]
+                if key is not None and is_shareable(answer.events):
+                    self._finished[key] = tuple(answer.events)
+                while len(self._finished) > self._max_answers:
+                    self._finished.popitem(last=False)
+                on_end(answer.events)
+            finally:
+                answer.done.set()
+                answer.notify()
 
-        answer.subscribers = 1
-        answer.start(events, end)
+        answer.task = asyncio.get_running_loop().create_task(answer.run(events))
+        answer.task.add_done_callback(end)
         if key is not None:
             self._running[key] = answer
         return answer
-
-    def _add(self, key: Hashable, answer: SharedAnswer) -> None:
-        """Move an answer from those in progress to the finished ones, if it is worth caching."""
-        if self._running.get(key) is answer:
-            del self._running[key]
-        if not is_shareable(answer.events):
-            return
-        self._finished[key] = tuple(answer.events)
-        while len(self._finished) > self._max_answers:
-            self._finished.popitem(last=False)
 
 
 def is_shareable(events: Sequence[Event]) -> bool:
@@ -168,16 +150,15 @@ def is_shareable(events: Sequence[Event]) -> bool:
         return False
     if end.foreign_addresses:
         return False  # the model may be hostile
-    if any(isinstance(event, SectionsFound) and event.words_only for event in events):
-        return False  # the embeddings were not available
-    return all(map(_is_well_supported, events))  # only its reader gets an answer that may be wrong
-
-
-def _is_well_supported(event: Event) -> bool:
-    """Return False for the result of a support check that failed or found too little support."""
-    if not isinstance(event, SupportChecked) or (event.support is None and not event.skipped):
-        return True
-    return event.support is not None and event.support.score >= GOOD_SUPPORT
+    for event in events:
+        if isinstance(event, SectionsFound) and event.words_only:
+            return False  # the embeddings were not available
+        if isinstance(event, SupportChecked):
+            if event.support is None and event.skipped:
+                return False
+            if event.support is not None and event.support.score < GOOD_SUPPORT:
+                return False  # only its reader gets an answer that may be wrong
+    return True
 
 
 def without_cost(event: Event) -> Event:

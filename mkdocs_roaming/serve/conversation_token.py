@@ -22,13 +22,18 @@ import msgspec
 from mkdocs_roaming.answer.conversation import Exchange, find_citations
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.manifest.models import SiteEntry
 
 MAX_TOKEN_CHARS = 2_048
 MAX_QUESTION_BYTES = 400
 MAX_ANSWER_BYTES = 700
 MAX_OPENED = 16
 TOKEN_SECONDS = 86_400
+_DIGEST_CHARS = 23
+"""`sha256:` and 16 digits."""
+_NONCE_BYTES = 6
+_ELLIPSIS = "…"
+_MAX_ID_CHARS = 8
+_ID_CHARS = frozenset("0123456789abcdef")
 
 
 class Turn(msgspec.Struct, frozen=True, array_like=True):
@@ -99,11 +104,6 @@ class TokenSigner:
         )
 
 
-def identify_site(site: SiteEntry) -> str:
-    """Return what distinguishes a site from others and stays the same with its next deployment."""
-    return f"{site.url}\n{site.name}"
-
-
 def make_turn(question: str, answer: str, steps: Iterable[str], cited: Iterable[str], digest: str) -> Turn:
     """Return the turn of an answer. The cited sections are the most important ones, the first of them above all."""
     important = list(dict.fromkeys(cited))[:MAX_OPENED]
@@ -116,17 +116,27 @@ def restore_memory(tokens: Sequence[str], signer: TokenSigner, sections: Section
 
     Sections with a new id are found by their aliases; removed ones are dropped.
     """
-    turns = [turn for token in tokens if (turn := signer.verify(token, site)) is not None]
+    verified = [signer.verify(token, site) for token in tokens]
+    turns = [turn for turn in verified if turn is not None]
     history = tuple(Exchange(turn.question, _update_citations(turn.answer, sections)) for turn in turns)
-    opened = [ref.id for turn in turns for id_ in turn.opened if (ref := sections.get(id_))]
-    newest_last = tuple(reversed(dict.fromkeys(reversed(opened))))
-    return ConversationMemory(history, newest_last, dropped=len(tokens) - len(turns))
+    opened: dict[str, None] = {}
+    for turn in turns:
+        for id_ in turn.opened:
+            if ref := sections.get(id_):
+                opened.pop(ref.id, None)  # the newest is the last
+                opened[ref.id] = None
+    return ConversationMemory(history, tuple(opened), dropped=len(tokens) - len(turns))
 
 
 def _update_citations(answer: str, sections: SectionIndex) -> str:
     """Replace ids in citations by the current ones; citations of removed sections are removed."""
-    ids = {id_: ref.id if (ref := sections.get(id_)) else "" for id_ in find_citations(answer)}
-    return CITATION.sub(lambda match: f"[^{ids[match[1]]}]" if ids[match[1]] else "", answer).strip()
+    current = {id_: sections.get(id_) for id_ in find_citations(answer)}
+
+    def update(match: re.Match[str]) -> str:
+        ref = current[match[1]]
+        return f"[^{ref.id}]" if ref else ""
+
+    return CITATION.sub(update, answer).strip()
 
 
 def _truncate(text: str, max_bytes: int) -> str:
@@ -134,19 +144,12 @@ def _truncate(text: str, max_bytes: int) -> str:
     encoded = text.encode("utf-8", "replace")
     if len(encoded) <= max_bytes:
         return encoded.decode("utf-8")
-    cut_text = encoded[: max_bytes - _ELLIPSIS_BYTES].decode("utf-8", "ignore")
-    return _PARTIAL_CITATION.sub("", cut_text).rstrip() + "…"
+    cut_text = encoded[: max_bytes - len(_ELLIPSIS.encode())].decode("utf-8", "ignore")
+    before, _, citation = cut_text.rpartition("[")
+    id_ = citation.removeprefix("^")
+    is_cut = "[" in cut_text and len(id_) <= _MAX_ID_CHARS and _ID_CHARS.issuperset(id_)
+    return (before if is_cut else cut_text).rstrip() + _ELLIPSIS
 
 
-def _join(payload: bytes, signature: bytes) -> str:
-    return f"{_encode_base64(payload)}.{_encode_base64(signature)}"
-
-
-def _encode_base64(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode("ascii")
-
-
-_DIGEST_CHARS = 23  # `sha256:` and 16 digits
-_NONCE_BYTES = 6
-_ELLIPSIS_BYTES = 3
-_PARTIAL_CITATION = re.compile(r"\[\^?[0-9a-f]{0,8}\Z")
+def _join(*parts: bytes) -> str:
+    return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode("ascii") for part in parts)

@@ -43,7 +43,6 @@ from mkdocs_roaming.serve.requests import (
     LOOPBACK,
     AllowedHosts,
     ProblemError,
-    check_media_type,
     choose_media_type,
     encode_problem,
     format_origin,
@@ -132,8 +131,7 @@ class DevServerEndpoint:
         return self._ask(environ, body)
 
     def _ask(self, environ: WSGIEnvironment, body: bytes) -> _Response:
-        check_media_type(environ.get("CONTENT_TYPE", ""))
-        question = parse_question(body)
+        question = parse_question(body, environ.get("CONTENT_TYPE", ""))
         # Clients on other machines must not spend the owner's money.
         offline = not _is_loopback(environ.get("REMOTE_ADDR", ""))
         if not self._places.acquire(blocking=False):

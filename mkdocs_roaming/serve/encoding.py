@@ -9,7 +9,6 @@ Titles, paths and URLs come from the manifest. Of the model's output only the te
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -39,6 +38,10 @@ SSE_HEADERS = {
     "x-vercel-ai-ui-message-stream": "v1",
 }
 SSE_DONE = b"data: [DONE]\n\n"
+_EXPAND = "expand_sections"
+_SEARCH = "search_sections"
+_MAX_NEAREST = 5
+_WITHOUT_BRACKETS = str.maketrans("", "", "<>")
 FAILED_MESSAGE = "The answer could not be finished. Please ask again in a moment."
 """The error message if nothing else is known; details are logged."""
 
@@ -58,15 +61,10 @@ class AnswerContext:
     dropped_turns: int = 0
     suggest: Callable[[], Sequence[str]] = tuple
 
-    def find_section(self, address: str) -> Reference | None:
-        """Return a section by its id, an alias or a URL."""
-        found = self.sections.get(address.lower()) or self.sections.resolve(address)
-        return Reference.from_section(self.sections, found) if found else None
-
     def find_snippet(self, id_: str) -> str:
         """Return the opening of a section; an empty string if there is none."""
-        found = self.sections.get(id_)
-        return found.section.opening if found else ""
+        ref = self.sections.get(id_)
+        return ref.section.opening if ref else ""
 
 
 def encode_sse(part: StreamPart) -> bytes:
@@ -112,11 +110,14 @@ def encode_section(section: Reference, context: AnswerContext | None = None) -> 
 
 def encode_status(result: Outcome, context: AnswerContext, *, sections: int) -> schemas.Status:
     """Return the outcome of an answer: its state, the text read for it, its cost."""
-    not_found = result.not_found
-    has_dropped = bool(result.dropped_citations or result.withheld)
-    return schemas.Status(
+    code: str = result.state
+    if result.state == "error":
+        code = "failed"
+    elif result.state == "budget" and result.spent:
+        code = f"budget_{result.spent}"
+    status = schemas.Status(
         result.state,
-        status_code(result),
+        code,
         result.model,
         result.rounds,
         sections,
@@ -125,23 +126,19 @@ def encode_status(result: Outcome, context: AnswerContext, *, sections: int) -> 
         result.cost,
         result.currency,
         context.cached,
-        dropped_citations=result.dropped_citations if has_dropped else UNSET,
-        withheld=result.withheld if has_dropped else UNSET,
         turns_dropped=context.dropped_turns or UNSET,
         message=result.message or UNSET,
         cause=result.cause or UNSET,
         retry_after=UNSET if result.retry_after is None else result.retry_after,
         foreign_addresses=result.foreign_addresses or UNSET,
-        looked_at=[encode_section(section, context) for section in not_found.looked_at] if not_found else UNSET,
-        nearest=[encode_section(section, context) for section in not_found.nearest] if not_found else UNSET,
     )
-
-
-def status_code(result: Outcome) -> str:
-    """Return the state, `budget_…` with the name of the exhausted budget, or `failed`."""
-    if result.state == "error":
-        return "failed"
-    return f"budget_{result.spent}" if result.state == "budget" and result.spent else result.state
+    if result.dropped_citations or result.withheld:
+        status.dropped_citations = result.dropped_citations
+        status.withheld = result.withheld
+    if result.not_found:
+        status.looked_at = [encode_section(section, context) for section in result.not_found.looked_at]
+        status.nearest = [encode_section(section, context) for section in result.not_found.nearest]
+    return status
 
 
 def encode_support(support: Support | None, skipped: str, passages: Sequence[Passage]) -> schemas.Support | None:
@@ -168,8 +165,12 @@ class _ToolCall:
     requested: dict[str, Reference] = field(default_factory=dict)
     opened: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
-    found: list[str] = field(default_factory=list)
+    results: list[str] = field(default_factory=list)
     has_result: bool = False
+
+
+START: StreamPart = {"type": "start"}
+"""The first part of a stream."""
 
 
 class PartEncoder:
@@ -180,15 +181,12 @@ class PartEncoder:
         self._in_step = False
         self._model_called = False
         self._text_id = ""
-        self._text_count = self._call_count = 0
+        self._text_count = 0
+        self._call_count = 0
         self._call = _ToolCall()
         self._steps: set[str] = set()
         self._cited: dict[str, Reference] = {}
         self._read: dict[str, StreamPart] = {}
-
-    def start(self) -> StreamPart:
-        """Return the first part of the stream."""
-        return {"type": "start"}
 
     def encode(self, event: Event) -> Iterator[StreamPart]:
         """Yield the parts for the next event."""
@@ -199,60 +197,8 @@ class PartEncoder:
             case events.RoundStarted():
                 yield from self._end_step()
                 self._model_called = True
-                yield from self._begin_step()
-            case events.TextReleased():
-                yield from self._add_text(event.text)
-            case events.SectionCited():
-                self._cited[event.section.id] = event.section
-                yield self._section_part(event.section, "cited")
-            case events.SupportChecked():
-                yield from self._end_step()
-                yield from self._source_parts()
-                if support := encode_support(event.support, event.skipped, event.passages):
-                    yield {"type": "data-support", "data": support}
-            case Finished():
-                yield from self._finish(event)
-            case _:
-                yield from self._encode_call(event)
-
-    def interrupt(self, message: str) -> Iterator[StreamPart]:
-        """Yield the last parts of a stream that ends without the end of the answer."""
-        yield from self._end_step()
-        yield {"type": "error", "errorText": message}
-        yield {"type": "finish"}
-
-    # Steps and texts
-
-    def _begin_step(self) -> Iterator[StreamPart]:
-        if not self._in_step:
-            self._in_step = True
-            yield {"type": "start-step"}
-
-    def _end_step(self) -> Iterator[StreamPart]:
-        yield from self._end_call()
-        yield from self._end_text()
-        if self._in_step:
-            self._in_step = False
-            yield {"type": "finish-step"}
-
-    def _add_text(self, text: str) -> Iterator[StreamPart]:
-        if not self._text_id:
-            yield from self._end_step()
-            self._text_count += 1
-            self._text_id = f"text-{self._text_count}"
-            yield {"type": "text-start", "id": self._text_id}
-        yield {"type": "text-delta", "id": self._text_id, "delta": text}
-
-    def _end_text(self) -> Iterator[StreamPart]:
-        if self._text_id:
-            yield {"type": "text-end", "id": self._text_id}
-            self._text_id = ""
-
-    # Tool calls
-
-    def _encode_call(self, event: Event) -> Iterator[StreamPart]:
-        """Yield the parts for a tool call and its results."""
-        match event:
+                self._in_step = True
+                yield {"type": "start-step"}
             case events.ToolCalled():
                 yield from self._begin_call(event)
             case events.SectionOpened():
@@ -265,28 +211,73 @@ class PartEncoder:
                 nearest = [encode_section(section) for section in event.nearest]
                 yield self._section_part(Reference(event.id, event.id, (), ""), "missing", nearest=nearest)
             case events.SectionsFound():
-                self._call.found += [section.id for section in event.sections]
+                self._call.results += [section.id for section in event.sections]
             case events.ToolCallRejected():
                 self._call.has_result = True
+            case events.TextReleased():
+                if not self._text_id:
+                    yield from self._end_step()
+                    self._text_count += 1
+                    self._text_id = f"text-{self._text_count}"
+                    yield {"type": "text-start", "id": self._text_id}
+                yield {"type": "text-delta", "id": self._text_id, "delta": event.text}
+            case events.SectionCited():
+                self._cited[event.section.id] = event.section
+                yield self._section_part(event.section, "cited")
+            case events.SupportChecked():
+                yield from self._end_step()
+                yield from self._source_parts()
+                if support := encode_support(event.support, event.skipped, event.passages):
+                    yield {"type": "data-support", "data": support}
+            case Finished():
+                yield from self._finish(event)
+
+    def interrupt(self, message: str) -> Iterator[StreamPart]:
+        """Yield the last parts of a stream that ends without the end of the answer."""
+        yield from self._end_step()
+        yield {"type": "error", "errorText": message}
+        yield {"type": "finish"}
+
+    # Steps, texts and tool calls
+
+    def _end_step(self) -> Iterator[StreamPart]:
+        yield from self._end_call()
+        yield from self._end_text()
+        if self._in_step:
+            self._in_step = False
+            yield {"type": "finish-step"}
+
+    def _end_text(self) -> Iterator[StreamPart]:
+        if self._text_id:
+            yield {"type": "text-end", "id": self._text_id}
+            self._text_id = ""
 
     def _begin_call(self, event: events.ToolCalled) -> Iterator[StreamPart]:
         """Begin a tool call. Sections that the loop opens before the first model call are sent without a call."""
         yield from self._end_call()
-        name = parse_tool_name(event.name) or ""
-        call = self._call = _ToolCall(name)
-        if name == _EXPAND:
-            sections = filter(None, map(self._context.find_section, event.ids))
-            call.requested = {section.id: section for section in sections}
-        if self._model_called and name:
+        call = _ToolCall(parse_tool_name(event.name) or "")
+        self._call = call
+        arguments: StreamPart = {"id": event.ids[0]} if event.ids else {}
+        if call.name == _SEARCH:
+            arguments = {"query": event.query}
+        elif call.name == _EXPAND:
+            arguments = {"ids": list(event.ids)}
+            sections = self._context.sections
+            for address in event.ids:
+                if ref := sections.get(address.lower()) or sections.resolve(address):
+                    call.requested[ref.id] = Reference.from_section(sections, ref)
+        if self._model_called and call.name:
             yield from self._end_text()
-            yield from self._begin_step()
+            if not self._in_step:
+                self._in_step = True
+                yield {"type": "start-step"}
             self._call_count += 1
             call.id = f"call-{self._call_count}"
             yield {
                 "type": "tool-input-available",
                 "toolCallId": call.id,
-                "toolName": name,
-                "input": _encode_arguments(name, event),
+                "toolName": call.name,
+                "input": arguments,
                 "providerExecuted": True,
             }
         for section in call.requested.values():
@@ -316,8 +307,11 @@ class PartEncoder:
                 if section.id not in self._read:
                     yield self._section_part(section, "too_big")
         if call.id:
-            found = {"found": call.found} if call.name == _SEARCH else {}
-            output = {"opened": call.opened, "missing": call.missing} if call.name == _EXPAND else found
+            output: StreamPart = {}
+            if call.name == _EXPAND:
+                output = {"opened": call.opened, "missing": call.missing}
+            elif call.name == _SEARCH:
+                output = {"found": call.results}
             yield {"type": "tool-output-available", "toolCallId": call.id, "output": output, "providerExecuted": True}
 
     def _section_part(self, section: Reference, state: str, **details: Any) -> StreamPart:
@@ -351,14 +345,6 @@ class PartEncoder:
         yield {"type": "finish", **({"messageMetadata": {"turn": turn}} if turn else {})}
 
 
-def _encode_arguments(name: str, event: events.ToolCalled) -> StreamPart:
-    if name == _EXPAND:
-        return {"ids": list(event.ids)}
-    if name == _SEARCH:
-        return {"query": event.query}
-    return {"id": event.ids[0]} if event.ids else {}
-
-
 # Markdown
 
 
@@ -384,10 +370,5 @@ def answer_to_markdown(answer: schemas.Answer) -> str:
 
 def _markdown_link(source: schemas.Source) -> str:
     label = escape_markup(" › ".join(source.path) or source.title)
-    return f"[{label}](<{_NOT_IN_LINK.sub('', source.url)}>) `{source.id}`"
-
-
-_EXPAND = "expand_sections"
-_SEARCH = "search_sections"
-_MAX_NEAREST = 5
-_NOT_IN_LINK = re.compile(r"[<>\s]")
+    url = "".join(source.url.split()).translate(_WITHOUT_BRACKETS)
+    return f"[{label}](<{url}>) `{source.id}`"

@@ -20,6 +20,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b, sha256
 from ipaddress import ip_address
 from math import inf
@@ -73,6 +74,12 @@ class Journal:
         self._questions = JsonLinesFile(questions) if questions else None
         self._feedback = JsonLinesFile(feedback) if feedback else None
         self._clock = clock
+        self.writer = ThreadPoolExecutor(1, "log")
+        """A thread for calls: redaction of a long question would block the event loop."""
+
+    def flush(self) -> None:
+        """Wait until the calls in the thread are done."""
+        self.writer.submit(bool).result()
 
     @property
     def logs_feedback(self) -> bool:

@@ -2,7 +2,7 @@
 
     endpoint = McpEndpoint(navigator)
     Route("/mcp", endpoint=endpoint)            # not Mount, which would redirect /mcp
-    async with endpoint.run(): …                # in the application's lifespan
+    async with anyio.create_task_group() as endpoint.group: …   # in the application's lifespan
 
 Every call asks `navigator` for the tools of the current deployment and depends on no earlier call: a client forgets
 what it read, and several agents share one connection. So no section counts as already open, and parts are cut the same
@@ -16,8 +16,8 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Mapping, MutableMapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -79,15 +79,9 @@ class McpEndpoint:
             raise UsageError(_MCP_MISSING)
         self._make_server = partial(make_server, navigator, **options)
         self._manager: StreamableHTTPSessionManager | None = None
-        self._group: TaskGroup | None = None
+        self.group: TaskGroup | None = None
+        """Runs what serves requests; set it before the first one."""
         self._start_lock = anyio.Lock()
-
-    @asynccontextmanager
-    async def run(self) -> AsyncIterator[None]:
-        """Return the context in which requests are served. It can be entered once."""
-        async with anyio.create_task_group() as self._group:
-            yield
-            self._group.cancel_scope.cancel()
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Send) -> None:
         """Handle a request. Only POST is accepted: there are no sessions and no streams.
@@ -103,8 +97,8 @@ class McpEndpoint:
             return
         async with self._start_lock:  # it starts with the first request, because its import is slow
             if self._manager is None:
-                assert self._group is not None  # the application's lifespan has entered run()
-                self._manager = await self._group.start(self._run_manager)
+                assert self.group is not None  # set by the application's lifespan
+                self._manager = await self.group.start(self._run_manager)
         await self._manager.asgi_app(scope, receive, send)
 
     async def _run_manager(self, *, task_status: TaskStatus[StreamableHTTPSessionManager]) -> None:

@@ -35,6 +35,30 @@ from mkdocs_roaming.serve.log import SeldomLog
 from mkdocs_roaming.serve.requests import ProblemError
 
 DAY_SECONDS = 86_400
+MINUTE_SECONDS = 60
+UNLIMITED = "unlimited"
+_PAID_WINDOWS = (
+    ("answers_a_minute_each", MINUTE_SECONDS),
+    ("answers_a_day_each", DAY_SECONDS),
+    ("answers_a_minute", MINUTE_SECONDS),
+)
+_FREE_WINDOWS = (("free_answers_a_minute_each", MINUTE_SECONDS), ("free_answers_a_minute", MINUTE_SECONDS))
+"""The limits that count answers, and the time that each is for."""
+_MONEY_LIMITS = (("money_a_day_each", ""), ("money_a_day", "all"))
+"""The limits of money, and whose it is: the client's, or that of all."""
+_MONEY_PARTS = 10
+_MIN_CLIENT_ANSWERS = 3
+"""The money of one client: a tenth of all, but at least that of three answers."""
+_MICRO = 1_000_000
+"""Money is counted in millionths."""
+_PURSE_SECONDS = 2 * DAY_SECONDS
+_BUSY_RETRY_SECONDS = 5.0
+_UNCOUNTED_RETRY_SECONDS = 30.0
+_CLIENT_BYTES = 12
+_REDIS_SCHEMES = ("redis", "rediss", "redis+unix")
+_REDIS_SECONDS = 1.0
+_STORAGE_ERRORS = (StorageError, OSError)  # TimeoutError is an OSError
+_MIN_SWEEP_SIZE = 4_096
 
 Count = Annotated[int, Meta(ge=1, le=10**15)]
 Amount = Annotated[float, Meta(gt=0, le=1e15)]
@@ -65,7 +89,8 @@ class AnswerQuota:
         money = self.money_a_day
         if self.money_a_day_each is not None or money is None or isinstance(money, str):
             return self
-        return replace(self, money_a_day_each=min(money, max(money / 10, 3 * max_cost)))
+        least = _MIN_CLIENT_ANSWERS * max_cost
+        return replace(self, money_a_day_each=min(money, max(money / _MONEY_PARTS, least)))
 
 
 class DailyBudget(NamedTuple):
@@ -114,23 +139,27 @@ class QuotaLimiter:
                     f"{name} is {money:g}, but one answer may cost {max_cost:g}; raise it or lower [budget] cost"
                 )
 
-    async def reserve(self, client: str, *, cost: float = 0.0, spends_money: bool = False) -> Reservation:
+    async def reserve(self, client: str, cost: float | None = None) -> Reservation:
         """Reserve a place and some money for an answer.
 
         Args:
             client: The network of the client.
-            cost: The maximum cost of a model call; 0 if it is free or if prices are unknown.
-            spends_money: Whether the answer costs anything, even if the cost is unknown.
+            cost: The maximum cost of a model call, 0 if it is unknown; None if no provider's model is called.
 
         Raises:
             ProblemError: 429 if a quota is exhausted, 503 if money cannot be counted.
         """
         key = self.hash_client(client)
         now = self.counters.clock()
-        amount = ceil(cost * _MICRO)
-        is_paid = spends_money or cost > 0
-        budgets = self._list_budgets(key, now) if is_paid else []
+        is_paid = cost is not None
+        amount = ceil((cost or 0.0) * _MICRO)
         places = self._paid if is_paid else self._free
+        budgets = []
+        for setting, owner in _MONEY_LIMITS if is_paid else ():
+            limit = getattr(self.quota, setting)
+            if limit is not None:  # an unlimited budget is counted, too
+                day = _money_key(owner or key, now)
+                budgets.append(DailyBudget(day, inf if limit == UNLIMITED else limit, setting))
         try:
             async with AsyncExitStack() as undo:
                 self._take_place(places, key)
@@ -145,12 +174,12 @@ class QuotaLimiter:
                 undo.pop_all()
         except CounterStorageError:
             detail = "Nothing can be spent while it cannot be counted; try again soon."
-            raise ProblemError("counters", detail, retry_after=30) from None
+            raise ProblemError("counters", detail, retry_after=_UNCOUNTED_RETRY_SECONDS) from None
         return Reservation(self, budgets, amount, lambda: subtract(places, key, 1))
 
     def hash_client(self, client: str) -> str:
         """Return the name that a client is counted under."""
-        return blake2b(client.encode(), key=self._secret, digest_size=12).hexdigest()
+        return blake2b(client.encode(), key=self._secret, digest_size=_CLIENT_BYTES).hexdigest()
 
     async def spent(self) -> float:
         """Return the money spent and reserved today. Raise CounterStorageError if it is unknown."""
@@ -159,24 +188,15 @@ class QuotaLimiter:
     async def _count(self, client: str, now: float, undo: AsyncExitStack, *, is_paid: bool) -> None:
         """Count an answer for its client and in total. Raise ProblemError if there are too many."""
         windows = []
-        for setting in _PAID_WINDOWS if is_paid else _FREE_WINDOWS:
-            seconds = DAY_SECONDS if "_day" in setting else 60
+        for setting, seconds in _PAID_WINDOWS if is_paid else _FREE_WINDOWS:
             owner = client if setting.endswith("_each") else "all"
             windows.append((Window(setting, getattr(self.quota, setting), seconds), owner))
-        if full := await self.counters.hit(windows):
+        full = await self.counters.hit(windows)
+        if full is not None:
             window, wait = full
-            detail = f"Too many questions {'for one day' if window.seconds == DAY_SECONDS else 'in a minute'}."
-            raise ProblemError("rate", detail, retry_after=wait, setting=str(window))
+            period = "for one day" if window.seconds == DAY_SECONDS else "in a minute"
+            raise ProblemError("rate", f"Too many questions {period}.", retry_after=wait, setting=str(window))
         undo.push_async_callback(self.counters.undo_hit, windows, now)
-
-    def _list_budgets(self, client: str, now: float) -> list[DailyBudget]:
-        """Return the budgets of the day: the client's and the common one, which are also counted without a limit."""
-        budgets = []
-        for setting, owner in (("money_a_day_each", client), ("money_a_day", "all")):
-            limit = getattr(self.quota, setting)
-            if limit is not None:
-                budgets.append(DailyBudget(_money_key(owner, now), inf if limit == UNLIMITED else limit, setting))
-        return budgets
 
     async def take_money(self, budget: DailyBudget, amount: int, undo: AsyncExitStack) -> None:
         """Reserve money. Raise ProblemError if there is too little, in all or at the moment."""
@@ -208,17 +228,15 @@ class QuotaLimiter:
         places[key] += 1
 
 
+@dataclass(slots=True)
 class Reservation:
     """A place and money for one answer, until it is settled."""
 
-    def __init__(
-        self, limiter: QuotaLimiter, budgets: Sequence[DailyBudget], amount: int, free_place: Callable[[], None]
-    ) -> None:
-        self.settled = False
-        self._limiter = limiter
-        self._budgets = budgets
-        self._amount = amount
-        self._free_place = free_place
+    limiter: QuotaLimiter
+    budgets: Sequence[DailyBudget]
+    amount: int
+    free_place: Callable[[], None]
+    settled: bool = False
 
     async def grow(self, total: float) -> None:
         """Reserve what the answer may have cost after its next model call, if it is more than what is reserved.
@@ -226,30 +244,30 @@ class Reservation:
         Raises:
             StopAnswer: The money does not suffice or cannot be counted, or the cost of the answer is settled.
         """
-        missing = ceil(total * _MICRO) - self._amount
+        missing = ceil(total * _MICRO) - self.amount
         try:
             async with AsyncExitStack() as undo:
-                for budget in self._budgets if missing > 0 else ():
-                    await self._limiter.take_money(budget, missing, undo)
+                for budget in self.budgets if missing > 0 else ():
+                    await self.limiter.take_money(budget, missing, undo)
                 if self.settled:  # perhaps in the meantime: the client has disconnected
                     raise StopAnswer("budget", spent="cost")
                 undo.pop_all()
         except (ProblemError, CounterStorageError):
             raise StopAnswer("budget", spent="cost") from None
-        self._amount += max(missing, 0)
+        self.amount += max(missing, 0)
 
     async def settle(self, cost: float | None) -> None:
         """Count the actual cost and free the place. With None, the cost is unknown and the full amount is spent."""
         if self.settled:
             return
         self.settled = True
-        self._free_place()
-        unspent = 0 if cost is None or not isfinite(cost) else self._amount - ceil(cost * _MICRO)
+        self.free_place()
+        unspent = 0 if cost is None or not isfinite(cost) else self.amount - ceil(cost * _MICRO)
         with anyio.CancelScope(shield=True):  # the money is spent even if the client has disconnected
-            for budget in self._budgets:
+            for budget in self.budgets:
                 if unspent:
-                    await self._limiter.counters.subtract(budget.key, unspent, _PURSE_SECONDS)
-                subtract(self._limiter.held, budget.key, self._amount)
+                    await self.limiter.counters.subtract(budget.key, unspent, _PURSE_SECONDS)
+                subtract(self.limiter.held, budget.key, self.amount)
 
 
 def subtract(counts: Counter[str], key: str, amount: int) -> None:
@@ -275,7 +293,7 @@ class Window(NamedTuple):
 
     setting: str
     limit: int
-    seconds: int = 60
+    seconds: int = MINUTE_SECONDS
 
     def __str__(self) -> str:
         return f"{self.setting} = {self.limit}"
@@ -393,19 +411,8 @@ def _open_redis(url: str) -> RedisStorage:
             f"async+{url}",
             wrap_exceptions=True,
             implementation="redispy",
-            socket_timeout=1.0,
-            socket_connect_timeout=1.0,
+            socket_timeout=_REDIS_SECONDS,
+            socket_connect_timeout=_REDIS_SECONDS,
         )
     except (ConfigurationError, ValueError):
         raise UsageError("the URL of Redis cannot be parsed; write redis://:PASSWORD@HOST:6379/0") from None
-
-
-UNLIMITED = "unlimited"
-_PAID_WINDOWS = ("answers_a_minute_each", "answers_a_day_each", "answers_a_minute")
-_FREE_WINDOWS = ("free_answers_a_minute_each", "free_answers_a_minute")
-_MICRO = 1_000_000
-_PURSE_SECONDS = 2 * DAY_SECONDS
-_BUSY_RETRY_SECONDS = 5.0
-_REDIS_SCHEMES = ("redis", "rediss", "redis+unix")
-_STORAGE_ERRORS = (StorageError, OSError)  # TimeoutError is an OSError
-_MIN_SWEEP_SIZE = 4_096

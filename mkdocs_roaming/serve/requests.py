@@ -273,20 +273,14 @@ def _parse_range(text: str) -> tuple[str, float]:
 # Questions
 
 
-def check_media_type(content_type: str) -> None:
-    """Raise ProblemError unless the body is JSON, which pages of other sites cannot send without a CORS preflight."""
-    if content_type.partition(";")[0].strip().lower() != schemas.JSON:
-        detail = "Send the body as application/json."
-        raise ProblemError("not_json", detail, status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
-
-
-def parse_question(body: bytes) -> Question:
+def parse_question(body: bytes, content_type: str = schemas.JSON) -> Question:
     """Parse the body of a question: of this API, or of the AI SDK's `useChat`.
 
     Raises:
-        ProblemError: 400 if the body is not a JSON object, 422 if it contains no valid question.
+        ProblemError: 415 if the body is not declared as JSON, 400 if it is not a JSON object, 422 if it contains no
+            valid question.
     """
-    data = _decode(body)
+    data = _decode(body, content_type)
     if "question" not in data and "messages" in data:
         data = _parse_messages(_convert(data, Chat).messages) | data
     if "question" not in data:
@@ -361,21 +355,25 @@ def _parse_messages(messages: Sequence[ChatMessage]) -> dict[str, Any]:
 # Feedback
 
 
-def parse_feedback(body: bytes) -> schemas.Feedback:
+def parse_feedback(body: bytes, content_type: str = schemas.JSON) -> schemas.Feedback:
     """Parse the body of feedback.
 
     Raises:
-        ProblemError: 400 if the body is not a JSON object, 422 if a field is invalid.
+        ProblemError: 415 if the body is not declared as JSON, 400 if it is not a JSON object, 422 if a field is
+            invalid.
     """
-    feedback = _convert(_decode(body), schemas.Feedback)
+    feedback = _convert(_decode(body, content_type), schemas.Feedback)
     return msgspec.structs.replace(feedback, comment=replace_invalid(feedback.comment.strip()))
 
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
 
-def _decode(body: bytes) -> dict[str, Any]:
-    """Decode a JSON object. Fields with null are absent."""
+def _decode(body: bytes, content_type: str) -> dict[str, Any]:
+    """Decode a JSON object, which pages of other sites cannot send without a CORS preflight. Null fields are absent."""
+    if content_type.partition(";")[0].strip().lower() != schemas.JSON:
+        detail = "Send the body as application/json."
+        raise ProblemError("not_json", detail, status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
     if body.count(b"{") + body.count(b"[") > _MAX_OBJECTS:
         raise ProblemError("size", f"A body has at most {_MAX_OBJECTS} objects and arrays.")
     try:

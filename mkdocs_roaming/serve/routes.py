@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
 from importlib.resources.abc import Traversable
-from math import inf
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import anyio
 from starlette.applications import Starlette
@@ -45,7 +45,6 @@ from mkdocs_roaming.serve.quotas import DAY_SECONDS, CounterStorageError, QuotaL
 from mkdocs_roaming.serve.requests import (
     PROBLEM_KEY,
     ProblemError,
-    check_media_type,
     choose_media_type,
     encode_problem,
     get_client,
@@ -68,62 +67,71 @@ from mkdocs_roaming.serve.service import AnswerRequest, AnswerService
 
 PING_SECONDS = 15.0
 """Silence after which a comment is sent, because proxies close silent connections."""
-
+_STATUS_DETAILS = {
+    404: "There is nothing at this address.",
+    405: "This address does not take that method.",
+}
+_MAX_NAME_CHARS = 40
+_MAX_FEEDBACK_BYTES = 32_768
+_MAX_TAGS_CHARS = 1_000
+_ETAG_DIGITS = 20
+_CLOSE_SECONDS = 2.0
+_UNCOUNTED_RETRY_SECONDS = 30.0
+_FEEDBACK_WINDOW = Window("feedback_a_day_each", 100, DAY_SECONDS)
+_DISCONNECTED = "http.disconnect"
 
 _T = TypeVar("_T")
 
 
+@dataclass(slots=True)
 class Routes:
     """The handlers. Each has the name of its operation."""
 
-    def __init__(
-        self,
-        service: AnswerService,
-        metrics: Metrics,
-        journal: Journal,
-        limiter: QuotaLimiter,
-        *,
-        widget: Traversable,
-        ping_seconds: float = PING_SECONDS,
-    ) -> None:
-        self._service = service
-        self._metrics = metrics
-        self._journal = journal
-        self._limiter = limiter
-        self._widget = widget
-        self._ping_seconds = ping_seconds
-        self._description = encode_json(describe_operations(OPERATIONS))
-        self._queue = WorkQueue()
+    service: AnswerService
+    metrics: Metrics
+    journal: Journal
+    limiter: QuotaLimiter
+    widget_files: Traversable
+    ping_seconds: float = PING_SECONDS
+    _description: bytes = field(default_factory=lambda: encode_json(describe_operations(OPERATIONS)), init=False)
+    _queue: WorkQueue = field(default_factory=WorkQueue, init=False)
+
+    async def run(self) -> None:
+        """Keep the site current until the application stops, then close counters and logs."""
+        prices = self.service.config.budget.prices
+        self.metrics.watch_site(self.service.site.main, self.limiter, prices.currency if prices else "")
+        try:
+            await self.service.site.run()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self.limiter.counters.close()
+                await run_in_thread(self.journal.flush)
 
     # Answers
 
     async def ask(self, request: Request) -> AnswerResponse:
         """Answer a question with the configured model."""
-        question = parse_question(await _read_json(request))
+        question = parse_question(await request.body(), request.headers.get("content-type", ""))
         if question.scope:  # restricting a large site takes longer than the event loop may wait
-            site = self._service.site.now(question.language)
+            site = self.service.site.now(question.language)
             scope = question.scope
             await self._queue.run(get_client(request.scope), lambda: site.restrict(scope), is_local=True)
-        answer = self._service.open(question)
         media_type = choose_media_type(request.headers.get("accept", ""), (EVENTS, JSON))
-        return AnswerResponse(answer, await self._reserve(request, answer), media_type, self._ping_seconds)
+        return await self._respond(request, self.service.open(question), media_type)
 
     async def ask_offline(self, request: Request) -> AnswerResponse:
         """Answer a question without a provider's model, as Markdown. A mere link must not cost money."""
         query = request.query_params
         question = Question(query.get("q", ""), page=query.get("page", ""), language=query.get("lang", ""))
-        answer = self._service.open(validate(question), offline=True)
-        return AnswerResponse(answer, await self._reserve(request, answer), MARKDOWN)
+        return await self._respond(request, self.service.open(validate(question), offline=True), MARKDOWN)
 
-    async def _reserve(self, request: Request, answer: AnswerRequest) -> Reservation | None:
+    async def _respond(self, request: Request, answer: AnswerRequest, media_type: str) -> AnswerResponse:
         """Reserve a place and money for an answer; a cached one needs neither."""
-        if answer.cached:
-            return None
-        client = get_client(request.scope)
-        cost = answer.call_cost
-        reservation = await self._limiter.reserve(client, cost=cost, spends_money=answer.spends_money)
-        answer.model.on_spend = reservation.grow
-        return reservation
+        reservation = None
+        if not answer.cached:
+            reservation = await self.limiter.reserve(get_client(request.scope), answer.call_cost)
+            answer.model.on_spend = reservation.grow
+        return AnswerResponse(answer, reservation, media_type, self.ping_seconds)
 
     # Reading
 
@@ -148,7 +156,7 @@ class Routes:
 
     async def _build(self, request: Request, build: Callable[[Deployment], _T], *, is_fast: bool = False) -> _T:
         """Build a response from the site in the reader's language."""
-        site = self._service.site.now(validate_language(request.query_params.get("lang", "")))
+        site = self.service.site.now(validate_language(request.query_params.get("lang", "")))
         if is_fast and site.in_memory:
             return build(site)
         return await self._queue.run(get_client(request.scope), lambda: build(site), is_local=site.library.is_local)
@@ -157,29 +165,33 @@ class Routes:
 
     async def feedback(self, request: Request) -> Response:
         """Log a reader's opinion of an answer, and count it. A comment or another opinion may follow."""
-        if not self._journal.logs_feedback:
+        if not self.journal.logs_feedback:
             raise ProblemError("no_feedback", "Feedback is not collected here.")
-        feedback = parse_feedback(await _read_json(request, _MAX_FEEDBACK_BYTES))
-        if (rated := self._service.read_turn(feedback.turn)) is None:
+        body = await request.body()
+        if len(body) > _MAX_FEEDBACK_BYTES:
+            raise ProblemError("size", f"The maximum size of a body is {_MAX_FEEDBACK_BYTES} bytes here.")
+        feedback = parse_feedback(body, request.headers.get("content-type", ""))
+        rated = self.service.read_turn(feedback.turn)
+        if rated is None:
             raise ProblemError("unknown_turn", "The turn is not from this server, or too old: ask again.")
         await self._count_rating(get_client(request.scope))
-        await run_in_thread(lambda: self._journal.log_feedback(feedback, rated.question))
-        self._metrics.count_feedback(helpful=feedback.helpful)
-        return Response(status_code=204)
+        await run_in_thread(lambda: self.journal.log_feedback(feedback, rated.question))
+        self.metrics.count_feedback(helpful=feedback.helpful)
+        return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def _count_rating(self, client: str) -> None:
         """Raise ProblemError if a client sends too many ratings."""
         try:
-            full = await self._limiter.counters.hit([(_FEEDBACK_WINDOW, self._limiter.hash_client(client))])
+            full = await self.limiter.counters.hit([(_FEEDBACK_WINDOW, self.limiter.hash_client(client))])
         except CounterStorageError:
             detail = "Ratings cannot be counted now; try again soon."
-            raise ProblemError("counters", detail, retry_after=30) from None
+            raise ProblemError("counters", detail, retry_after=_UNCOUNTED_RETRY_SECONDS) from None
         if full:
             raise ProblemError("rate", "Too many ratings for one day.", retry_after=full[1])
 
     async def health(self, request: Request) -> Response:
         """Return whether questions can be answered."""
-        health = build_health(self._service.site, self._service.config.model.name)
+        health = build_health(self.service.site, self.service.config.model.name)
         return Response(encode_json(health), media_type=JSON, headers={"cache-control": "no-store"})
 
     async def openapi(self, request: Request) -> Response:
@@ -188,59 +200,57 @@ class Routes:
 
     async def widget(self, request: Request) -> Response:
         """Return a module of the widget."""
-        name = f"roaming-{request.path_params['module']}.js"
-        return self._respond_with_file(request, name, "text/javascript; charset=utf-8")
+        name = request.path_params["module"]
+        return self._respond_with_file(request, name, f"roaming-{name}.js", "text/javascript; charset=utf-8")
 
     async def widget_strings(self, request: Request) -> Response:
         """Return the widget's translations for a language."""
-        return self._respond_with_file(request, f"ask.{request.path_params['language']}.json", JSON)
+        language = request.path_params["language"]
+        return self._respond_with_file(request, language, f"ask.{language}.json", JSON)
 
-    def _respond_with_file(self, request: Request, name: str, content_type: str) -> Response:
+    def _respond_with_file(self, request: Request, name: str, file_name: str, content_type: str) -> Response:
         """Return a file of the widget. Browsers load modules from other origins only with this CORS header."""
-        file = self._widget / name
-        if not _WIDGET_FILE.fullmatch(name) or not file.is_file():
+        is_name = name.isascii() and name.replace("-", "").isalnum() and len(name) <= _MAX_NAME_CHARS
+        file = self.widget_files / file_name
+        if not is_name or not file.is_file():
             raise ProblemError("no_file", "There is no such file.")
         return respond_with_etag(request, file.read_bytes(), content_type, **{"access-control-allow-origin": "*"})
 
 
-async def _read_json(request: Request, max_bytes: float = inf) -> bytes:
-    check_media_type(request.headers.get("content-type", ""))
-    body = await request.body()
-    if len(body) > max_bytes:
-        raise ProblemError("size", f"The maximum size of a body is {max_bytes} bytes here.")
-    return body
+class Handlers(Protocol):
+    """Methods with the names of operations, which handle their requests."""
+
+    async def run(self) -> None:
+        """Run as long as the application."""
 
 
 def create_asgi_app(
     operations: Sequence[Operation],
-    handlers: object,
-    run: Callable[[], Coroutine[Any, Any, None]],
-    tools: McpEndpoint | None,
+    handlers: Handlers,
+    tools: McpEndpoint,
     metrics_server: AbstractAsyncContextManager[None],
-    *,
-    routes: Sequence[Route] = (),
 ) -> Starlette:
     """Return an application.
 
     Args:
         operations: The operations.
         handlers: An object with a method for each operation.
-        run: A coroutine function that runs as long as the application.
         tools: The endpoint for MCP clients.
         metrics_server: The context in which the metrics are served.
-        routes: Further routes.
     """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with metrics_server, tools.run() if tools else nullcontext(), anyio.create_task_group() as group:
-            group.start_soon(run)
+        async with metrics_server, anyio.create_task_group() as tools.group:
+            tools.group.start_soon(handlers.run)
             yield
-            group.cancel_scope.cancel()
+            tools.group.cancel_scope.cancel()
 
-    listed = [Route(each.path, getattr(handlers, each.name), methods=[each.method]) for each in operations]
-    listed += [Route("/mcp", tools)] if tools else []
-    app = Starlette(routes=[*listed, *routes], lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
+    routes = [
+        Route(operation.path, getattr(handlers, operation.name), methods=[operation.method]) for operation in operations
+    ]
+    routes.append(Route("/mcp", tools))
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=EXCEPTION_HANDLERS)
     app.router.redirect_slashes = False
     return app
 
@@ -248,31 +258,25 @@ def create_asgi_app(
 # Responses with an answer
 
 
+@dataclass(slots=True)
 class AnswerResponse:
     """An ASGI response with an answer: as server-sent events while it is produced, or complete as JSON or Markdown.
 
     If the client disconnects, the answer is cancelled.
     """
 
-    def __init__(
-        self,
-        answer: AnswerRequest,
-        reservation: Reservation | None,
-        media_type: str,
-        ping_seconds: float = PING_SECONDS,
-    ) -> None:
-        self._answer = answer
-        self._reservation = reservation
-        self._media_type = media_type
-        self._ping_seconds = ping_seconds
+    answer: AnswerRequest
+    reservation: Reservation | None
+    media_type: str
+    ping_seconds: float
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the answer."""
         try:
             async with anyio.create_task_group() as group:
-                if not self._answer.is_kept:
+                if not self.answer.is_kept:
                     group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
-                if self._media_type == EVENTS:
+                if self.media_type == EVENTS:
                     await self._stream(send)
                 else:
                     response = await self._complete()
@@ -280,17 +284,17 @@ class AnswerResponse:
                     await response(scope, receive, send)
                 group.cancel_scope.cancel()
         finally:
-            self._answer.close()
+            self.answer.close()
             await self._settle()
 
     async def _stream(self, send: Send) -> None:
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in SSE_HEADERS.items()]
-        parts = self._answer.parts(self._ping_seconds)
+        parts = self.answer.parts(self.ping_seconds)
         rest: list[bytes] = []
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
             async for part in parts:
-                if self._answer.is_kept:  # one body instead of one for each part
+                if self.answer.is_kept:  # one body instead of one for each part
                     rest.append(encode_sse(part))
                 else:
                     await send({"type": "http.response.body", "body": encode_sse(part), "more_body": True})
@@ -302,26 +306,27 @@ class AnswerResponse:
 
     async def _complete(self) -> Response:
         try:
-            completed = await self._answer.complete()
+            completed = await self.answer.complete()
         except ProblemError as problem:  # the task group would enclose it in a group of exceptions
             return ProblemResponse(problem)
         if completed.state == "error":
             return ProblemResponse(make_failure(completed))
-        is_markdown = self._media_type == MARKDOWN
+        is_markdown = self.media_type == MARKDOWN
         body = encode_text(answer_to_markdown(completed)) if is_markdown else encode_json(completed)
         headers = {"cache-control": "no-store", "x-robots-tag": "noindex"}
-        return Response(body, media_type=CONTENT_TYPES[self._media_type], headers=headers)
+        return Response(body, media_type=CONTENT_TYPES[self.media_type], headers=headers)
 
     async def _settle(self) -> None:
         """Settle the cost. The client that started an answer pays for it, and keeps its place while others read it."""
-        if self._reservation is not None and not self._reservation.settled:
+        if self.reservation is not None and not self.reservation.settled:
             with anyio.CancelScope(shield=True):
-                await self._reservation.settle(await self._answer.cost())
+                await self.reservation.settle(await self.answer.cost())
 
 
 async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    message = await receive()
+    while message["type"] != _DISCONNECTED:
+        message = await receive()
     scope.cancel()
 
 
@@ -339,11 +344,11 @@ def respond_negotiated(request: Request, payload: Payload) -> Response:
 
 def respond_with_etag(request: Request, body: bytes, content_type: str, **headers: str) -> Response:
     """Return a body with its entity tag, or 304 if the client has this body."""
-    etag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
+    etag = f'"{hashlib.sha256(body).hexdigest()[:_ETAG_DIGITS]}"'
     headers = {"etag": etag, "cache-control": "no-cache", **headers}
     known = request.headers.get("if-none-match", "")[:_MAX_TAGS_CHARS]
     if etag in [tag.strip().removeprefix("W/") for tag in known.split(",")]:
-        return Response(status_code=304, headers=headers)
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
     return Response(body, media_type=content_type, headers=headers)
 
 
@@ -380,13 +385,3 @@ EXCEPTION_HANDLERS: Mapping[Any, Callable[[Request, Exception], Awaitable[Respon
     (ProblemError, HTTPException, LibraryError, Exception), handle_error
 )
 """Handlers that turn exceptions into problem responses."""
-
-_STATUS_DETAILS = {
-    404: "There is nothing at this address.",
-    405: "This address does not take that method.",
-}
-_WIDGET_FILE = re.compile(r"(?:roaming-[A-Za-z0-9]{1,40}\.js|ask\.[A-Za-z0-9-]{1,40}\.json)")
-_CLOSE_SECONDS = 2.0
-_FEEDBACK_WINDOW = Window("feedback_a_day_each", 100, DAY_SECONDS)
-_MAX_FEEDBACK_BYTES = 32_768
-_MAX_TAGS_CHARS = 1_000

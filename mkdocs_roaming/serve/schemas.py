@@ -129,7 +129,7 @@ class Usage(Struct, frozen=True):
     output: int
 
 
-class Status(Struct, frozen=True):
+class Status(Struct):
     """The outcome of an answer, and its cost."""
 
     state: AnswerState

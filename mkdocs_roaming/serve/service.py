@@ -35,9 +35,9 @@ from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.cache import AnswerCache, SharedAnswer, without_cost
-from mkdocs_roaming.serve.conversation_token import TokenSigner, Turn, identify_site, make_turn, restore_memory
+from mkdocs_roaming.serve.conversation_token import TokenSigner, Turn, make_turn, restore_memory
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
-from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder, StreamPart, encode_answer
+from mkdocs_roaming.serve.encoding import START, AnswerContext, PartEncoder, StreamPart, encode_answer
 from mkdocs_roaming.serve.log import SeldomLog, public_message, strip_passwords
 from mkdocs_roaming.serve.requests import ProblemError, find_page
 from mkdocs_roaming.serve.schemas import Question
@@ -46,6 +46,23 @@ from mkdocs_roaming.text.tokenizer import is_stop_word, stem
 STOPPING = "This service restarts. Please ask again in a moment."
 MAX_FOLLOWUPS = 3
 """Maximum number of questions that the site suggests after an answer."""
+_SUGGESTING_STATES = ("answered", "partial", "results")
+_SAME_QUESTION_SHARE = 0.5
+"""Questions with a larger share of common words are one."""
+_ESTIMATE_FACTOR = 1.25
+"""Providers count up to a quarter more tokens than the estimate of a request."""
+_RESTART_SECONDS = 5.0
+_CANCEL_SECONDS = 1.0
+"""Time to wait for the end of an answer whose last client left; a model that is cancelled may need longer."""
+_ADVICE = {
+    "site": "Check that the site is complete and can be read",
+    **dict.fromkeys(("key", "credit", "address"), "Check the key, the credit and the address of the model"),
+    **dict.fromkeys(("request", "format", "model"), "Check the name and the options of the model"),
+    **dict.fromkeys(("empty", "call", "citations"), "`roaming serve --check` shows what the model can do"),
+    "size": "Load the model with a larger context, or set context in [model]",
+}
+"""What an operator can do, by cause."""
+_log = logging.getLogger("mkdocs_roaming.serve")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +149,9 @@ class AnswerService:
 
     @property
     def site_name(self) -> str:
-        """The name that turns are signed for: one for all languages."""
-        return identify_site(self.site.main.now().library.manifest.site)
+        """The name that turns are signed for: one for all languages, which stays the same with the next deployment."""
+        site = self.site.main.now().library.manifest.site
+        return f"{site.url}\n{site.name}"
 
     def drain(self, seconds: float) -> None:
         """Open no more requests; end those that are still open after some seconds with an error."""
@@ -155,16 +173,21 @@ class AnswerRequest:
     ) -> None:
         self.question = question
         self.deployment = deployment
+        self.model = MeteredModel(config.model, config.budget.prices)
         self.record: AnswerRecord | None = None
         self._service = service
         self._config = config
-        self.model = MeteredModel(config.model, config.budget.prices)
         self._started = monotonic()
         self._site = service.site_name
-        self._memory = restore_memory(question.turns, service.signer, deployment.library.sections, self._site)
-        page = find_page(question.page, deployment.library.sections)
-        self._page_id = page.id if page else ""
-        self._key = None if question.turns else self._cache_key()
+        sections = deployment.library.sections
+        self._memory = restore_memory(question.turns, service.signer, sections, self._site)
+        page = find_page(question.page, sections)
+        self._page_id = page.id if page else None  # all names of a page are one; an unknown page is none
+        self._key: Hashable = None
+        if not question.turns:  # the key has all that the answer depends on; the digest of the site covers its rules
+            words = " ".join(question.text.split())
+            about = (words, self._page_id, question.language, question.scope)
+            self._key = (deployment.digest, about, config.model.name, config.budget)
         self._answer = service.cache.join(self._key) if self._key else None
         self._is_own_answer = False
         self._events: list[Event] = []
@@ -179,26 +202,26 @@ class AnswerRequest:
     @property
     def is_kept(self) -> bool:
         """Whether the answer is cached, so that nothing has to be waited for."""
-        return self._answer is not None and self._answer.is_kept
+        return self._answer is not None and self._answer.task is None
 
     @property
-    def spends_money(self) -> bool:
-        """Whether a model of a provider is called."""
-        return not self.cached and self._config.model.name != "offline"
-
-    @property
-    def call_cost(self) -> float:
-        """The maximum cost of a model call, on average; 0 if it is free or unlimited."""
+    def call_cost(self) -> float | None:
+        """The maximum cost of a model call, on average, 0 if it is unlimited; None if no provider's model is called."""
+        if self.cached or self._config.model.name == Offline.name:
+            return None
         budget = self._config.budget
-        return (budget.cost or 0.0) / budget.rounds if self.spends_money else 0.0
+        return (budget.cost or 0.0) / budget.rounds
 
     async def parts(self, ping_seconds: float = inf) -> AsyncGenerator[StreamPart, None]:
         """Yield the parts of the answer as they are produced, and an empty one after each silence of some seconds."""
         self._service.requests.add(self)
         answer = self._join_or_start()
-        encoder = PartEncoder(self._context())
+        sections = self.deployment.library.sections
+        dropped = self._memory.dropped
+        self._context = AnswerContext(sections, self._sign_turn, self.cached, dropped, self._suggest)
+        encoder = PartEncoder(self._context)
         try:
-            yield encoder.start()
+            yield START
             async with aclosing(answer.read(ping_seconds)) as events:
                 async for event in events:
                     if event is None:
@@ -222,7 +245,7 @@ class AnswerRequest:
                 pass
         if not self._is_finished:
             raise ProblemError("stopping", STOPPING, retry_after=_RESTART_SECONDS)
-        return encode_answer(summarize(self._events), self._context(), digest=self.deployment.digest)
+        return encode_answer(summarize(self._events), self._context, digest=self.deployment.digest)
 
     async def cost(self) -> float | None:
         """Return the cost of the answer, at most; None without prices. Wait for its end while other clients read it."""
@@ -230,7 +253,7 @@ class AnswerRequest:
             return 0.0
         patience = inf if self._answer.subscribers else _CANCEL_SECONDS
         with anyio.move_on_after(patience):
-            await self._answer.wait_done()
+            await self._answer.done.wait()
         return self.model.cost()
 
     def interrupt(self) -> None:
@@ -268,16 +291,6 @@ class AnswerRequest:
 
     # The answer
 
-    def _cache_key(self) -> Hashable:
-        """Return all that the answer to a first question depends on; the digest of the site covers its rules.
-
-        All names of a page are one; an unknown page is none.
-        """
-        question = self.question
-        config = self._config
-        asked = " ".join(question.text.split()), self._page_id, question.language, question.scope.normalize()
-        return self.deployment.digest, asked, config.model.name, config.budget
-
     def _join_or_start(self) -> SharedAnswer:
         """Join an equal answer, or start one. Nothing is awaited, so of simultaneous requests only the first starts."""
         cache = self._service.cache
@@ -285,60 +298,57 @@ class AnswerRequest:
             self._answer = cache.join(self._key)  # may have appeared since the request was opened
         if self._answer is None:
             self._is_own_answer = True
-            self._answer = cache.start(self._key, self._run(), self._on_end)
+            navigator = self.deployment.navigator(partial(public_message, at="/v1/ask"))
+            events = answer(
+                self.question.text,
+                navigator,
+                self.model,
+                page=self._page_id,
+                opened=self._memory.opened,
+                history=self._memory.history,
+                budget=self._config.budget,
+            )
+            self._answer = cache.start(self._key, events, self._on_end)
         return self._answer
-
-    def _run(self) -> AsyncGenerator[Event, None]:
-        return answer(
-            self.question.text,
-            self.deployment.navigator(partial(public_message, at="/v1/ask")),
-            self.model,
-            page=self._page_id or None,
-            opened=self._memory.opened,
-            history=self._memory.history,
-            budget=self._config.budget,
-        )
 
     def _on_end(self, events: Sequence[Event]) -> None:
         """Report the end of an answer that this request started. The request may be closed already."""
         end = events[-1] if events else None
-        config = self._config
+        completed = isinstance(end, Finished)
+        failure = ""
         if isinstance(end, Finished) and end.error:
+            failure = end.cause or "model"
             advice = _ADVICE.get(end.cause, "The provider is at fault; ask again later")
             self._service.failures.warn(f"an answer failed: %s. {advice}", strip_passwords(end.error).rstrip("."))
         usage = sum((event.usage for event in events if isinstance(event, TokensUsed)), NO_USAGE)
-        prices = config.budget.prices
-        cost, currency = (prices.cost(usage), prices.currency) if prices else (None, "")
+        cost = None
+        currency = ""
+        if prices := self._config.budget.prices:
+            cost = prices.cost(usage)
+            currency = prices.currency
         seconds = monotonic() - self._started
-        completed = isinstance(end, Finished)
-        failure = (end.cause or "model") if isinstance(end, Finished) and end.error else ""
-        self._service.on_cost(AnswerCost(config.model.name, usage, cost, currency, seconds, completed, failure))
+        self._service.on_cost(AnswerCost(self._config.model.name, usage, cost, currency, seconds, completed, failure))
 
     # What the encoder asks for
 
-    def _context(self) -> AnswerContext:
-        sections = self.deployment.library.sections
-        dropped = self._memory.dropped
-        return AnswerContext(sections, self._sign_turn, self.cached, dropped, self._suggest)
-
     def _suggest(self) -> list[str]:
         result = summarize(self._events)
-        library = self.deployment.library
-        if result.state not in ("answered", "partial", "results"):
+        if result.state not in _SUGGESTING_STATES:
             return []
         asked = [self.question.text, *(exchange.question for exchange in self._memory.history)]
         ids = [section.id for section in (*result.citations, *result.steps)]
-        return choose_followups(library.sections, ids, asked)
+        return choose_followups(self.deployment.library.sections, ids, asked)
 
     def _sign_turn(self) -> str:
         """Return the signed turn, or an empty string if a follow-up question cannot refer to this answer."""
         if self._turn is None:
             result = summarize(self._events)
-            text = result.memory
-            steps = [section.id for section in result.steps]
-            cited = [section.id for section in result.citations]
-            turn = make_turn(self.question.text, text, steps, cited, self.deployment.digest)
-            self._turn = self._service.signer.sign(turn, self._site) if text else ""
+            self._turn = ""
+            if result.memory:
+                steps = [section.id for section in result.steps]
+                cited = [section.id for section in result.citations]
+                turn = make_turn(self.question.text, result.memory, steps, cited, self.deployment.digest)
+                self._turn = self._service.signer.sign(turn, self._site)
         return self._turn
 
 
@@ -353,17 +363,19 @@ def choose_followups(sections: SectionIndex, ids: Sequence[str], asked: Sequence
         ids: The sections of an answer, the cited ones first.
         asked: The questions of the conversation.
     """
+    pages = [ref.page for id_ in ids if (ref := sections.get(id_))]
+    questions = dict.fromkeys(question for page in pages for question in page.questions)
+    if not questions:
+        return []
     language = sections.manifest.site.language
-    pages = {found.page.path: found.page for id_ in ids if (found := sections.get(id_))}
-    chosen: list[str] = []
     known = [_question_words(question, language) for question in asked]
-    for question in (question for page in pages.values() for question in page.questions):
+    chosen: list[str] = []
+    for question in questions:
         words = _question_words(question, language)
-        if all(len(words & other) <= _SAME_QUESTION_SHARE * len(words | other) for other in known):
+        shares = [len(words & known_words) / max(len(words | known_words), 1) for known_words in known]
+        if max(shares, default=0.0) <= _SAME_QUESTION_SHARE and len(chosen) < MAX_FOLLOWUPS:
             chosen.append(question)
             known.append(words)
-        if len(chosen) == MAX_FOLLOWUPS:
-            break
     return chosen
 
 
@@ -448,18 +460,3 @@ class MeteredModel:
                 prices = replace(prices, input=max(prices.input, prices.cache_write))
                 usage = Usage(tokens, output=output)
         return prices.cost(usage) or 0.0
-
-
-_log = logging.getLogger("mkdocs_roaming.serve")
-_ADVICE = {
-    "site": "Check that the site is complete and can be read",
-    **dict.fromkeys(("key", "credit", "address"), "Check the key, the credit and the address of the model"),
-    **dict.fromkeys(("request", "format", "model"), "Check the name and the options of the model"),
-    **dict.fromkeys(("empty", "call", "citations"), "`roaming serve --check` shows what the model can do"),
-    "size": "Load the model with a larger context, or set context in [model]",
-}
-"""What an operator can do, by cause."""
-_SAME_QUESTION_SHARE = 0.5
-_ESTIMATE_FACTOR = 1.25  # providers count up to a quarter more tokens than the estimate of a request
-_RESTART_SECONDS = 5.0
-_CANCEL_SECONDS = 1.0  # a model that is cancelled may need longer to end

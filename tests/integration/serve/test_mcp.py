@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from edge import EDGE_HOSTS, run_edge, write_files
@@ -83,8 +84,9 @@ def served(navigator: Callable[[], Navigator]) -> Iterator[str]:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with endpoint.run():
+        async with anyio.create_task_group() as endpoint.group:
             yield
+            endpoint.group.cancel_scope.cancel()
 
     app = Starlette(routes=[Route("/mcp", endpoint=endpoint)], lifespan=lifespan)
     with serve_app(RequestGuard(app, LARGE_POLICY, Metrics(())), lifespan="on") as port:

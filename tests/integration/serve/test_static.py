@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from serving import load_cases
 
-from mkdocs_roaming.serve.requests import choose_media_type
 from mkdocs_roaming.serve.middleware import RequestPolicy
+from mkdocs_roaming.serve.requests import choose_media_type
 
 from .conftest import starting
 

@@ -44,7 +44,7 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.serve.conversation_token import TokenSigner, Turn
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite, SiteWatcher
-from mkdocs_roaming.serve.encoding import SSE_DONE, AnswerContext, PartEncoder, encode_sse
+from mkdocs_roaming.serve.encoding import SSE_DONE, START, AnswerContext, PartEncoder, encode_sse
 from mkdocs_roaming.serve.schemas import Question
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerService
 
@@ -98,7 +98,7 @@ def encode_stream(parts: list[dict[str, Any]]) -> str:
 
 def encode_all(events: list[Event], context: AnswerContext) -> list[dict[str, Any]]:
     encoder = PartEncoder(context)
-    return [encoder.start(), *(part for event in events for part in encoder.encode(event))]
+    return [START, *(part for event in events for part in encoder.encode(event))]
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -85,9 +85,9 @@ async def test_place_is_freed_once() -> None:
     await reservation.settle(0.1)
     assert (limiter.in_progress, await limiter.spent()) == (1, pytest.approx(0.3))
     await other.settle(0.2)
-    await (await limiter.reserve("a", spends_money=True)).settle(0.0)
+    await (await limiter.reserve("a", cost=0.0)).settle(0.0)
     with raises_problem(429, "rate"):
-        await limiter.reserve("a", spends_money=True)
+        await limiter.reserve("a", cost=0.0)
     assert limiter.in_progress == 0
 
 
@@ -98,26 +98,26 @@ async def test_answers_per_minute_of_client() -> None:
     clock = Clock()
     limiter = make_limiter(clock, answers_a_minute_each=6)
     for _ in range(6):
-        await (await limiter.reserve("a", spends_money=True)).settle(0.0)
+        await (await limiter.reserve("a", cost=0.0)).settle(0.0)
     with raises_problem(429, "rate") as caught:
-        await limiter.reserve("a", spends_money=True)
-    await (await limiter.reserve("b", spends_money=True)).settle(0.0)
+        await limiter.reserve("a", cost=0.0)
+    await (await limiter.reserve("b", cost=0.0)).settle(0.0)
     assert caught.value.retry_after is not None
     clock.now += caught.value.retry_after - 2
     with raises_problem(429, "rate"):
-        await limiter.reserve("a", spends_money=True)
+        await limiter.reserve("a", cost=0.0)
     clock.now += 2
-    await limiter.reserve("a", spends_money=True)
+    await limiter.reserve("a", cost=0.0)
 
 
 async def test_answers_per_minute_of_all_clients() -> None:
     limiter = make_limiter(answers_a_minute=20, answers_a_minute_each=1)
     for at in range(20):
-        await (await limiter.reserve(f"2001:db8:{at:x}::/64", spends_money=True)).settle(0.0)
+        await (await limiter.reserve(f"2001:db8:{at:x}::/64", cost=0.0)).settle(0.0)
     with raises_problem(429, "rate"):
-        await limiter.reserve("late", spends_money=True)
+        await limiter.reserve("late", cost=0.0)
     limiter.counters.clock.now += 119
-    await limiter.reserve("late", spends_money=True)
+    await limiter.reserve("late", cost=0.0)
 
 
 # Money
@@ -250,7 +250,7 @@ async def test_budget_exceeded_does_not_count_against_rate() -> None:
         with raises_problem(429, "money"):
             await limiter.reserve("a", cost=0.1)
     for _ in range(3):
-        await (await limiter.reserve("a", spends_money=True)).settle(0.0)
+        await (await limiter.reserve("a", cost=0.0)).settle(0.0)
 
 
 async def test_reserved_money_refuses_for_seconds_and_spent_money_until_midnight() -> None:
@@ -302,7 +302,7 @@ async def test_free_answers_leave_places_and_rate_of_paid_ones() -> None:
         await limiter.reserve("a")
     assert caught.value.setting == "free_answers_a_minute_each = 30"
     for _ in range(6):
-        await (await limiter.reserve("a", cost=0.1, spends_money=True)).settle(0.1)
+        await (await limiter.reserve("a", cost=0.1)).settle(0.1)
 
 
 # Counters that cannot be reached
@@ -324,7 +324,7 @@ async def test_paid_answers_are_refused_while_counters_are_down() -> None:
     with raises_problem(503, "counters"):
         await QuotaLimiter(AnswerQuota(), CounterStore(dead_redis()), secret=b"key").reserve("a", cost=0.1)
     with raises_problem(503, "counters"):  # without prices the cost is not known, and money is spent all the same
-        await limiter.reserve("a", cost=0.0, spends_money=True)
+        await limiter.reserve("a", cost=0.0)
     with pytest.raises(CounterStorageError):
         await limiter.spent()
 
