@@ -43,10 +43,15 @@ Price = Annotated[float, Meta(ge=0, le=MAX_NUMBER)]
 
 TOKENS_PER_PRICE = 1_000_000
 CHARS_PER_TOKEN = 4
-_LARGEST_PROMPT_TOKENS = 2 * SMALL_SITE_TOKENS  # an outline of full size, rules and tools
+_LARGEST_PROMPT_TOKENS = 2 * SMALL_SITE_TOKENS
+"""An outline of full size, rules and tools."""
+
 _MAX_SECONDS = 86_400
 _MAX_ERROR_CHARS = 1_000
 _MAX_FOREIGN_ERROR_CHARS = 200
+_MINUTE = 60
+_DATE_OF_MODEL = re.compile(r"-(\d{8}|\d{4}-\d\d-\d\d)$")
+"""What providers append to the name of a model: `claude-haiku-4-5-20251001`, `gpt-4o-2024-08-06`."""
 
 _log = logging.getLogger(__name__)
 
@@ -88,7 +93,7 @@ def load_known_prices() -> tuple[str, dict[str, Prices]]:
 
 def find_known_prices(model: str) -> Prices | None:
     """Return the built-in prices of a hosted model; None for an unknown one. A date in its name is ignored."""
-    return load_known_prices()[1].get(re.sub(r"-(\d{8}|\d{4}-\d\d-\d\d)$", "", model))
+    return load_known_prices()[1].get(_DATE_OF_MODEL.sub("", model))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +172,6 @@ def format_money(amount: float) -> str:
 # Time
 
 
-class DeadlineExceededError(Exception):
-    """The time of an answer is over."""
-
-
 class Deadline:
     """The end of an answer's time.
 
@@ -187,22 +188,30 @@ class Deadline:
     @property
     def used_share(self) -> float:
         """The share of the time that is over; more than 1 beyond the end."""
-        return 1 - self._remaining() / self.seconds
+        remaining = self._end - self._clock()
+        return 1 - remaining / self.seconds
 
-    async def run(self, operation: Callable[[], Awaitable[T]]) -> T:
+    async def run(self, operation: Callable[[], Awaitable[T]], source: str) -> T:
         """Await an operation; cancel it at the end of the time.
 
+        Args:
+            operation: The operation.
+            source: What it does or who does it, for the message of an error.
+
         Raises:
-            DeadlineExceededError: The time was over before the result.
+            StopAnswer: The operation failed, or the time was over before the result.
         """
-        remaining = self._remaining()
-        if remaining > 0:
+        remaining = self._end - self._clock()
+        if remaining <= 0:
+            raise StopAnswer("budget", spent="seconds")
+        try:
             with anyio.move_on_after(remaining):
                 return await operation()
-        raise DeadlineExceededError
-
-    def _remaining(self) -> float:
-        return self._end - self._clock()
+        except StopAnswer:
+            raise
+        except Exception as error:
+            raise StopAnswer.from_error(error, source) from None
+        raise StopAnswer("budget", spent="seconds")
 
 
 @dataclass(eq=False)
@@ -251,7 +260,8 @@ class StopAnswer(Exception):  # noqa: N818 -- control flow like StopIteration, n
         if isinstance(error, ModelError):
             wants_less = isinstance(error, ContextError | ToolsUnsupportedError)
             return cls("error", "", text, error.cause, error.retry_after, wants_less)
-        return cls("error", error=text, cause="site" if isinstance(error, LibraryError) or source == SITE else "model")
+        is_of_site = isinstance(error, LibraryError) or source == SITE
+        return cls("error", error=text, cause="site" if is_of_site else "model")
 
 
 SITE = "reading the site"
@@ -275,29 +285,9 @@ def format_pause(seconds: float | None) -> str:
     """Return when to try again, in words."""
     if seconds is None or seconds < 1:
         return "in a minute"
-    if seconds < 120:
+    if seconds < 2 * _MINUTE:
         return f"in {seconds:.0f} seconds"
-    return f"in {seconds / 60:.0f} minutes"
-
-
-async def stop_on_error(operation: Awaitable[T], source: str) -> T:
-    """Await an operation; any error stops the answer.
-
-    Args:
-        operation: The operation.
-        source: What it does or who does it, for the message.
-
-    Raises:
-        StopAnswer: The operation failed or the time is over.
-    """
-    try:
-        return await operation
-    except StopAnswer:
-        raise
-    except DeadlineExceededError:
-        raise StopAnswer("budget", spent="seconds") from None
-    except Exception as error:
-        raise StopAnswer.from_error(error, source) from None
+    return f"in {seconds / _MINUTE:.0f} minutes"
 
 
 # Threads for blocking calls, which can be abandoned at a deadline and when the program exits

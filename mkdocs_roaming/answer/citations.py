@@ -22,16 +22,17 @@ from mkdocs_roaming.answer.models.reasoning import ReasoningFilter
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.text.blocks import find_code, follow_fence, sub_outside_code
 
-_WORD = re.compile(r"\w")
 _ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)
 _REPEATED_CITATION = re.compile(r"(\[\^[0-9a-f]{8}\])\1+")
-_LINE_END = re.compile(r"\r\n|\r(?!\Z)")
 _MARKS = re.compile(
     r"(?P<definition>^\[\^[^\]\n]+\]:[^\n]*\n?)"
     r"|(?P<space>(?<![ \t])[ \t]*)\[\^(?P<ids>[^\]\n]{1,200})\]",
     re.MULTILINE,
 )
+"""Citations as models write them, with one or more ids, `[^07f3277d, 9db61152]`; and the definition of a footnote."""
+
 _ID = r"(?<![^\W_])[0-9a-f]{8}(?![^\W_])"
+_ANY_ID = re.compile(_ID, re.IGNORECASE)
 _WORD_ID = rf"(?<!\w[_@])(?<![/.=-])(?<![\w/]\#)(?<![\w\]]\()(?<!\]\(\#){_ID}(?!_[^\W_]|[/=@(-]|\.\w|\](?=[(:]))"
 _BRACKETED_ID = rf"(?<![/.]){_ID}(?![=(-]|/(?!>)|\.\w)"
 _LABEL = r"[^\[\](){}<>【】［］〔〕\n]"
@@ -52,14 +53,23 @@ _MENTION = re.compile(
 _LINK_TO_SECTION = re.compile(
     rf"\[(?P<title>[^\[\]\n]{{0,200}})\]\(\#?(?P<id>{_ID})(?:[ \t]+\"[^\"\n]*\")?\)", re.IGNORECASE
 )
+"""A link that leads to a section: `[Server](07f3277d)`."""
+
 _PAIR = re.compile(r"([^\w\s|])\1|[(\[{<（［【〔「『《〈⟦‹«»›“”„‘’‚][)\]}>）］】〕」』》〉⟧›»«‹”“’‘]")
+"""Two signs that enclose an id: `(` and `)`, `**` and `**`."""
+
 _MARK_OF_ID = re.compile(r"[\\^#§:]|</?\w+>")
-_CODED = re.compile(rf"[^\w\n]*(?P<id>{_ID})[^\w\n]*", re.IGNORECASE)  # models copy it from the rules
+"""What models write before or after an id: `#07f3277d`, `<b>07f3277d</b>`."""
+
+_CODED = re.compile(rf"[^\w\n]*(?P<id>{_ID})[^\w\n]*", re.IGNORECASE)
+"""A citation in code, as models copy it from the rules: `` `[^07f3277d]` ``."""
+
+# Paragraphs end before their Markdown is complete: these see a piece of it.
 _BLANK_LINES = re.compile(r"(?:[ \t]*+\n)+")
-_CONTINUATION = re.compile(r"```|~~~|\[\^")
 _LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
 _HEADING = re.compile(r"\A\s{0,3}#{1,6}\s[^\n]*\Z")
 _CONTAINERS = re.compile(r"\A(?:[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t])+")  # around a fence
+_FENCES = ("```", "~~~")
 _LOOKAHEAD_CHARS = 5
 _MAX_MARKER_CHARS = 16
 _MAX_PASSES = 8
@@ -113,7 +123,9 @@ class AnswerText:
         if self._reasoning.hides_earlier_text:
             self._forget()
         body = self.buffer.removesuffix("\r")
-        self.buffer = body + _LINE_END.sub("\n", self.buffer[len(body) :] + text)
+        piece = (self.buffer[len(body) :] + text).replace("\r\n", "\n")
+        whole = piece.removesuffix("\r")  # the next piece may begin with its line feed
+        self.buffer = body + whole.replace("\r", "\n") + piece[len(whole) :]
         yield from self._process_buffer(is_end=False)
 
     def cite(self, id_: str) -> None:
@@ -123,7 +135,7 @@ class AnswerText:
         body = self.buffer.rstrip()
         gap = self.buffer[len(body) :]
         self._read = min(self._read, len(body))
-        after_block = body.rpartition("\n")[2].lstrip().startswith(("|", "```", "~~~"))
+        after_block = body.rpartition("\n")[2].lstrip().startswith(("|", *_FENCES))
         self.buffer = body + ("\n\n" if after_block else "") + f"[^{id_}]" + gap
 
     def end(self, *, is_refusal: bool = False) -> Iterator[Event]:
@@ -168,7 +180,7 @@ class AnswerText:
                 return  # too little to see whether it continues the paragraph
             before = "" if self._fence else self.buffer[: max(0, self._read - 1)]
             self._read = end
-            if before.strip() and not _belong_together(before, after, is_list=self._has_item):
+            if before.strip() and not self._continues(before, after):
                 self.buffer = self.buffer[end:]
                 self._read = 0
                 self._has_item = False
@@ -177,6 +189,14 @@ class AnswerText:
             yield from self._process_paragraph(self.buffer)
             self.buffer = ""
             self._read = 0
+
+    def _continues(self, before: str, after: str) -> bool:
+        """Return whether two pieces are one paragraph despite the blank line between them."""
+        if before.rstrip().endswith(":") or _HEADING.match(before):
+            return True
+        if self._has_item and (after[:1] in " \t" or _LIST_ITEM.match(after)):
+            return True
+        return after.startswith((*_FENCES, "[^"))
 
     def _process_paragraph(self, paragraph: str) -> Iterator[Event]:
         if not names_tool(paragraph):  # such as a call that is written as text
@@ -188,25 +208,24 @@ class AnswerText:
         self.gap = self.gap or had_gap
         self.dropped += dropped
         yield from map(CitationDropped, dropped)
-        if not _WORD.search(CITATION.sub("", text)):
-            if not ((cited or is_gap) and self._uncited):
-                return  # only citations
+        if not any(map(str.isalnum, CITATION.sub("", text))):  # only citations
+            if not (self._uncited and (cited or is_gap)):
+                return
             text = f"{self._uncited} {text}".rstrip()
             self._uncited = ""
         statements = list(find_statements(f"{self._uncited} {paragraph}"))
-        if not cited:
+        if cited:
+            text = "\n\n".join(filter(None, [self._uncited, text]))
+            self._uncited = ""
+            self._is_unfounded = False
+        else:
             self._hold_back()
             self._is_unfounded = self._is_unfounded or not is_refusal(statements)
-            if is_gap and statements and not self._is_unfounded:
-                self.statements += statements
-                yield from self.release(text)
-            else:
+            if self._is_unfounded or not (is_gap and statements):
                 self._uncited = text
-            return
-        yield from self.release("\n\n".join(filter(None, [self._uncited, text])), *cited)
-        self._uncited = ""
-        self._is_unfounded = False
+                return
         self.statements += statements
+        yield from self.release(text, *cited)
 
     def release(self, text: str, *cited: str) -> Iterator[Event]:
         """Release a text with its citations; yield the events."""
@@ -229,48 +248,56 @@ class AnswerText:
         resolve = self._conversation.resolve_citation
 
         def replace_mention(match: re.Match[str]) -> str:
-            marks = "".join(f"[^{id_}]" for id_ in re.findall(_ID, match[0], re.IGNORECASE) if resolve(id_))
+            marks = "".join(f"[^{id_}]" for id_ in _ANY_ID.findall(match[0]) if resolve(id_))
             if match["marked"] or not marks:
                 return match[0]
-            before, after = _remove_enclosure(match["before"] or "", match["after"] or "")
+            before = _MARK_OF_ID.sub("", match["before"] or "")
+            after = _MARK_OF_ID.sub("", match["after"] or "")
+            while before and after and _PAIR.fullmatch(before[-1] + after[0]):
+                before = before[:-1]
+                after = after[1:]
             return before + marks + after
 
         def replace_link(match: re.Match[str]) -> str:
+            mark = f"[^{match['id']}]"
             if not resolve(match["id"]):
                 return match[0]
-            mark = f"[^{match['id']}]"
-            return mark if match["id"] in match["title"] else match[0] + ("" if is_cited else mark)
+            if match["id"] in match["title"]:
+                return mark
+            return match[0] if is_cited else match[0] + mark
 
         for start, end in reversed(find_code(paragraph)):
             coded = _CODED.fullmatch(paragraph[start:end].strip("`"))
             if coded and resolve(coded["id"]):
                 paragraph = paragraph[:start] + coded[0] + paragraph[end:]
         paragraph = sub_outside_code(_MENTION, replace_mention, paragraph)
-        is_cited = any(map(resolve, re.findall(rf"\[\^({_ID})", paragraph, re.IGNORECASE)))
+        marked = (match[0] for match in _ANY_ID.finditer(paragraph) if paragraph[: match.start()].endswith("[^"))
+        is_cited = any(map(resolve, marked))
         return sub_outside_code(_LINK_TO_SECTION, replace_link, paragraph)
 
     def _clean(self, paragraph: str) -> tuple[str, list[str], list[str]]:
         """Return the paragraph with valid citations only, the ids of these, and the removed ones."""
+        resolve = self._conversation.resolve_citation
         cited: list[str] = []
         dropped: list[str] = []
 
         def replace_mark(match: re.Match[str]) -> str:
             if match["definition"] is not None:
                 return ""
-            names = [name.strip("^") for name in re.split(r"[\s,;]+", match["ids"]) if name.strip("^")]
             valid: list[str] = []
-            for name in names:
+            for name in match["ids"].replace(",", " ").replace(";", " ").replace("^", " ").split():
                 if name.lower() == NO_SOURCE:
                     self.gap = True
-                elif (id_ := self._conversation.resolve_citation(name)) is None:
+                elif (id_ := resolve(name)) is None:
                     dropped.append(name)
                 elif id_ not in valid:
                     valid.append(id_)
             cited.extend(valid)
-            return (match["space"] or "" if valid else "") + "".join(f"[^{id_}]" for id_ in valid)
+            marks = "".join(f"[^{id_}]" for id_ in valid)
+            return match["space"] + marks if marks else ""
 
         def drop_invalid(match: re.Match[str]) -> str:
-            if self._conversation.resolve_citation(match["id"]) is not None:
+            if resolve(match["id"]):
                 return match[0]
             dropped.append(match["id"])
             return ""
@@ -289,22 +316,3 @@ class AnswerText:
             text = text.replace("[^", "")
         cited = [id_ for id_ in cited if f"[^{id_}]" in text]  # others were part of a removed link
         return _REPEATED_CITATION.sub(r"\1", text).strip("\n").rstrip(), cited, dropped
-
-
-def _remove_enclosure(before: str, after: str) -> tuple[str, str]:
-    """Return the punctuation around an id without pairs of brackets and quotation marks, and without marks of it."""
-    before, after = (_MARK_OF_ID.sub("", text) for text in (before, after))
-    while before and after and _PAIR.fullmatch(before[-1] + after[0]):
-        before = before[:-1]
-        after = after[1:]
-    return before, after
-
-
-def _belong_together(before: str, after: str, *, is_list: bool) -> bool:
-    """Return whether two pieces are one paragraph despite the blank line between them."""
-    return (
-        before.rstrip().endswith(":")
-        or _CONTINUATION.match(after) is not None
-        or _HEADING.match(before) is not None
-        or (is_list and (after[:1] in " \t" or _LIST_ITEM.match(after) is not None))
-    )

@@ -15,11 +15,23 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from importlib import resources
-from itertools import pairwise
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from mkdocs_roaming.text.blocks import find_code
+
+_MAX_ADDRESS_CHARS = 2_000
+_MAX_SCRIPT_CHARS = 500
+_MAX_COMMENT_CHARS = 200
+_MAX_KEY_CHARS = 60
+_MAX_PORT_DIGITS = 5
+_MAX_PARTS = 12
+_CACHED_TEXTS = 64
+_TRAILING = ".,;:!?*_~'\"`"
+_QUOTES = ('"', "'", "`")
+_QUOTES_OF_LIST = "\"',"
+_NAME = re.compile("<<([a-z_]+)>>")
+"""The name of another pattern in a pattern: `<<host>>`."""
 
 
 class Target(NamedTuple):
@@ -50,41 +62,49 @@ def find_foreign(answer: str, sections: Iterable[str], question: str = "", site:
     """
     known = [read_keys(text) for text in (question, *sections)]
     host = _make_key(site).partition("/")[0]
-    foreign = (one for one in find_targets(answer) if not _is_known(one, known, host))
+    foreign = [target for target in find_targets(answer) if not _is_known(target, known, host)]
+    foreign.sort(key=lambda target: (target.kind == "script", target.start, -target.end))
     spans = list[tuple[int, int]]()
-    for one in sorted(foreign, key=lambda one: (one.kind == "script", one.start, -one.end)):
-        place = bisect_left(spans, (one.start,))
-        ends = spans[place - 1][1] if place else 0
-        if ends <= one.start and (place == len(spans) or one.end <= spans[place][0]):  # of a script, the address
-            spans.insert(place, (one.start, one.end))
+    for start, end, *_ in foreign:
+        place = bisect_left(spans, (start,))
+        is_free_before = place == 0 or spans[place - 1][1] <= start
+        is_free_behind = place == len(spans) or end <= spans[place][0]
+        if is_free_before and is_free_behind:  # of a script, the address
+            spans.insert(place, (start, end))
     return spans
 
 
 def find_targets(markdown: str) -> Iterator[Target]:
     """Yield the targets in code, and in prose those of commands; some more than once."""
+    code: list[tuple[int, int]] = []
     edge = 0
-    for begin, stop in [*find_code(markdown), (len(markdown),) * 2]:
-        parts = [(edge, False)]
-        for block in _pattern("indented").finditer(markdown, edge, begin):
-            parts += ((block.start(), True), (block.end(), False))
-        parts += ((begin, True), (stop, False))
-        for (start, is_code), (end, _) in pairwise(parts):
-            for found in _find_all(markdown[start:end], is_code=is_code):
-                yield found._replace(start=start + found.start, end=start + found.end)
+    for begin, stop in [*find_code(markdown), (len(markdown), len(markdown))]:
+        code += (block.span() for block in _pattern("indented").finditer(markdown, edge, begin))
+        code.append((begin, stop))
+        edge = stop
+    edge = 0
+    for begin, stop in code:
+        yield from _find_in_part(markdown, edge, begin, is_code=False)
+        yield from _find_in_part(markdown, begin, stop, is_code=True)
         edge = stop
 
 
-@lru_cache(maxsize=64)
+@lru_cache(_CACHED_TEXTS)
 def read_keys(text: str) -> frozenset[str]:
     """Return the keys that a text names, and of each the folder, with `/`, and all above, with `/*`."""
     names = {match[0].lower() for match in _pattern("path_or_word").finditer(text)}
-    keys = names | {target.key for target in find_targets(text)}
-    keys |= {_make_key(match[0]) for name in ("url", "host") for match in _pattern(name).finditer(text)}
-    keys |= {_make_key(name) for name in names if "/" in name}
+    addresses = [name for name in names if "/" in name]
+    for name in ("url", "host"):
+        addresses += (match[0] for match in _pattern(name).finditer(text))
+    keys = names.union(map(_make_key, addresses), (target.key for target in find_targets(text)))
     above = set[str]()
-    for parts in (key.split("/", _MAX_PARTS) for key in keys if "/" in key):
-        above.add("/".join(parts[:-1]) + "/")
-        above |= {"/".join(parts[:size]) + "/*" for size in range(1, len(parts))}
+    for key in keys:
+        folder = ""
+        for part in key.split("/", _MAX_PARTS)[:-1]:
+            folder += f"{part}/"
+            above.add(f"{folder}*")
+        if folder:
+            above.add(folder)
     return frozenset(keys | above)
 
 
@@ -105,20 +125,29 @@ def _is_known(target: Target, known: Sequence[frozenset[str]], site: str) -> boo
         return False
     folders = key.split("/", _MAX_PARTS)[:-1]
     names = ["/".join(folders[:size]) for size in range(2, len(folders) + 1)]  # an address and what is below
-    names += ["/".join(folders) + "/"] if "/" in path else []  # next to an address
-    names += [host, f"{host}/*"] if site.split(".")[-2:] == host.split(".")[-2:] else []  # of the same owner
+    if "/" in path:
+        names.append("/".join(folders) + "/")  # next to an address
+    if site.split(".")[-2:] == host.split(".")[-2:]:
+        names += (host, f"{host}/*")  # of the same owner
     return has(*names)
 
 
 def _make_key(address: str) -> str:
     address = _pattern("placeholder").sub("0", unquote(address[:_MAX_ADDRESS_CHARS])).replace("\\", "/")
     address = _pattern("schemes").sub("", address.rstrip(_TRAILING)).partition("#")[0]
-    address = re.sub(r"^[^/@]*@", "", re.sub(r"\?[\w=&+,:-]*$", "", address))
-    host, _, path = re.sub(r"^([^/:\[]+):(?!\d*(?:/|$))", r"\1/", address).partition("/")
-    path = re.sub(r"(?:[:@][\w.^~-]*)?$", "", path.rstrip("/")).removesuffix(".git")
-    path = re.sub(r"[0-9]+(?:[.][0-9]+)*", "0", _pattern("capitals").sub("0", path)).lower()
-    key = f"{re.sub(r'^www[.]|:[0-9]*$', '', host.lower())}/{path}".rstrip("/")
-    return re.sub(r"^(?:github\.com|(?:index\.|registry-\d\.)?docker\.io)/(?:library/)?(?=.)", "", key)
+    address = _pattern("query").sub("", address)
+    login, at, rest = address.partition("@")
+    if at and "/" not in login:
+        address = rest
+    host, slash, path = address.partition("/")
+    name, _, port = host.partition(":")
+    if name and port and not port.isdecimal() and "[" not in name:  # host:path, as git writes it
+        host = name
+        path = f"{port}{slash}{path}"
+    path = _pattern("tag").sub("", path.rstrip("/")).removesuffix(".git")
+    path = _pattern("version").sub("0", _pattern("capitals").sub("0", path)).lower()
+    host = _pattern("port").sub("", host.lower().removeprefix("www."))
+    return _pattern("usual_host").sub("", f"{host}/{path}".rstrip("/"))
 
 
 def is_local(address: str) -> bool:
@@ -127,36 +156,45 @@ def is_local(address: str) -> bool:
         return True
     host = _pattern("schemes").sub("", address[:_MAX_ADDRESS_CHARS])
     host = host.partition("/")[0].partition("?")[0].rpartition("@")[2]
-    is_placeholder = re.fullmatch(r":?\d{0,5}", _pattern("placeholder").sub("", host))
-    return not _pattern("bucket").match(address) and bool(is_placeholder or _pattern("local_host").fullmatch(host))
+    if _pattern("bucket").match(address):
+        return False
+    port = _pattern("placeholder").sub("", host).removeprefix(":")
+    is_placeholder = not port or (port.isdecimal() and len(port) <= _MAX_PORT_DIGITS)
+    return is_placeholder or _pattern("local_host").fullmatch(host) is not None
 
 
-def _find_all(text: str, *, is_code: bool) -> Iterator[Target]:
+def _find_in_part(markdown: str, start: int, stop: int, *, is_code: bool) -> Iterator[Target]:
+    """Yield the targets in a block of code or a part of prose, as it is written and without what a shell ignores."""
+    text = markdown[start:stop]
     if fence := _pattern("fence").match(text):
-        text = re.sub(r"[^\n]", " ", fence[0]) + text.rstrip("`~ \n")[fence.end() :]
+        end = fence.end()
+        blank = "\n".join(" " * len(line) for line in text[:end].split("\n"))
+        text = blank + text.rstrip("`~ \n")[end:]
     text = _pattern("blank").sub(lambda match: " " * len(match[0]), text)
-    noise = {at for match in _pattern("noise").finditer(text) for at in range(*match.span())}
-    places = [at for at in range(len(text)) if at not in noise]
-    plain = "".join(text[at] for at in places) if noise else text
-    for code, offsets in {text: range(len(text)), plain: places}.items():
-        found = [*(_find_in_code(code) if is_code else _find_in_prose(code))]
-        found = [one._replace(end=one.start + len(code[one.start : one.end].rstrip(_TRAILING))) for one in found]
-        for one in (*found, *_find_scripts(code, sorted(found), is_code=is_code)):
-            yield one._replace(start=offsets[one.start], end=offsets[one.end - 1] + 1)
+    noise = set[int]()
+    for match in _pattern("noise").finditer(text):
+        noise.update(range(*match.span()))
+    offsets = [offset for offset in range(len(text)) if offset not in noise]
+    yield from _find_all(text, range(start, stop), is_code=is_code)
+    if noise:
+        plain = "".join(text[offset] for offset in offsets)
+        yield from _find_all(plain, [start + offset for offset in offsets], is_code=is_code)
 
 
-def _find_in_code(code: str) -> Iterator[Target]:
-    yield from _find_addresses(code, "url", "host", "ip_address")
-    yield from _find_sources(code)
-    yield from _find_mixed(code)
-    yield from _find_arguments(code, 0, len(code))
-
-
-def _find_in_prose(prose: str) -> Iterator[Target]:
-    yield from _find_addresses(prose, "piped_host")
-    for one in _find_arguments(prose, 0, len(prose)):
-        if _pattern("host_in_prose").search(prose, one.start, one.end):
-            yield one
+def _find_all(text: str, offsets: Sequence[int], *, is_code: bool) -> Iterator[Target]:
+    """Yield the targets in a text, each with its place in the Markdown; `offsets` are those of the characters."""
+    arguments = _find_arguments(text, 0, len(text))
+    if is_code:
+        addresses = _find_addresses(text, "url", "host", "ip_address")
+        targets = [*addresses, *_find_sources(text), *_find_mixed(text), *arguments]
+    else:
+        is_host = _pattern("host_in_prose").search
+        targets = list(_find_addresses(text, "piped_host"))
+        targets += (argument for argument in arguments if is_host(text, argument.start, argument.end))
+    for number, (start, end, *_) in enumerate(targets):
+        targets[number] = targets[number]._replace(end=start + len(text[start:end].rstrip(_TRAILING)))
+    for target in (*targets, *_find_scripts(text, sorted(targets), is_code=is_code)):
+        yield target._replace(start=offsets[target.start], end=offsets[target.end - 1] + 1)
 
 
 # Addresses
@@ -166,26 +204,31 @@ def _find_addresses(code: str, *names: str) -> Iterator[Target]:
     """Yield URLs, IP addresses, and hosts that have a path, a port, quotation marks or a key that is for hosts."""
     for name in names:
         for match in _pattern(name).finditer(code):
+            address = match["address"]
             start, end = match.span("address")
             before = code[max(0, start - _MAX_KEY_CHARS) : max(0, start)]
-            is_used = not _pattern("namespace").search(before) and ("host" not in name or _is_used(match, before, code))
-            if is_used and not is_local(match["address"] or ""):
-                kind = "source" if _pattern("remote_url").search(match["address"]) else "address"
-                yield Target(start, end, _make_key(match["address"]), kind)
+            if _pattern("namespace").search(before) or ("host" in name and not _is_used(match, before, code)):
+                continue
+            if address and not is_local(address):
+                kind = "source" if _pattern("remote_url").search(address) else "address"
+                yield Target(start, end, _make_key(address), kind)
 
 
 def _is_used(match: re.Match[str], before: str, code: str) -> bool:
     """Return whether code seems to use a host: others are names of files, attributes, labels of Kubernetes."""
     end = match.end()
     path = match["path"] or ""
-    if _pattern("name_end").match(code, end - 1) or "=" in path.partition("?")[0] or (match["user"] and not path):
+    if _pattern("name_end").match(code, end - 1) or "=" in path.partition("?")[0]:
         return False
-    domain = "com" if match["user"] else match["tld"]
-    if not _pattern("host_domain").fullmatch(domain):
+    if match["user"]:
+        return bool(path)
+    if not _pattern("host_domain").fullmatch(match["tld"]):
         return False
-    is_quoted = (before[-1:] in _QUOTES and code[end : end + 1] == before[-1:]) or match[0] == code.strip()
-    is_named = is_quoted and _pattern("quoted_domain").fullmatch(domain)
-    return bool(path or match["port"] or is_named or _pattern("host_key").search(before))
+    if path or match["port"] or _pattern("host_key").search(before):
+        return True
+    is_quoted = before[-1:] in _QUOTES and code[end : end + 1] == before[-1:]
+    is_alone = match[0] == code.strip()
+    return (is_quoted or is_alone) and _pattern("quoted_domain").fullmatch(match["tld"]) is not None
 
 
 # Arguments of commands
@@ -197,12 +240,13 @@ def _find_sources(code: str) -> Iterator[Target]:
     stages = {match[1].lower() for match in _pattern("stage").finditer(code)}
     for pattern in _read_table()["sources"]:
         for match in _compile(pattern).finditer(code):
-            for word in re.finditer(r"[^\s\[\],]+", match["name"]):  # of a list
+            if _is_in_comment(code, match.start()):
+                continue
+            for word in _pattern("word_of_list").finditer(code, *match.span("name")):
                 name = word[0].strip("\"'")
-                start = match.start("name")
-                if not (no_source(name) or name.lower() in stages or _is_in_comment(code, match.start())):
-                    key = _make_key(re.sub(r"(?:@\S*|:[\w.-]*)+$", "", name))
-                    yield Target(start + word.start(), start + word.end(), key, "source")
+                if not no_source(name) and name.lower() not in stages:
+                    key = _make_key(_pattern("tags").sub("", name))
+                    yield Target(*word.span(), key, "source")
 
 
 def _find_mixed(code: str) -> Iterator[Target]:
@@ -221,9 +265,12 @@ def _find_arguments(code: str, start: int, stop: int) -> Iterator[Target]:
             continue
         for argument in _pattern("argument").finditer(code, start, stop):
             start = argument.end()
-            word = re.sub(r"[\"',]+\]?$", "", argument[0].lstrip("\"',"))
             if argument["end"]:
                 break
+            word = argument[0].lstrip(_QUOTES_OF_LIST)
+            inner = word.removesuffix("]")
+            if inner.endswith(tuple(_QUOTES_OF_LIST)):  # of a list in JSON
+                word = inner.rstrip(_QUOTES_OF_LIST)
             for quoted in _pattern("quoted").finditer(code, argument.start(), start):  # perhaps another command
                 yield from _find_arguments(code, quoted.start() + 1, quoted.end() - 1)
             if word.startswith("-"):
@@ -254,10 +301,13 @@ def _is_value(word: str, option: str, command: re.Match[str]) -> bool:
     """Return whether an argument is the value of an option, or a file to copy."""
     if command["copy"]:
         return "@" not in word and ":" not in word
+    if _pattern("value_option").fullmatch(option):
+        return True
     values = _read_table()["value_letters"]
     name = (command["name"] or "").lower()
-    letters = values.get(name, "\0" if command["download"] else values["default"])
-    return bool(_pattern("value_option").fullmatch(option) or re.fullmatch(f"-[^-{letters}]*[{letters}]", option))
+    letters = set(values.get(name, "" if command["download"] else values["default"]))
+    flags = option[1:]  # of which the last one has the value
+    return option[:1] == "-" and flags[-1:] in letters and letters.isdisjoint(flags[:-1]) and "-" not in flags
 
 
 # Scripts
@@ -266,9 +316,9 @@ def _is_value(word: str, option: str, command: re.Match[str]) -> bool:
 def _find_scripts(code: str, targets: Sequence[Target], *, is_code: bool) -> Iterator[Target]:
     """Yield what a shell or an interpreter gets from a pipe, from another command or from encoded text."""
     for match in _pattern("pipe").finditer(code):
-        first = max(0, match.start() - _MAX_SCRIPT_CHARS)
-        ends = (end.end() for end in _pattern("command_end").finditer(code, first, match.start()))
-        start = max(ends, default=first)
+        start = max(0, match.start() - _MAX_SCRIPT_CHARS)
+        for end in _pattern("command_end").finditer(code, start, match.start()):
+            start = end.end()
         source = code[start : match.start()]
         if not _pattern("no_command").search(source) and (is_code or _pattern("gets_script").search(source)):
             yield _make_script(start, match.end(), source, targets)
@@ -276,14 +326,17 @@ def _find_scripts(code: str, targets: Sequence[Target], *, is_code: bool) -> Ite
         for match in _pattern(name).finditer(code):
             yield _make_script(*match.span(), match[match.lastgroup or 0], targets)
     if is_code and _pattern("decodes").search(code) and _pattern("executes").search(code):
-        yield from (Target(*match.span(), f"| {match[0]}", "script") for match in _pattern("literal").finditer(code))
+        for match in _pattern("literal").finditer(code):
+            yield Target(*match.span(), f"| {match[0]}", "script")
 
 
 def _make_script(start: int, end: int, source: str, targets: Sequence[Target]) -> Target:
     """Return a script; its key is the addresses that it is from, or the program, or the text that a program prints."""
     inside = targets[bisect_left(targets, (start,)) : bisect_left(targets, (end,))]
     program = _pattern("program").match(source)
-    words = sorted({target.key for target in inside}) or ([program[1]] if program else source.split())
+    words = sorted({target.key for target in inside})
+    if not words:
+        words = [program[1]] if program else source.split()
     return Target(start, end, " ".join(["|", *words]), "script")
 
 
@@ -303,16 +356,7 @@ def _pattern(name: str) -> re.Pattern[str]:
 @cache
 def _compile(pattern: str) -> re.Pattern[str]:
     names = _read_table()["patterns"] | _read_table()["names"]
-    expanded = re.sub("<<([a-z_]+)>>", lambda match: names[match[1]], pattern)
+    expanded = _NAME.sub(lambda match: names[match[1]], pattern)
     if expanded != pattern:
         return _compile(expanded)
     return re.compile(pattern.replace("\n", ""), re.IGNORECASE | re.MULTILINE)
-
-
-_MAX_ADDRESS_CHARS = 2_000
-_MAX_SCRIPT_CHARS = 500
-_MAX_COMMENT_CHARS = 200
-_MAX_KEY_CHARS = 60
-_MAX_PARTS = 12
-_TRAILING = ".,;:!?*_~'\"`"
-_QUOTES = ('"', "'", "`")

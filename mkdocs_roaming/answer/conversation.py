@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import anyio
 import anyio.lowlevel
 
-from mkdocs_roaming.answer.budget import Deadline, StopAnswer, stop_on_error
+from mkdocs_roaming.answer.budget import Deadline, StopAnswer
 from mkdocs_roaming.answer.commands import find_foreign
 from mkdocs_roaming.answer.events import (
     Event,
@@ -39,7 +38,7 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
 )
-from mkdocs_roaming.answer.models.reasoning import ReasoningFilter
+from mkdocs_roaming.answer.models.reasoning import remove_reasoning
 from mkdocs_roaming.answer.prompts import READING_SECTIONS, format_section, take_sections
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.errors import LibraryError, ModelError, UsageError
@@ -54,7 +53,7 @@ from mkdocs_roaming.library.tools import (
     parse_arguments,
     parse_expand_arguments,
 )
-from mkdocs_roaming.manifest.expand import Expansion, ListedSection
+from mkdocs_roaming.manifest.expand import ListedSection
 from mkdocs_roaming.text.markdown import remove_invisible
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
@@ -66,9 +65,12 @@ MAX_CALLS_PER_REPLY = 8
 _MAX_SHOWN_ID_CHARS = 64
 _MAX_SHOWN_IDS = 16
 _MAX_SHOWN_QUERY_CHARS = 400
-_MAX_CHARS_PER_TOKEN = 8  # twice the usual: the model itself keeps the exact limit
+_MAX_CHARS_PER_TOKEN = 8
+"""Twice the usual: the model itself keeps the exact limit."""
+
+_ENDLESS_CALLS = 4 * MAX_CALLS_PER_REPLY
 _CLOSE_SECONDS = 1.0
-_log = logging.getLogger(__name__)
+_JOINERS = "\u200c\u200d"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +101,12 @@ def find_citations(text: str) -> list[str]:
 def describe_call(call: ToolCall) -> ToolCalled:
     """Return the event of a call; its arguments are shortened, and may be anything that a model writes."""
     ids, _ = parse_expand_arguments(call.arguments)
+    shown = tuple(id_[:_MAX_SHOWN_ID_CHARS] for id_ in ids[:_MAX_SHOWN_IDS])
+    name = call.name if isinstance(call.name, str) else ""
     query = first_argument(parse_arguments(call.arguments, "ids"), "query", "q")
-    return ToolCalled(
-        call.id,
-        call.name if isinstance(call.name, str) else "",
-        tuple(id_[:_MAX_SHOWN_ID_CHARS] for id_ in ids[:_MAX_SHOWN_IDS]),
-        remove_invisible(query[:_MAX_SHOWN_QUERY_CHARS]) if isinstance(query, str) else "",
-    )
+    if not isinstance(query, str):
+        return ToolCalled(call.id, name, shown)
+    return ToolCalled(call.id, name, shown, remove_invisible(query[:_MAX_SHOWN_QUERY_CHARS]))
 
 
 @dataclass(slots=True)
@@ -137,24 +138,33 @@ class Conversation:
 
     def quote_results(self, asked: UserTurn) -> None:
         """Replace all calls and results by the text of the opened sections, before the question that they follow."""
-        at = next(at for at, turn in enumerate(self.turns) if turn is asked)
-        results = [result.result for turn in self.turns[at:] if isinstance(turn, ToolTurn) for result in turn.results]
-        texts = [format_section(section) for result in results for section in take_sections(result)[0]]
-        context = "\n\n".join(filter(None, [READING_SECTIONS, *texts, asked.context]))
-        self.turns[at:] = [UserTurn(asked.question, context)]
+        start = next(number for number, turn in enumerate(self.turns) if turn is asked)
+        texts = [READING_SECTIONS]
+        for turn in self.turns[start:]:
+            for result in turn.results if isinstance(turn, ToolTurn) else ():
+                sections, _ = take_sections(result.result)
+                texts += map(format_section, sections)
+        if asked.context:
+            texts.append(asked.context)
+        self.turns[start:] = [UserTurn(asked.question, "\n\n".join(texts))]
 
     def add_results(self, results: Sequence[ToolResult]) -> None:
         """Add a tool turn."""
         self.turns.append(ToolTurn(tuple(results)))
         self._time += 1
-        for result in results:
-            if isinstance(result.result, ExpandResult | SearchResults):
-                for expansion in result.result.sections:
-                    if isinstance(result.result, ExpandResult):
-                        self.looked_at[expansion.id] = None
-                    self.tokens_read += estimate_tokens(expansion.text)
-                    for shown in expansion.shown:
-                        self._last_used[shown.id] = (self._time, -len(self._last_used))
+        for tool_result in results:
+            result = tool_result.result
+            if isinstance(result, ExpandResult):
+                self.looked_at.update(dict.fromkeys(expansion.id for expansion in result.sections))
+            for expansion in result.sections if isinstance(result, ExpandResult | SearchResults) else ():
+                self.tokens_read += estimate_tokens(expansion.text)
+                for shown in expansion.shown:
+                    self._last_used[shown.id] = (self._time, -len(self._last_used))
+
+    @property
+    def questions(self) -> str:
+        """All questions of the reader."""
+        return "\n".join(turn.question for turn in self.turns if isinstance(turn, UserTurn))
 
     def resolve_citation(self, name: str) -> str | None:
         """Return the id of the opened section with this id or alias, or None."""
@@ -177,14 +187,16 @@ class Conversation:
 
     def find_foreign(self, text: str) -> list[tuple[int, int]]:
         """Return the spans of what the code of a text uses and neither site, opened sections nor questions name."""
-        asked = "\n".join(turn.question for turn in self.turns if isinstance(turn, UserTurn))
         known = (*self._read_opened(), " ".join(self._find_shortened()))
-        return find_foreign(text, known, asked, self.navigator.library.manifest.site.url)
+        return find_foreign(text, known, self.questions, self.navigator.library.manifest.site.url)
 
     def _find_shortened(self) -> dict[str, str]:
         """Return the long addresses of opened sections by the form in which models read them."""
-        found = (match for text in self._read_opened() for match in LONG_ADDRESS.finditer(text))
-        return {shorten_address(match): match[0] for match in found}
+        addresses: dict[str, str] = {}
+        for text in self._read_opened():
+            for match in LONG_ADDRESS.finditer(text):
+                addresses[shorten_address(match)] = match[0]
+        return addresses
 
     def _read_opened(self) -> Iterator[str]:
         for id_ in self.navigator.opened:
@@ -202,11 +214,11 @@ class Conversation:
     def choose_reopened(self, opened: Sequence[str], history: Sequence[Exchange], limit: int) -> list[str]:
         """Return the sections of earlier answers to keep open: the latest cited, or else the latest opened."""
         cited = [id_ for exchange in reversed(history) for id_ in find_citations(exchange.answer)]
-        found, others = (
-            dict.fromkeys(section.id for id_ in ids if (section := self.navigator.sections.get(id_)))
-            for ids in (cited, reversed(opened))
-        )
-        return list(found or others)[:limit]
+        for ids in (cited, reversed(opened)):
+            sections = filter(None, map(self.navigator.sections.get, ids))
+            if known := dict.fromkeys(section.id for section in sections):
+                return list(known)[:limit]
+        return []
 
     def make_room(self, max_chars: int) -> Iterator[Event]:
         """Close the least recently used sections until the open ones have at most `max_chars` characters.
@@ -214,80 +226,77 @@ class Conversation:
         Of sections that were opened together, the first ones stay open longest. In the turns, the text of a closed
         section is replaced by its entry in the list of closed sections, so that the model can open it again.
         """
-        dropped: list[str] = []
-        for id_ in sorted(self._last_used, key=lambda id_: self._last_used[id_]):
+        closed: dict[str, Reference] = {}
+        for id_ in sorted(self._last_used, key=self._last_used.__getitem__):
             if self.navigator.open_chars() <= max_chars:
                 break
             self.navigator.drop([id_])
-            dropped.append(id_)
-        if dropped:
-            for id_ in dropped:
-                del self._last_used[id_]
-            closed = {id_: self.make_reference(id_) for id_ in dropped}
+            del self._last_used[id_]
+            closed[id_] = self.make_reference(id_)
+        if closed:
             self.turns = list(_drop_sections(self.turns, closed))
             yield SectionsDropped(tuple(closed.values()))
 
     def make_reference(self, id_: str) -> Reference:
         """Return a section as it is shown to readers."""
         sections = self.navigator.sections
-        section = sections.get(id_)
-        if section is None:  # a navigation group, or an id that does not exist
-            group = sections.get_group(id_)
-            return Reference(id_, group.title if group else id_, (group.title,) if group else (), "")
-        return Reference.from_section(sections, section)
+        if section := sections.get(id_):
+            return Reference.from_section(sections, section)
+        if group := sections.get_group(id_):
+            return Reference(id_, group.title, (group.title,), "")
+        return Reference(id_, id_, (), "")
 
     def describe_result(self, call: str, result: ToolOutput) -> Iterator[Event]:
         """Yield the events of a tool result."""
-        match result:
-            case ExpandResult():
-                yield from self._describe_opened(call, result.sections)
-                for listed in result.already_open:
-                    yield SectionAlreadyOpen(call, self.make_reference(listed.id))
-                for missing in result.missing:
-                    nearest = tuple(self.make_reference(near.id) for near in missing.nearest)
-                    yield SectionMissing(call, missing.id, nearest)
-            case SearchResults():
-                found = tuple(self.make_reference(hit.id) for hit in result.hits)
-                yield SectionsFound(call, result.query, found, result.words_only)
-                yield from self._describe_opened(call, result.sections)
-            case ToolError():
-                yield ToolCallRejected(call, result.message)
-
-    def _describe_opened(self, call: str, expansions: Iterable[Expansion]) -> Iterator[Event]:
-        for expansion in expansions:
+        make_reference = self.make_reference
+        if isinstance(result, ToolError):
+            yield ToolCallRejected(call, result.message)
+        if isinstance(result, SearchResults):
+            hits = tuple(make_reference(hit.id) for hit in result.hits)
+            yield SectionsFound(call, result.query, hits, result.words_only)
+        for expansion in result.sections if isinstance(result, ExpandResult | SearchResults) else ():
             inside = dict.fromkeys(shown.id for shown in expansion.shown if shown.id != expansion.id)
             yield SectionOpened(
                 call,
-                self.make_reference(expansion.id),
-                tuple(map(self.make_reference, inside)),
+                make_reference(expansion.id),
+                tuple(map(make_reference, inside)),
                 expansion.part,
                 expansion.parts,
                 estimate_tokens(expansion.text),
             )
+        if isinstance(result, ExpandResult):
+            for listed in result.already_open:
+                yield SectionAlreadyOpen(call, make_reference(listed.id))
+            for missing in result.missing:
+                nearest = tuple(make_reference(near.id) for near in missing.nearest)
+                yield SectionMissing(call, missing.id, nearest)
 
 
 def _drop_sections(turns: Iterable[Turn], dropped: Mapping[str, Reference]) -> Iterator[Turn]:
     """Yield turns in which the text of dropped sections is replaced by list entries; later replies lose their state."""
-
-    def drop(expansion: Expansion) -> Expansion:
-        closed = dict.fromkeys(shown.id for shown in expansion.shown if shown.id in dropped)
-        shown = tuple(shown for shown in expansion.shown if shown.id not in closed)
-        listed = [ListedSection(id_, dropped[id_].title, dropped[id_].tokens) for id_ in closed]
-        return replace(expansion, shown=shown, listed=(*listed, *expansion.listed))
-
-    def drop_in(result: ToolOutput) -> ToolOutput:
-        if not isinstance(result, ExpandResult | SearchResults):
-            return result
-        return replace(result, sections=tuple(map(drop, result.sections)))
-
     is_changed = False
     for turn in turns:
         if isinstance(turn, ToolTurn):
-            edited = ToolTurn(tuple(ToolResult(one.call, drop_in(one.result)) for one in turn.results))
+            results = [ToolResult(result.call, _drop_from_result(result.result, dropped)) for result in turn.results]
+            edited = ToolTurn(tuple(results))
             is_changed = is_changed or edited != turn
             yield edited
+        elif isinstance(turn, AssistantTurn) and is_changed:
+            yield replace(turn, provider_state=None)
         else:
-            yield replace(turn, provider_state=None) if is_changed and isinstance(turn, AssistantTurn) else turn
+            yield turn
+
+
+def _drop_from_result(result: ToolOutput, dropped: Mapping[str, Reference]) -> ToolOutput:
+    if not isinstance(result, ExpandResult | SearchResults):
+        return result
+    expansions = []
+    for expansion in result.sections:
+        closed = dict.fromkeys(shown.id for shown in expansion.shown if shown.id in dropped)
+        shown = tuple(shown for shown in expansion.shown if shown.id not in closed)
+        listed = [ListedSection(id_, dropped[id_].title, dropped[id_].tokens) for id_ in closed]
+        expansions.append(replace(expansion, shown=shown, listed=(*listed, *expansion.listed)))
+    return replace(result, sections=tuple(expansions))
 
 
 class ModelReply:
@@ -307,20 +316,19 @@ class ModelReply:
         self._deadline = deadline
         self._text: list[str] = []
         self._text_length = 0
-        self._last = self._joiner = ""
+        self._last = ""  # the last character of the text
+        self._joiner = ""  # an invisible character that joins it to the next one, if that may be joined
 
     @property
     def text(self) -> str:
         """The text so far, with native citations as `[^id]` and without inline reasoning."""
-        reasoning = ReasoningFilter()
-        text = reasoning.feed("".join(self._text))
-        return text + reasoning.end()
+        return remove_reasoning("".join(self._text))
 
     @property
     def is_endless(self) -> bool:
         """Whether the reply is far longer than its limit: then the rest is ignored."""
         max_chars = self._request.output_tokens * _MAX_CHARS_PER_TOKEN
-        return self._text_length > max_chars or len(self.calls) > MAX_CALLS_PER_REPLY * 4
+        return self._text_length > max_chars or len(self.calls) > _ENDLESS_CALLS
 
     async def stream(self) -> AsyncGenerator[Part, None]:
         """Yield the parts of the reply as they arrive.
@@ -343,27 +351,24 @@ class ModelReply:
 
         try:
             while not self.is_endless:
-                part = await stop_on_error(self._deadline.run(next_part), self._model.name)
+                part = await self._deadline.run(next_part, self._model.name)
                 if part is None:
                     return
                 yield part
-        finally:
-            await _close(parts)
-
-    def _clean(self, piece: str) -> str:
-        """Return a piece without invisible characters; a joiner at its end waits for the character that it joins."""
-        text = remove_invisible(f"{self._last}{self._joiner}{piece}é")[:-1]
-        body = text.rstrip("\u200c\u200d")
-        clean = body[len(self._last) :]
-        self._joiner = text[len(body) :]
-        self._last = body[-1:]
-        return clean
+        finally:  # the connection is closed, too, even if the answer is cancelled
+            with anyio.move_on_after(_CLOSE_SECONDS, shield=True), suppress(Exception):
+                await parts.aclose()  # type: ignore[attr-defined]  # an iterator of a plugin may have none
 
     def _add(self, part: Part) -> Part:
+        """Add a part; return it without invisible characters."""
         match part:
             case Text():
                 self._text_length += len(part.text)
-                part = Text(self._clean(part.text))
+                text = remove_invisible(f"{self._last}{self._joiner}{part.text}é")[:-1]
+                body = text.rstrip(_JOINERS)  # a joiner at the end waits for the character that it joins
+                part = Text(body[len(self._last) :])
+                self._joiner = text[len(body) :]
+                self._last = body[-1:]
                 self._text.append(part.text)
             case Citation():
                 self._text.append(f"[^{part.id}]")
@@ -379,15 +384,3 @@ class ModelReply:
                     "Text, Citation, ToolCall, Usage or Stop; update the package of the model"
                 )
         return part
-
-
-async def _close(parts: object) -> None:
-    """Close a stream, and with it the connection, even if the answer is cancelled."""
-    close = getattr(parts, "aclose", None)
-    if close is None:
-        return
-    with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
-        try:
-            await close()
-        except Exception:
-            _log.debug("cannot close the reply", exc_info=True)

@@ -15,9 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cache
-from itertools import islice
 from typing import Literal
 
 from msgspec import Struct
@@ -31,13 +29,14 @@ from mkdocs_roaming.text.languages import available_languages, load_phrases
 from mkdocs_roaming.text.tokenizer import parse_query
 
 _CITATION_GROUP = re.compile(r"(?<!\s)(?:\s*\[\^[^\]\n]{1,200}\])+")
-_TABLE_ROW = re.compile(r"^[ \t]*\|.*$", re.MULTILINE)
-_QUESTION_END = " \t\n?？.!;:,)"
-_SENTENCE_END = re.compile(r"(?<=[.!?;。！？；])\s*(?=\S)|\n")
-_MAX_BRACES = 1_000  # each one that begins no JSON costs time that grows with its place
-_TOOL_NAME = re.compile("|".join(tool.name for tool in TOOLS))
+"""What ends a statement: `[^07f3277d] [^none]`."""
 
-_SOURCE = re.compile(rf"\[\^(?!{NO_SOURCE}\])", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?<=[.!?;。！？；])\s*(?=\S)|\n")
+_TOOL_NAME = re.compile("|".join(tool.name for tool in TOOLS))
+"""`expand_sections` in `<call>expand_sections(…)`."""
+
+_QUESTION_END = " \t\n?？.!;:,)"
+_MAX_BRACES = 1_000  # each one that begins no JSON costs time that grows with its place
 
 Flaw = Literal["empty", "call", "citations"]
 """Why a reply cannot be used: it has no text, a tool call that cannot be read, or no citation of an opened section."""
@@ -67,7 +66,8 @@ def find_flaw(reply: str, withheld: Sequence[str]) -> Flaw | None:
     """
     sentences = [sentence for text in withheld for sentence in _SENTENCE_END.split(text) if sentence.strip()]
     says_so = all(map(gap_words().search, sentences)) if sentences else GAP_CITATION.search(reply)
-    if says_so and not _SOURCE.search(reply):
+    cites_sources = "[^" in reply.lower().replace(f"[^{NO_SOURCE}]", "")
+    if says_so and not cites_sources:
         return None
     if not reply.strip():
         return "empty"
@@ -87,14 +87,19 @@ def read_calls(text: str) -> list[ToolCall]:
     decoder = json.JSONDecoder()
     calls = list[ToolCall]()
     end = 0
-    for brace in islice(re.finditer("{", text), _MAX_BRACES):
-        start = brace.start()
-        if start >= end:
-            with suppress(ValueError, RecursionError):
-                value, stop = decoder.raw_decode(text, start)
-                names = _TOOL_NAME.findall(text, end, start)
-                calls += _find_calls(value) or [ToolCall("", name, limit_depth(value)) for name in names[-1:]]
-                end = stop
+    start = text.find("{")
+    for _ in range(_MAX_BRACES):
+        if start < 0:
+            break
+        try:
+            value, stop = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            start = text.find("{", start + 1)
+            continue
+        names = _TOOL_NAME.findall(text, end, start)
+        calls += _find_calls(value) or [ToolCall("", name, limit_depth(value)) for name in names[-1:]]
+        end = stop
+        start = text.find("{", end)
     return calls
 
 
@@ -121,31 +126,34 @@ def find_statements(paragraph: str) -> Iterator[Statement]:
         statement = text[start : group.start()].strip()
         start = group.end()
         is_marked = GAP_CITATION.search(group[0]) is not None
-        is_gap = is_marked or gap_words().search(_TABLE_ROW.sub("", statement)) is not None
+        prose = "\n".join(line for line in statement.split("\n") if not line.lstrip().startswith("|"))  # no tables
+        is_gap = is_marked or gap_words().search(prose) is not None
         if statement or not is_marked:
             yield Statement(statement, is_gap)
 
 
 def is_refusal(statements: Iterable[Statement]) -> bool:
     """Return whether some statements say nothing but that the documentation does not answer."""
-    return all(one.is_gap for one in statements)
+    return all(statement.is_gap for statement in statements)
 
 
 def judge_state(
     question: str, statements: Sequence[Statement], language: str
 ) -> Literal["answered", "partial", "not_found"]:
     """Return the state of an answer with some statements to a question on a site in some language."""
-    gaps = " ".join(one.text for one in statements if one.is_gap)
-    others = " ".join(one.text for one in statements if not one.is_gap)
-    if is_refusal(statements):
+    gaps = [statement.text for statement in statements if statement.is_gap]
+    facts = [statement.text for statement in statements if not statement.is_gap]
+    if not facts:
         return "not_found"
-    if not any(one.is_gap for one in statements):
+    if not gaps:
         return "answered"
     if _joining_words().search(question.rstrip(_QUESTION_END)):
         return "partial"
     if statements[0].is_gap and not statements[0].text.endswith(","):  # which begins "Although …,"
         return "not_found"
-    asked, missing, said = (_find_content(text, language) for text in (question, gaps, others))
+    asked = _find_content(question, language)
+    missing = _find_content(" ".join(gaps), language)
+    said = _find_content(" ".join(facts), language)
     if not asked & missing - said:
         return "answered"
     rest = asked - missing

@@ -49,12 +49,28 @@ _SIGN_OF_LINK = re.compile(
 _LINK_TO_ID = re.compile(r"\]\(#?(?P<id>[0-9a-f]{8}|https?://[^()\s…]{1,200}…)(?:[ \t]+\"[^\"\n]*\")?\)")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,31}://[^\s<>`\"'|)\]}\\;,]+", re.IGNORECASE)
 _NAME = re.compile(r"(?<![\w@/.:-])((?:[\w-]+\.)+\w[\w-]*(?::\d+)?)(?:/[^\s<>`\"'|)\]}\\;,]*)?")
-_NO_SLASHES = re.compile(r"https?:(?!//)", re.IGNORECASE)  # browsers read it as if the slashes were there
-_MAX_PASSES = 8
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_LINKED = re.compile(r"\]\(\s*<?([^\s()<>]+)")
+"""The address of a link, relative ones too: `](../install.md`."""
+
+_LINKED_BARE = re.compile(rf"(?<![\w/]){_BARE}", re.IGNORECASE)
+_TAG = re.compile(r"<[!?/]?[a-z][^>]*>?", re.IGNORECASE)
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]+")
-_TRAILING = ".,;:!?*_~'\""
+"""What browsers leave out of an address."""
+
+_ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
+"""The backslash of an escape in Markdown: `\\_`."""
+
+_LONG_REFERENCE = re.compile(r"&#0*(\d{1,7})\d*")
+"""`&#0000000058;`: `unescape` fails for numbers of more than 4,300 digits."""
+
 _MARKUP = re.compile(r"(\[\^[0-9a-f]{8}\])|[\[\]<>]")
+"""A citation, which stays, or the brackets of a link or tag."""
+
+_TRAILING = ".,;:!?*_~'\""
+_SCHEMES = ("https://", "http://", "//", "mailto:")
+_LINKED_PREFIXES = ("www.", "javascript:", "data:", "vbscript:", "mailto:")
+_MAX_PASSES = 8
+_CACHED_TEXTS = 64
 
 
 def remove_links(markdown: str, is_known: IsKnown) -> tuple[str, int]:
@@ -79,14 +95,13 @@ def remove_links(markdown: str, is_known: IsKnown) -> tuple[str, int]:
             return f"[{sub_outside_code(_LINKS, replace, match['link'])}{kept[1 + len(match['link']) :]}"
         return kept
 
-    before = ""
     text = markdown
-    passes = 0
-    while text != before and passes < _MAX_PASSES:  # what remains may form another link
+    for _ in range(_MAX_PASSES):  # what remains may form another link
         before = text
         text = sub_outside_code(_LINKS, replace, text)
-        passes = passes + 1
-    if text != before or any(not is_known(address) for address in _rendered_addresses(text)):
+        if text == before:
+            break
+    if text != before or not all(map(is_known, _rendered_addresses(text))):
         # The regular expressions and CommonMark disagree about what is code or a link: no markup at all is left.
         removed += 1
         text = _ADDRESS.sub("", _MARKUP.sub(lambda mark: mark[1] or f"\\{mark[0]}", text))
@@ -105,32 +120,34 @@ def resolve_ids(markdown: str, find_url: Callable[[str], str | None]) -> str:
     return sub_outside_code(_LINK_TO_ID, replace, markdown)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(_CACHED_TEXTS)
 def find_addresses(text: str) -> frozenset[str]:
     """Return all addresses of a text, normalized, to compare others with them."""
-    found = (match[0] for match in _ANY_ADDRESS.finditer(text))
-    linked = (match[1] for match in re.finditer(r"\]\(\s*<?([^\s()<>]+)", text))
-    hosts = (address for match in _NAME.finditer(text) for address in match.group(0, 1))
-    return frozenset(normalize_address(address) for source in (found, hosts, linked) for address in source)
+    addresses = [match[0] for match in _ANY_ADDRESS.finditer(text)]
+    addresses += _LINKED.findall(text)
+    for name in _NAME.finditer(text):
+        addresses += name.group(0, 1)
+    return frozenset(map(normalize_address, addresses))
 
 
 def normalize_address(address: str) -> str:
     """Return an address in the form in which addresses are compared: without escapes, fragment and `{placeholders}`."""
-    address = _INVISIBLE.sub("", unquote(_unescape(re.sub(r"\\(?=[!-/:-@\[-`{-~])", "", address))))
-    address = re.split("[#{]", address, maxsplit=1)[0]
-    end = len(address)
+    address = _INVISIBLE.sub("", unquote(_unescape(_ESCAPE.sub("", address))))
+    address = address.partition("#")[0].partition("{")[0]
     unopened = address.count(")") - address.count("(")
+    end = len(address)
     while end and (address[end - 1] in _TRAILING or (address[end - 1] == ")" and unopened > 0)):
-        end, unopened = end - 1, unopened - (address[end - 1] == ")")
-    address = address[:end]
-    address = re.sub(r"^(?:(?:https?:)?//|mailto:)", "", address.replace("\\", "/"), flags=re.IGNORECASE).rstrip("/")
-    host, slash, path = address.partition("/")
+        end -= 1
+        unopened -= address[end] == ")"
+    address = address[:end].replace("\\", "/")
+    prefix = next(filter(address.lower().startswith, _SCHEMES), "")
+    host, slash, path = address[len(prefix) :].rstrip("/").partition("/")
     return f"{host.lower()}{slash}{path}"
 
 
 def _unescape(text: str) -> str:
-    """Return text with its character references replaced; `unescape` fails for numbers of more than 4,300 digits."""
-    return unescape(re.sub(r"&#0*(\d{1,7})\d*", r"&#\1", text))
+    """Return text with its character references replaced."""
+    return unescape(_LONG_REFERENCE.sub(r"&#\1", text))
 
 
 def is_on_site(address: str, site_url: str) -> bool:
@@ -138,42 +155,44 @@ def is_on_site(address: str, site_url: str) -> bool:
     address = _INVISIBLE.sub("", _unescape(address)).replace("\\", "/")
     if address.startswith("#"):
         return True
-    if address.lower().startswith(("mailto:", "www.")) or _NO_SLASHES.match(address):
+    lower = address.lower()
+    if lower.startswith(("mailto:", "www.")):
         return False
+    if lower.startswith(("http:", "https:")) and not lower.startswith(_SCHEMES):
+        return False  # browsers read it as if it had slashes
     try:
         site = urlsplit(site_url)
         target = urlsplit(urljoin(site_url, address))
     except ValueError:
         return False
     if not site.netloc:
-        return not (_SCHEME.match(address) or address.startswith("//"))
+        return not (target.scheme or address.startswith("//"))
     if "@" in target.netloc or target.scheme not in ("http", "https") or "/.." in unquote(target.path):
         return False
     return target.netloc.lower() == site.netloc.lower() and f"{target.path}/".startswith(f"{site.path.rstrip('/')}/")
 
 
 def _replace_link(match: re.Match[str], is_known: IsKnown) -> str:
+    """Return what stays of a link, an image, a definition, an autolink, a tag or a bare address."""
     if match["html"] is not None:
         return match[0] if _HARMLESS_TAG.fullmatch(match["html"]) else ""
     if match["bare"] is not None:
         address = match["bare"].rstrip(_TRAILING)
         return match[0] if is_known(address) or not _is_linked(address) else match["bare"][len(address) :]
-    address = _find_target(match)
+    address = match["auto"]
+    if address is None:
+        targets = match.group("image_1", "image_2", "link_1", "link_2", "defined_1", "defined_2")
+        address = next(filter(None, targets), "")
+    elif ":" not in address:
+        address = f"mailto:{address}"
     if match["image"] is not None and not address:
         return ""
     return match[0] if is_known(address) else match["link"] or ""
 
 
-def _find_target(match: re.Match[str]) -> str:
-    """Return the address of a link, an image, a definition or an autolink."""
-    if match["auto"] is not None:
-        return match["auto"] if ":" in match["auto"] else f"mailto:{match['auto']}"
-    return next(filter(None, match.group("image_1", "image_2", "link_1", "link_2", "defined_1", "defined_2")), "")
-
-
 def _is_linked(address: str) -> bool:
     """Return whether renderers turn a bare address into a link, or a reader would."""
-    return "//" in address or address.lower().startswith(("www.", "javascript:", "data:", "vbscript:", "mailto:"))
+    return "//" in address or address.lower().startswith(_LINKED_PREFIXES)
 
 
 # What a renderer makes of the text
@@ -202,9 +221,7 @@ def _token_addresses(tokens: list[Token]) -> Iterator[str]:
     for token in tokens:
         yield from (str(token.attrs[name]) for name in ("href", "src") if name in token.attrs)
         if token.type in ("html_inline", "html_block"):
-            tags = re.findall(r"<[!?/]?[a-z][^>]*>?", token.content, re.IGNORECASE)
-            yield from (tag for tag in tags if not _HARMLESS_TAG.fullmatch(tag))
+            yield from (tag for tag in _TAG.findall(token.content) if not _HARMLESS_TAG.fullmatch(tag))
         elif token.type == "text":
-            bare = re.findall(rf"(?<![\w/]){_BARE}", token.content, re.IGNORECASE)
-            yield from (address for address in bare if _is_linked(address))
+            yield from filter(_is_linked, _LINKED_BARE.findall(token.content))
         yield from _token_addresses(token.children or [])

@@ -4,18 +4,19 @@
         async for event in events:
             ...
 
-`answer` is the whole loop from top to bottom. Its steps are the functions below it, and those of `prepare` and
-`finish`: what the model gets before its first reply, and what follows its text.
+`answer` is the whole loop from top to bottom. Its steps are the functions below it, and those of `prepare`: what the
+model gets before its first reply.
 """
 
 from __future__ import annotations
 
-import re
+import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import aclosing
 from functools import partial
 
+import anyio
 from msgspec.structs import replace as replace_struct
 
 from mkdocs_roaming.answer import prompts
@@ -29,13 +30,13 @@ from mkdocs_roaming.answer.conversation import MAX_CALLS_PER_REPLY, Exchange, Mo
 from mkdocs_roaming.answer.events import (
     AnswerState,
     Event,
+    Finished,
+    NotFound,
+    Reference,
     RoundStarted,
-    SectionCited,
-    SectionOpened,
-    TextReleased,
+    SupportChecked,
     TokensUsed,
 )
-from mkdocs_roaming.answer.finish import check_answer, finish
 from mkdocs_roaming.answer.judge import FLAWS, find_flaw, judge_state, read_calls
 from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
@@ -47,19 +48,26 @@ from mkdocs_roaming.answer.models.base import (
     ToolCall,
     ToolResult,
     Usage,
+    to_identifier,
 )
 from mkdocs_roaming.answer.prepare import Run, prepare
-from mkdocs_roaming.answer.results import Offline, show_results
+from mkdocs_roaming.answer.results import Offline, answer_with_results, replace_answer
+from mkdocs_roaming.answer.support.check import LOW_SUPPORT, Support, check_support, mark_addresses
+from mkdocs_roaming.answer.support.passages import MAX_CITED_CHARS, CitedSection, Passage, find_passages
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
+from mkdocs_roaming.library.search import Hit
 from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
-from mkdocs_roaming.text.markdown import escape_markup
+from mkdocs_roaming.manifest.lookup import SectionRef
 
 _MAX_CALL_ID_CHARS = 60
 _MAX_NAMED_SECTIONS = 8
 _MORE_ROOM = 4  # for a model whose thinking left none for its text
-_REPLACEMENT_SECONDS = 5.0
 _MAX_BLOCKING_CHARS = 2_000  # longer paragraphs are processed in a thread
+_MAX_NEAREST = 5
+_MAX_UNSPECIFIC = 3  # nearest sections without a rare word of the question
+_NEAREST_SECONDS = 3.0  # also builds the search index if nothing was searched before
+_log = logging.getLogger(__name__)
 
 
 async def answer(
@@ -96,8 +104,8 @@ async def answer(
     run = Run(question, navigator, model, budget, deadline, page, opened, history, prefetch_tokens)
     try:
         # The whole text of a small site, or an outline and the first sections; without a model, the answer.
-        first = _answer_with_results(run) if model.name == Offline.name else prepare(run)
-        for event in await first:
+        begin = answer_with_results if model.name == Offline.name else prepare
+        for event in await begin(run):
             yield event
         while run.state is None:
             run.round += 1
@@ -146,34 +154,37 @@ async def answer(
                 yield event
 
     if run.text.text:
-        async with aclosing(check_answer(run)) as checks:
-            async for event in checks:
-                yield event
+        yield await _check_answer(run)
     else:
-        for event in await _find_replacement(run):
+        for event in await replace_answer(run):
             yield event
-    yield await finish(run)
+    yield await _finish(run)
 
 
 # The model's reply
 
 
 def _make_request(run: Run) -> Request:
-    opened = [run.conversation.make_reference(id_) for id_ in run.navigator.opened[-_MAX_NAMED_SECTIONS:]]
-    repair = prompts.build_repair(run.flaw, opened) if run.flaw else ""
-    note = prompts.build_note(
-        rounds_left=run.max_rounds - run.round,
-        room_used=run.navigator.open_chars() / run.budget.open_chars,
-        time_used=run.deadline.used_share,
-        money_used=run.budget.spent_share(run.usage),
-    )
+    budget = run.budget
+    rounds_left = run.max_rounds - run.round
+    note = ""
+    if run.flaw:
+        opened = map(run.conversation.make_reference, run.navigator.opened[-_MAX_NAMED_SECTIONS:])
+        note = prompts.build_repair(run.flaw, opened)
+    elif run.has_tools:
+        note = prompts.build_note(
+            rounds_left=rounds_left,
+            room_used=run.navigator.open_chars() / budget.open_chars,
+            time_used=run.deadline.used_share,
+            money_used=budget.spent_share(run.usage),
+        )
     return Request(
         rules=run.rules,
         outline=run.outline,
         turns=tuple(run.conversation.turns),
-        tools=TOOLS if run.has_tools and run.round < run.max_rounds else (),
-        note=repair or (note if run.has_tools else ""),
-        output_tokens=run.budget.output_tokens * (_MORE_ROOM if run.flaw == "empty" else 1),
+        tools=TOOLS if run.has_tools and rounds_left > 0 else (),
+        note=note,
+        output_tokens=budget.output_tokens * (_MORE_ROOM if run.flaw == "empty" else 1),
         site=run.site,
     )
 
@@ -213,12 +224,14 @@ def _end_reply(run: Run, reply: ModelReply) -> list[ToolCall]:
     if reply.stop.reason == "refusal":
         raise StopAnswer("refused")
     text = reply.text
-    written = read_calls(text) if not (reply.calls or run.round == run.max_rounds or find_citations(text)) else []
-    calls = [_with_unique_id(call, run.call_ids) for call in reply.calls or written]
+    calls = reply.calls
+    is_last = run.round == run.max_rounds
+    if not (calls or is_last or find_citations(text)) and (calls := read_calls(text)):
+        text = ""
+    calls = [_with_unique_id(call, run.call_ids) for call in calls]
     if calls or text.strip():
-        turn = AssistantTurn("" if written else text, tuple(calls), reply.stop.provider_state)
-        run.conversation.turns.append(turn)
-    if calls and run.round == run.max_rounds:
+        run.conversation.turns.append(AssistantTurn(text, tuple(calls), reply.stop.provider_state))
+    if calls and is_last:
         raise StopAnswer("budget", spent="rounds")
     can_repair = run.flaw is None and not text.strip()  # with more room
     if not calls and (reply.is_endless or (reply.stop.reason == "length" and not can_repair)):
@@ -227,8 +240,8 @@ def _end_reply(run: Run, reply: ModelReply) -> list[ToolCall]:
 
 
 def _with_unique_id(call: ToolCall, used: set[str]) -> ToolCall:
-    """Return the call with an id that no other call of this answer has, in characters that every provider accepts."""
-    name = re.sub(r"[^a-zA-Z0-9_-]", "_", str(call.id or "call"))[:_MAX_CALL_ID_CHARS]
+    """Return the call with an id that no other call of this answer has."""
+    name = to_identifier(call.id or "call", _MAX_CALL_ID_CHARS)
     id_ = name
     number = 1
     while id_ in used:
@@ -260,7 +273,7 @@ async def _call_tool(run: Run, call: ToolCall, calls_before: int, open_before: i
     return ToolResult(call, result)
 
 
-# After a reply without calls
+# A reply without calls
 
 
 def _judge_reply(run: Run, reply: str) -> AnswerState | None:
@@ -283,30 +296,113 @@ def _judge_reply(run: Run, reply: str) -> AnswerState | None:
     return "partial" if state == "answered" and (text.withheld or text.foreign_addresses) else state
 
 
-async def _answer_with_results(run: Run) -> list[Event]:
-    events, run.text = await show_results(run, run.deadline)
-    run.conversation.tokens_read = sum(event.tokens for event in events if isinstance(event, SectionOpened))
-    run.state = "results" if run.text.text else "not_found"
-    return events
+# After the text
 
 
-async def _find_replacement(run: Run) -> list[Event]:
-    """Return the events of a text that replaces an answer: the reason, and results if the model failed."""
-    reason = run.stop.explain(has_text=False) if run.stop else run.note or prompts.NO_ANSWER
-    is_failure = run.stop is not None and run.stop.state != "refused" and run.stop.cause != "site"
-    if is_failure and run.model.name != Offline.name:
-        opened = set(run.navigator.opened)
-        with suppress(StopAnswer):
-            found, results = await show_results(run, Deadline(_REPLACEMENT_SECONDS, time.monotonic))
-            if results.text:
-                shown = [
-                    event
-                    for event in found
-                    if isinstance(event, (TextReleased, SectionCited))
-                    or (isinstance(event, SectionOpened) and event.section.id not in opened)
-                ]
-                return [TextReleased(f"{reason} {prompts.NEAREST_SECTIONS}\n\n"), *shown]
-            if run.note:
-                return [TextReleased(f"{reason}\n\n{run.note}")]
-    elsewhere = "" if run.stop else escape_markup(run.navigator.library.find_left_out(run.question))
-    return [TextReleased(f"{reason}\n\n{elsewhere}".rstrip())]
+async def _check_answer(run: Run) -> SupportChecked:
+    """Compare the answer with all sections that were opened for it, and find the passages that it cites."""
+    library = run.navigator.library
+    index = run.navigator.sections
+    site = library.manifest.site
+    text = run.text.text
+
+    def check() -> Support:
+        opened: dict[str, str] = {}
+        for section in filter(None, map(index.get, run.navigator.opened)):
+            breadcrumb = " › ".join((site.name, *index.breadcrumb(section)))
+            opened[section.id] = f"{breadcrumb}\n\n{library.text(section)}"
+        questions = run.conversation.questions
+        return check_support(
+            text, opened, question=questions, language=site.language, foreign=run.text.foreign_addresses
+        )
+
+    support: Support | None = None
+    skipped = ""
+    if run.state != "results":  # those are quoted word for word
+        try:
+            support = await run.read(check)
+            if run.state == "answered" and support.score < LOW_SUPPORT:
+                run.state = "partial"
+        except StopAnswer as stop:
+            skipped = stop.error or "no time was left"
+            foreign = run.text.foreign_addresses
+            support = mark_addresses(text, foreign) if foreign else None
+    return SupportChecked(support, skipped, await _find_passages(run))
+
+
+async def _find_passages(run: Run) -> tuple[Passage, ...]:
+    """Return the passages that the answer cites; none if there is no time left or the site cannot be read."""
+    index = run.navigator.sections
+    library = run.navigator.library
+    text = run.text.text
+
+    def join(sections: Iterable[SectionRef]) -> str:
+        joined = ""
+        for section in sections:
+            joined += library.text(section) + "\n\n"
+            if len(joined) > MAX_CITED_CHARS:
+                break
+        return joined[: MAX_CITED_CHARS + 1]
+
+    def find() -> tuple[Passage, ...]:
+        cited: dict[str, CitedSection] = {}
+        for section in filter(None, map(index.get, find_citations(text))):
+            earlier = (SectionRef(section.page, position) for position in range(section.position))
+            cited[section.id] = CitedSection(join([section, *index.descendants(section)]), join(earlier))
+        return tuple(find_passages(text, cited, library.manifest.site.language))
+
+    try:
+        return await run.read(find)
+    except StopAnswer:
+        return ()
+
+
+async def _finish(run: Run) -> Finished:
+    """Return the last event of an answer that has ended."""
+    assert run.state is not None
+    text = run.text
+    has_text = bool(text.text)
+    prices = run.budget.prices
+    stop = run.stop or StopAnswer("refused")
+    foreign = await run_in_thread(lambda: text.foreign_addresses)
+    has_answer = run.state in ("answered", "partial", "results", "error") or (run.state == "budget" and has_text)
+    return Finished(
+        state=run.state,
+        model=run.model.name,
+        rounds=run.round,
+        usage=run.usage,
+        tokens_read=run.conversation.tokens_read,
+        dropped_citations=len(text.dropped),
+        withheld=len(text.withheld),
+        spent=stop.spent,
+        error=stop.error,
+        cause=stop.cause,
+        message="" if stop.state == "refused" else stop.explain(has_text=has_text),
+        retry_after=stop.retry_after,
+        foreign_addresses=text.removed_links + len(foreign),
+        not_found=None if has_answer else await _describe_not_found(run),
+        cost=prices.cost(run.usage) if prices else None,
+        currency=prices.currency if prices else "",
+    )
+
+
+async def _describe_not_found(run: Run) -> NotFound:
+    """Return the opened sections, and the nearest ones: those with a rare word of the question, else the best ones.
+
+    Searching may take a moment even if the time is over.
+    """
+    make_reference = run.conversation.make_reference
+    search = run.navigator.search
+    nearest: tuple[Reference, ...] = ()
+
+    def find() -> list[Hit]:
+        query = "" if run.note else run.question  # the words of another language say nothing
+        return search.find_specific(query, limit=_MAX_NEAREST) or search.find(query, limit=_MAX_UNSPECIFIC)
+
+    with anyio.move_on_after(_NEAREST_SECONDS):
+        try:
+            hits = await run_in_thread(find)
+            nearest = tuple(make_reference(hit.section.id) for hit in hits)
+        except Exception:
+            _log.debug("cannot find the nearest sections", exc_info=True)
+    return NotFound(tuple(map(make_reference, run.conversation.looked_at)), nearest)

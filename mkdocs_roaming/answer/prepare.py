@@ -21,7 +21,6 @@ from mkdocs_roaming.answer.budget import (
     StopAnswer,
     compute_limiter,
     run_in_thread,
-    stop_on_error,
 )
 from mkdocs_roaming.answer.citations import AnswerText
 from mkdocs_roaming.answer.conversation import Conversation, Exchange, describe_call, find_citations
@@ -57,6 +56,10 @@ _USUAL_CONTEXT = 4_096  # of small models, if the server that refuses a request 
 _RULES_TOKENS = 600
 _CALLING_TOKENS = 1_400  # rules and tools
 _LEAST_OUTLINE = 700
+_OUTPUT_SHARE = 0.25  # of a context, at most
+_OUTLINE_SHARE = 0.25  # of the room that the output leaves, at most
+_OPENED_SHARE = 0.75  # of the rest
+_HISTORY_SHARE = 0.25  # of the rest
 _MAX_REOPENED = 8  # the maximum of one call
 _SEARCH_TOKENS = 900  # of the texts that a search opens; titles and snippets alone would cost another round
 _PREFETCH_CHARS_PER_TOKEN = 8  # at most half of the room for open sections
@@ -129,8 +132,8 @@ class Run:
     async def read(self, work: Callable[[], T], deadline: Deadline | None = None) -> T:
         """Run a function that reads the site in a thread, which is abandoned at a deadline (default: the answer's)."""
         limiter = compute_limiter() if self.navigator.library.is_local else None
-        result = (deadline or self.deadline).run(lambda: run_in_thread(work, limiter))
-        return await stop_on_error(result, SITE)
+        end = deadline or self.deadline
+        return await end.run(lambda: run_in_thread(work, limiter), SITE)
 
 
 async def prepare(run: Run) -> list[Event]:
@@ -167,7 +170,8 @@ async def prepare(run: Run) -> list[Event]:
         events.append(SiteRead(manifest.digest, len(site.sections), site.tokens))
     elif run.has_tools:
         reading = prompts.READING_OUTLINE.format(rounds=run.budget.rounds)
-        run.outline = prompts.format_outline(manifest.site, await run.read(lambda: navigator.outline(room.outline)))
+        outline = await run.read(lambda: navigator.outline(room.outline))
+        run.outline = prompts.format_outline(manifest.site, outline)
         events.append(OutlineRead(manifest.digest, len(navigator.sections), estimate_tokens(run.outline)))
     run.rules = prompts.build_rules(navigator.name, reading)
     context = format_page_context(navigator, run.page, with_outline=run.has_tools)
@@ -196,26 +200,32 @@ class _Room(Struct, frozen=True):
 async def _find_room(run: Run) -> _Room:
     """Return the room beside rules, tools and reply in the model's context, if that is known."""
     can_call = has_tools(run.model)
-    context = await stop_on_error(run.deadline.run(lambda: find_context(run.model)), run.model.name)
+    context = await run.deadline.run(lambda: find_context(run.model), run.model.name)
     if "size" in run.reductions:  # the estimate was too low, or nothing was known
         context = run.context // 2 if run.context else context or _USUAL_CONTEXT
     run.context = context
     if context is None:
         return _Room(outline=PROMPT_OUTLINE_BUDGET * can_call)
-    run.budget = replace(run.budget, output_tokens=min(run.budget.output_tokens, context // 4))
+    run.budget = replace(run.budget, output_tokens=min(run.budget.output_tokens, int(context * _OUTPUT_SHARE)))
     output = run.budget.output_tokens + getattr(run.model, "extra_output_tokens", 0)
     room = round(context * USED_SHARE) - min(output, context // 2)
-    outline = min((room - _CALLING_TOKENS) // 4, PROMPT_OUTLINE_BUDGET)
+    outline = min(int((room - _CALLING_TOKENS) * _OUTLINE_SHARE), PROMPT_OUTLINE_BUDGET)
+    rules = _CALLING_TOKENS
     if not can_call or outline < _LEAST_OUTLINE:
         outline = 0
-    rest = max(room - (_CALLING_TOKENS if outline else _RULES_TOKENS) - outline, 0)
-    return _Room(site=room - 2 * _RULES_TOKENS, outline=outline, opened=rest * 3 // 4, history=rest // 4)
+        rules = _RULES_TOKENS
+    rest = max(room - rules - outline, 0)
+    return _Room(room - 2 * _RULES_TOKENS, outline, int(rest * _OPENED_SHARE), int(rest * _HISTORY_SHARE))
 
 
 def _choose_history(history: Sequence[Exchange], max_tokens: int) -> Sequence[Exchange]:
     """Return the latest exchanges that fit."""
-    sizes = accumulate(estimate_tokens(f"{exchange.question}{exchange.answer}") for exchange in reversed(history))
-    return history[len(history) - sum(size <= max_tokens for size in sizes) :]
+    size = 0
+    for count, exchange in enumerate(reversed(history)):
+        size += estimate_tokens(f"{exchange.question}{exchange.answer}")
+        if size > max_tokens:
+            return history[len(history) - count :]
+    return history
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,13 +247,10 @@ def read_small_site(navigator: Navigator, max_tokens: int) -> SmallSite | None:
         index = navigator.sections
         library = navigator.library
         library.prefetch(index.manifest.pages)
-        sections = tuple(
-            OpenSection(section.id, index.breadcrumb(section), text)
-            for section in index
-            if (text := library.text(section))
-        )
-        text = prompts.format_site(library.manifest.site, sections)
-        return SmallSite(sections, text, estimate_tokens(text))
+        texts = ((section, library.text(section)) for section in index)
+        sections = tuple(OpenSection(section.id, index.breadcrumb(section), text) for section, text in texts if text)
+        whole = prompts.format_site(library.manifest.site, sections)
+        return SmallSite(sections, whole, estimate_tokens(whole))
 
     try:
         site = navigator.library.memoize("small site", read)
@@ -265,7 +272,9 @@ async def _reopen_sections(run: Run, ids: list[str], history: Sequence[Exchange]
     """Open the sections of earlier answers; the cited ones count as used."""
     run.navigator.drop(run.navigator.opened)
     call = ToolCall(REOPEN_CALL_ID, "expand_sections", {"ids": ids})
-    query = "\n".join((run.question, history[-1].question, history[-1].answer)) if history else run.question
+    query = run.question
+    if history:
+        query = f"{query}\n{history[-1].question}\n{history[-1].answer}"
     events = await _record_call(run, call, lambda: run.navigator.reopen(ids, query))
     for exchange in history:
         run.conversation.mark_cited(find_citations(exchange.answer))
@@ -278,7 +287,9 @@ async def _open_pinned_sections(run: Run) -> list[Event]:
     rules = await run.read(lambda: apply_rules(run.navigator, run.question, run.page, chars))
     if not rules.opens:
         return []
-    arguments = {"ids": list(rules.opens), **({"query": rules.words} if rules.words else {})}
+    arguments: dict[str, object] = {"ids": list(rules.opens)}
+    if rules.words:
+        arguments["query"] = rules.words
     call = ToolCall(RULES_CALL_ID, "expand_sections", arguments)
     return await _record_call(run, call, lambda: run.navigator.call(call.name, arguments))
 
@@ -291,7 +302,8 @@ async def _prefetch_sections(run: Run, history: Sequence[Exchange]) -> list[Even
     if max_tokens <= 0:
         return []
     earlier = history[-1].question if history else ""
-    call = ToolCall(PREFETCH_CALL_ID, "search_sections", {"query": truncate_at_word(run.question, _MAX_SHOWN_QUERY)})
+    shown = truncate_at_word(run.question, _MAX_SHOWN_QUERY)
+    call = ToolCall(PREFETCH_CALL_ID, "search_sections", {"query": shown})
     return await _record_call(run, call, lambda: run.navigator.prefetch(run.question, earlier, max_tokens=max_tokens))
 
 

@@ -7,16 +7,25 @@ question, they get the nearest sections only. Of a question in another language,
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import AsyncIterator, Collection, Container, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 
 from msgspec import Struct
 
 from mkdocs_roaming.answer import prompts
-from mkdocs_roaming.answer.budget import Deadline
+from mkdocs_roaming.answer.budget import Deadline, StopAnswer
 from mkdocs_roaming.answer.citations import AnswerText
-from mkdocs_roaming.answer.events import Event, Reference, SectionOpened, SectionsFound, ToolCalled
+from mkdocs_roaming.answer.events import (
+    Event,
+    Reference,
+    SectionCited,
+    SectionOpened,
+    SectionsFound,
+    TextReleased,
+    ToolCalled,
+)
 from mkdocs_roaming.answer.models.base import NO_SOURCE, ModelConfig, Part, Request, Stop, Text
 from mkdocs_roaming.answer.prepare import Run
 from mkdocs_roaming.answer.support.check import CITATION
@@ -38,7 +47,7 @@ MAX_RESULTS = 3
 _CALL_ID = "search"
 _MAX_HITS = 10
 _MIN_CHARS = 40  # of words; a shorter text without words of the question only leads to its links or subsections
-_WORD = re.compile(r"\w")
+_REPLACEMENT_SECONDS = 5.0
 _WHOLE_LINK = re.compile(r"\[[^\]\n]*" + LINK.pattern)
 
 
@@ -60,7 +69,7 @@ class Offline:
         yield Stop()
 
 
-class _Found(Struct, frozen=True):
+class _Results(Struct, frozen=True):
     """What a search found.
 
     Attributes:
@@ -80,7 +89,47 @@ class _Found(Struct, frozen=True):
     note: str
 
 
-async def show_results(run: Run, deadline: Deadline) -> tuple[list[Event], AnswerText]:
+async def answer_with_results(run: Run) -> list[Event]:
+    """Answer with results instead of a model.
+
+    Returns:
+        The events.
+
+    Raises:
+        StopAnswer: The site cannot be read, or no time is left.
+    """
+    events, run.text = await _show_results(run, run.deadline)
+    run.conversation.tokens_read = sum(event.tokens for event in events if isinstance(event, SectionOpened))
+    run.state = "results" if run.text.text else "not_found"
+    return events
+
+
+async def replace_answer(run: Run) -> list[Event]:
+    """Return the events of a text that replaces an answer: the reason, and results if the model failed."""
+    stop = run.stop
+    if stop is None:
+        reason = run.note or prompts.NO_ANSWER
+        elsewhere = escape_markup(run.navigator.library.find_left_out(run.question))
+        return [TextReleased(f"{reason}\n\n{elsewhere}".rstrip())]
+    reason = stop.explain(has_text=False)
+    if stop.state == "refused" or stop.cause == "site" or run.model.name == Offline.name:
+        return [TextReleased(reason)]
+    opened = set(run.navigator.opened)
+    try:
+        events, results = await _show_results(run, Deadline(_REPLACEMENT_SECONDS, time.monotonic))
+    except StopAnswer:
+        return [TextReleased(reason)]
+    if not results.text:
+        return [TextReleased(f"{reason}\n\n{run.note}".rstrip())]
+    shown: list[Event] = [TextReleased(f"{reason} {prompts.NEAREST_SECTIONS}\n\n")]
+    for event in events:
+        is_opened = isinstance(event, SectionOpened) and event.section.id not in opened
+        if is_opened or isinstance(event, TextReleased | SectionCited):
+            shown.append(event)
+    return shown
+
+
+async def _show_results(run: Run, deadline: Deadline) -> tuple[list[Event], AnswerText]:
     """Return the events of a search and of its results, and the text of the results; it is empty without results.
 
     Args:
@@ -90,52 +139,58 @@ async def show_results(run: Run, deadline: Deadline) -> tuple[list[Event], Answe
     Raises:
         StopAnswer: The site cannot be read, or no time is left.
     """
-    found = await run.read(lambda: _find_results(run), deadline)
+    results = await run.read(lambda: _find_results(run), deadline)
     text = AnswerText(run.conversation)
-    sections = run.navigator.sections
-    references = tuple(Reference.from_section(sections, section) for section in found.sections)
+    make_reference = partial(Reference.from_section, run.navigator.sections)
+    references = tuple(map(make_reference, results.sections))
     events: list[Event] = [
-        ToolCalled(_CALL_ID, "search_sections", query=found.query),
-        SectionsFound(_CALL_ID, found.query, references, words_only=found.words_only),
+        ToolCalled(_CALL_ID, "search_sections", query=results.query),
+        SectionsFound(_CALL_ID, results.query, references, words_only=results.words_only),
     ]
-    run.navigator.mark_opened(section.id for section in found.passages)
-    run.note = found.note
-    if found.note and found.passages:
-        events += text.release(found.note)
-    for section, passage in found.passages.items():
-        reference = Reference.from_section(sections, section)
-        tokens = estimate_tokens(passage)
-        call = RULES_CALL_ID if section in found.pinned else _CALL_ID
-        events.append(SectionOpened(call, reference, tokens=tokens))
+    run.navigator.mark_opened(section.id for section in results.passages)
+    run.note = results.note
+    if results.note and results.passages:
+        events += text.release(results.note)
+    for section, passage in results.passages.items():
+        reference = make_reference(section)
+        call = RULES_CALL_ID if section in results.pinned else _CALL_ID
+        events.append(SectionOpened(call, reference, tokens=estimate_tokens(passage)))
         events += text.release(_format_result(reference, passage), reference.id)
     return events, text
 
 
 def _format_result(section: Reference, passage: str) -> str:
     """Return a result as Markdown: its title with the titles above it, the passage, and a citation."""
-    above = escape_markup(" › ".join(section.breadcrumb[:-1]))
-    title = f"**{escape_markup(section.title)}**" + (f" · {above}" if above else "")
+    title = f"**{escape_markup(section.title)}**"
+    if above := escape_markup(" › ".join(section.breadcrumb[:-1])):
+        title = f"{title} · {above}"
     while CITATION.search(passage):  # in code; what remains may form another one
         passage = CITATION.sub("", passage)
     return f"{title}\n\n{passage}\n\n[^{section.id}]"
 
 
-def _find_results(run: Run) -> _Found:
+def _find_results(run: Run) -> _Results:
     navigator = run.navigator
-    search = run.navigator.search
-    language = navigator.library.manifest.site.language
-    is_elliptic_question = bool(run.history) and is_elliptic(run.question, language)
-    query = f"{run.history[-1].question} {run.question}" if is_elliptic_question else run.question
+    search = navigator.search
+    query = run.question
+    if run.history and is_elliptic(query, navigator.library.manifest.site.language):
+        query = f"{run.history[-1].question} {query}"
     rules = apply_rules(navigator, run.question, run.page, rules_share(run.budget.open_chars))
-    pinned = [section for id_ in rules.opens if rules.words and (section := navigator.sections.get(id_))]
+    pinned = list(filter(None, map(navigator.sections.get, rules.opens if rules.words else ())))
     note = search.judge(query, is_follow_up=bool(run.history))
-    is_foreign = note not in ("", NO_ANSWER)
-    names = search.find_names(query) if is_foreign else query
+    names = query
+    is_answered = not note
+    if note == NO_ANSWER:
+        note = ""
+    elif note:  # in another language
+        names = search.find_names(query)
+        is_answered = bool(names)
     hits = [hit.section for hit in search.find(names, limit=_MAX_HITS)]
     passages: dict[SectionRef, str] = {}
-    if pinned or (names if is_foreign else not note):
-        passages = dict(islice(_iter_passages(navigator, names, dict.fromkeys([*pinned, *hits])), MAX_RESULTS))
-    return _Found(names or query, hits, pinned, passages, search.words_only(query), note if is_foreign else "")
+    if pinned or is_answered:
+        candidates = dict.fromkeys([*pinned, *hits])
+        passages = dict(islice(_iter_passages(navigator, names, candidates), MAX_RESULTS))
+    return _Results(names or query, hits, pinned, passages, search.words_only(query), note)
 
 
 def _iter_passages(
@@ -149,15 +204,17 @@ def _iter_passages(
     for section, text, definitions, warnings in _iter_texts(navigator, sections):
         max_chars = MAX_PASSAGE_CHARS // (2 if seen else 1)
         passage = choose_passage(text, words, language, max_chars=max_chars, definitions=definitions)
+        if not passage or passage in seen:
+            continue
         own = _WHOLE_LINK.sub("", passage)
-        says = terms.intersection(extract_terms(own, language)).difference(
-            extract_terms(section.section.title, language)
-        )
-        leads_on = not says and (own != passage or navigator.sections.children(section))
-        if passage and passage not in seen and not (leads_on and len(_WORD.findall(own)) < _MIN_CHARS):
-            seen.add(passage)
-            link = partial(_link_to_page, navigator.sections, section)
-            yield section, sub_outside_code(LINK, link, f"{warnings}\n\n{passage}".lstrip("\n"))
+        says = terms.intersection(extract_terms(own, language))
+        if says.issubset(extract_terms(section.section.title, language)):
+            leads_on = own != passage or navigator.sections.children(section)
+            if leads_on and sum(map(str.isalnum, own)) < _MIN_CHARS:
+                continue
+        seen.add(passage)
+        link = partial(_link_to_page, navigator.sections, section)
+        yield section, sub_outside_code(LINK, link, f"{warnings}\n\n{passage}".lstrip("\n"))
 
 
 def _iter_texts(navigator: Navigator, sections: Collection[SectionRef]) -> Iterator[tuple[SectionRef, str, str, str]]:
@@ -171,13 +228,15 @@ def _iter_texts(navigator: Navigator, sections: Collection[SectionRef]) -> Itera
     for section in sections:
         try:
             text = read(section)
-            warnings = [find_warning(read(one)) for one in navigator.sections.ancestors(section)]
-            page = [SectionRef(section.page, at) for at in range(len(section.page.sections))]
-            found = [DEFINITION.findall(read(one)) for one in page if "[^" in text or "][" in text]
+            warnings = [find_warning(read(above)) for above in navigator.sections.ancestors(section)]
+            definitions: list[str] = []
+            if "[^" in text or "][" in text:
+                for position in range(len(section.page.sections)):
+                    definitions += DEFINITION.findall(read(SectionRef(section.page, position)))
         except LibraryError as error:
             failures.append(error)
         else:
-            yield section, text, "\n\n".join(chain.from_iterable(found)), "\n\n".join(filter(None, warnings))
+            yield section, text, "\n\n".join(definitions), "\n\n".join(filter(None, warnings))
     if failures and len(failures) == len(sections):
         raise failures[0]
 
@@ -194,7 +253,7 @@ def is_elliptic(question: str, language: str) -> bool:
     It starts with a conjunction or a preposition, contains a pronoun, or has no subject of its own.
     """
     words = [word.lower() for word in split_words(question)]
-    if words[:1] and words[0] in load_words(language, "answer.follow_up_openings"):
+    if not load_words(language, "answer.follow_up_openings").isdisjoint(words[:1]):
         return True
     if not load_words(language, "answer.follow_up_words").isdisjoint(words):
         return True

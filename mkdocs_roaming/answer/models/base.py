@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 import pkgutil
+import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from operator import add
@@ -35,6 +36,9 @@ from mkdocs_roaming.plugins import entry_point_names, load_entry_point
 
 NO_SOURCE = "none"
 """A model cites `[^none]` where the documentation does not answer the question."""
+
+_UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
+"""What names of tools and ids of calls may not contain: the dot of `call.1`."""
 
 
 # The request
@@ -170,6 +174,12 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 NO_USAGE = Usage()
+
+
+def to_identifier(value: object, max_chars: int) -> str:
+    """Return what a model or server wrote as a name, in characters that every provider accepts."""
+    return _UNSAFE.sub("_", str(value))[:max_chars]
+
 
 StopReason = Literal["end", "tools", "length", "refusal"]
 

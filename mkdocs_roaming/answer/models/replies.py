@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -22,6 +21,7 @@ from mkdocs_roaming.answer.models.base import (
     ToolResult,
     ToolTurn,
     UserTurn,
+    to_identifier,
 )
 from mkdocs_roaming.answer.models.reasoning import remove_reasoning
 
@@ -29,6 +29,7 @@ MAX_ARGUMENT_CHARS = 65_536
 """Maximum length of a call's arguments; real calls need less than a hundredth of it."""
 
 _MAX_CALLS = 32
+_MAX_NAME_CHARS = 64
 _MAX_DEPTH = 20  # of arguments; those of real calls have three levels
 _MAX_ECHOED_CHARS = 500
 
@@ -71,7 +72,7 @@ def arguments_as_object(arguments: object) -> dict[str, object]:
 
 def encode_tool_name(name: object) -> str:
     """Return a tool's name in the characters that APIs allow, whatever the model wrote."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", str(name))[:64] or "unknown"
+    return to_identifier(name, _MAX_NAME_CHARS) or "unknown"
 
 
 @dataclass(slots=True)

@@ -209,7 +209,7 @@ def test_answer_without_support_check_is_not_cached(
 
     endpoint = start(folder, ScriptedModel([[opens(ids["Server"])], [Text(f"8642 [^{ids['Server']}].")]] * 3))
     with monkeypatch.context() as patch:
-        patch.setattr("mkdocs_roaming.answer.finish.check_support", fail)
+        patch.setattr("mkdocs_roaming.answer.loop.check_support", fail)
         (support,) = [part["data"] for part in endpoint.ask(PORT) if part["type"] == "data-support"]
         assert support["skipped"]
     assert not endpoint.status(PORT)["cached"]
