@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from html import unescape
-from itertools import chain, pairwise, takewhile
+from itertools import chain
 from math import log
 from types import MappingProxyType
+from typing import NamedTuple
 
 from markdown_it.common.utils import normalizeReference
-from markdown_it.token import Token
-from msgspec import Struct
 
 from mkdocs_roaming.library.snippets import GAP, HEADING
-from mkdocs_roaming.text.blocks import follow_fence, load_parser, sub_outside_code
+from mkdocs_roaming.text.blocks import Block, follow_fence, line_offsets, parse_blocks, sub_outside_code
 from mkdocs_roaming.text.markdown import escape_markup, truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word, extract_terms
 
@@ -32,11 +31,13 @@ _MAX_BLOCK_CHARS = 1_500  # of a longer block a part is shown
 _MAX_LEAD_CHARS = 2_500  # a longer passage gets no further blocks that introduce others
 _MAX_ADDRESS_CHARS = 2_000
 _MAX_NOTE_CHARS = 300  # of a callout or a footnote
-_LEAD_TYPES = frozenset({"paragraph", "heading"})
-_TEXT_TYPES = frozenset({"paragraph", "note"})
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_LEAD_KINDS = frozenset({"paragraph", "heading"})
+_TEXT_KINDS = frozenset({"paragraph", "quote"})
+_CODE_KINDS = frozenset({"fence", "code"})
 _HEADING = re.compile(HEADING.pattern + r"|\A\s*[^\s\-*+>#|`~][^\n]*\n {0,3}(?:=+|-+)[ \t]*(?:\n|\Z)")
+"""The heading of a section, `## Title` or underlined; a parse of the whole section would take longer."""
 _ADDRESS = re.compile(rf"(?<=\])\([^()\s]{{0,{_MAX_ADDRESS_CHARS}}}\)")
+"""The address of a link: `(https://example.org)` after its text."""
 _LEFT_OUT = re.compile(
     r"(?:!\[[^\[\]]*\]|\[\s*\])(?:\((?:[^()]|\([^()]*\))*\)|\[[^\[\]\n]*\])"  # an image, or the link around one
     r"|(?<![ \t])[ \t]*\[\^([^\[\]\s]+)\]"  # the mark of a footnote, which would look like a citation
@@ -44,11 +45,15 @@ _LEFT_OUT = re.compile(
     r"|[a-z][\w-]*(?:\s+[a-z@:][\w:.-]*)+\s*=)[^<>]*>",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
+"""What a passage is shown without. The parser knows no footnotes, and does not say where in a line an image is."""
 _WARNING = re.compile(r"\s*> \[!(?:WARNING|CAUTION)\].*(?:\n>.*)*")
+"""A callout that warns, as the publisher writes it: `> [!WARNING]` and the lines of its quote."""
 _FOOTNOTE = re.compile(r"^ {0,3}\[\^([^\[\]\s]+)\]:(.*(?:\n(?! {0,3}\[\^).+)*)\n?", re.MULTILINE)
+"""A footnote, which CommonMark does not know: `[^1]: Text` and the lines below it."""
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-_ANY_SUPERSCRIPT = "[⁰¹²³⁴⁵⁶⁷⁸⁹]+"
+_ANY_SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _REFERENCE = re.compile(r"(?<![\w\]\\!])\[(?!\d+\])([^\[\]\n^]+)\]\[([^\[\]\n^]*)\]")
+"""A link whose address is elsewhere: `[text][name]`, `[name][]`; the parser of blocks leaves it as it is."""
 DEFINITION = re.compile(
     r"^ {0,3}\[(?:\^[^\[\]\s]+\]:.*(?:\n(?! {0,3}\[).+)*|[^\[\]\n]+\]:[ \t]*\S+[ \t]*$)", re.MULTILINE
 )
@@ -57,21 +62,27 @@ DEFINITION = re.compile(
 _HTML = re.compile(
     r"<(script|style)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)|</?[a-z][^<>]*>|<[!?][^<>]*>", re.IGNORECASE | re.DOTALL
 )
+"""A tag or a comment in a block of raw HTML, which may be a fragment that no parser of HTML reads as it is meant."""
 _QUOTE_MARK = re.compile(r"^ {0,3}> ?", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])(?:\s+|(?<=[。！？]))")
+"""The space after a sentence, which the writing of Chinese and Japanese does not have."""
 
 
-class _Block(Struct, frozen=True):
-    """A block of Markdown: a paragraph, a list, a table, code or a note.
+class _Part(NamedTuple):
+    """A block as a passage shows it.
 
     Attributes:
-        kind: What it is.
+        kind: Its kind.
         text: Its Markdown.
+        size: The number of characters without the addresses of links.
+        terms: The terms of the query in it.
         rows: Of a list or a table, the Markdown of its items or rows; a table's first is the header.
     """
 
     kind: str
     text: str
+    size: int
+    terms: Collection[str]
     rows: tuple[str, ...] = ()
 
     @property
@@ -80,19 +91,33 @@ class _Block(Struct, frozen=True):
         return self.size <= _MAX_NOTE_CHARS and self.text.lstrip().startswith("> [!")
 
     @property
-    def size(self) -> int:
-        """The number of characters without the addresses of links."""
-        return _measure(self.text)
+    def introduces(self) -> bool:
+        """Whether it says nothing without the block below it."""
+        return self.kind == "heading" or self.text.rstrip().endswith((":", "："))
+
+
+class _Query(NamedTuple):
+    terms: set[str]
+    language: str
+
+    def find(self, text: str) -> set[str]:
+        """Return the terms in a text."""
+        return self.terms.intersection(extract_terms(text, self.language))
 
 
 def _measure(markdown: str) -> int:
     return len(_ADDRESS.sub("", markdown))
 
 
+def _has_text(markdown: str) -> bool:
+    return any(character.isalnum() for character in markdown)
+
+
 def find_warning(markdown: str) -> str:
     """Return the short warning that a section begins with; empty if there is none."""
-    found = _WARNING.match(_HEADING.sub("", markdown, count=1))
-    return _leave_out(found[0].strip()) if found and _measure(found[0]) <= _MAX_NOTE_CHARS else ""
+    warning = _WARNING.match(_HEADING.sub("", markdown, count=1))
+    is_short = warning is not None and _measure(warning[0]) <= _MAX_NOTE_CHARS
+    return _leave_out(warning[0].strip()) if warning and is_short else ""
 
 
 def choose_passage(
@@ -108,9 +133,9 @@ def choose_passage(
         definitions: The footnotes and addresses of links (`DEFINITION`) of its page.
     """
     body = _HEADING.sub("", markdown, count=1)
-    if not re.search(r"\w", _leave_out(body)):
+    if not _has_text(_leave_out(body)):
         return ""
-    footnotes = dict[str, str]()
+    footnotes: dict[str, str] = {}
 
     def collect(match: re.Match[str]) -> str:
         note = _leave_out(match[2]).replace("\\\n", "\n")
@@ -119,147 +144,142 @@ def choose_passage(
 
     text = sub_outside_code(_FOOTNOTE, collect, _resolve_references(f"{definitions}\n\n{body}"))
     marks = {label: str(number).translate(_SUPERSCRIPT) for number, label in enumerate(footnotes, 1)}
-    terms = {term for word in words for run in word.runs for term in run}
-    passage = _choose(_leave_out(text, marks), terms, language, max_chars)
-    used = set(re.findall(_ANY_SUPERSCRIPT, passage))
-    return "\n\n".join([passage, *(f"{mark} {footnotes[label]}" for label, mark in marks.items() if mark in used)])
+    query = _Query({term for word in words for run in word.runs for term in run}, language)
+    passage = _choose(_leave_out(text, marks), query, max_chars)
+    used = set(_ANY_SUPERSCRIPT.findall(passage))
+    notes = [f"{mark} {footnotes[label]}" for label, mark in marks.items() if mark in used]
+    return "\n\n".join([passage, *notes])
 
 
-def _choose(markdown: str, terms: set[str], language: str, max_chars: int) -> str:
-    blocks = [block for block in _split_blocks(markdown) if re.search(r"\w", block.text)]
-    found = [terms.intersection(extract_terms(block.text, language)) for block in blocks]
-    counts = Counter(chain.from_iterable(found))
-    scores = [sum(log(1 + len(blocks) / counts[term]) for term in one) for one in found]
-    best = max(range(len(blocks)), key=scores.__getitem__, default=0)
-    start, end = _choose_range(blocks, best, max_chars)
-    shown = [_shorten(block, terms, language) for block in blocks[start:end]]
-    first = takewhile(lambda block: block.is_callout or block.kind == "code", blocks[:start])
-    callouts = [block.text.strip() for block in first if block.is_callout]
-    texts = [*callouts, GAP if start > len(callouts) else "", *shown, GAP if end < len(blocks) else ""]
-    return "\n\n".join(filter(None, texts)) if any(text != GAP for text in shown) else ""
+def _choose(markdown: str, query: _Query, max_chars: int) -> str:
+    parts = [part for part in _split_parts(markdown, query) if _has_text(part.text)]
+    counts = Counter(chain.from_iterable(part.terms for part in parts))
+    rarity = {term: log(1 + len(parts) / count) for term, count in counts.items()}
+    scores = [sum(rarity[term] for term in sorted(part.terms)) for part in parts]
+    best = max(range(len(parts)), key=scores.__getitem__, default=0)
+    start, end = _choose_range(parts, best, max_chars)
+    shown = [_shorten(part, query) for part in parts[start:end]]
+    if not any(text != GAP for text in shown):
+        return ""
+    callouts: list[str] = []
+    for part in parts[:start]:
+        if part.is_callout:
+            callouts.append(part.text.strip())
+        elif part.kind not in _CODE_KINDS:
+            break
+    gap_above = GAP if start > len(callouts) else ""
+    gap_below = GAP if end < len(parts) else ""
+    return "\n\n".join(filter(None, [*callouts, gap_above, *shown, gap_below]))
 
 
-def _choose_range(blocks: Sequence[_Block], best: int, max_chars: int) -> tuple[int, int]:
-    """Return start and end of the blocks around the best one."""
-    sizes = [min(block.size, _MAX_BLOCK_CHARS) for block in blocks]
-    start = _find_start(blocks, sizes, best, best + 1, 0)
-    end = _find_end(blocks, sizes, start, best, max_chars)
-    return _find_start(blocks, sizes, start, end, max_chars), end
-
-
-def _find_start(blocks: Sequence[_Block], sizes: Sequence[int], start: int, end: int, max_chars: int) -> int:
-    """Return the start with the blocks that introduce those from start to end, and with those that fit."""
+def _choose_range(parts: Sequence[_Part], best: int, max_chars: int) -> tuple[int, int]:
+    """Return start and end of the parts around the best one."""
+    sizes = [min(part.size, _MAX_BLOCK_CHARS) for part in parts]
+    start = _find_start(parts, sizes, best, best + 1, 0)
+    end = min(best + 1, len(parts))
     size = sum(sizes[start:end])
-    while start and (
-        size + sizes[start - 1] <= max_chars
-        or (size <= _MAX_LEAD_CHARS and _is_introduced(blocks[start - 1], blocks[start]))
-    ):
+    while end < len(parts):
+        is_introduced = size <= _MAX_LEAD_CHARS and parts[end - 1].introduces
+        may_negate = end == best + 1 and parts[end].kind in _TEXT_KINDS  # may say that the opposite is true
+        fits = size + sizes[end] <= max_chars or sum(part.size for part in parts[end:]) <= max_chars
+        if not (fits or is_introduced or may_negate):
+            break
+        size += sizes[end]
+        end += 1
+    return _find_start(parts, sizes, start, end, max_chars), end
+
+
+def _find_start(parts: Sequence[_Part], sizes: Sequence[int], start: int, end: int, max_chars: int) -> int:
+    """Return the start with the parts that introduce those from start to end, and with those that fit."""
+    size = sum(sizes[start:end])
+    while start:
+        above = parts[start - 1]
+        leads = above.kind in _LEAD_KINDS and (above.introduces or parts[start].kind not in _LEAD_KINDS)
+        is_introduced = leads and size <= _MAX_LEAD_CHARS
+        if size + sizes[start - 1] > max_chars and not is_introduced:
+            break
         start -= 1
         size += sizes[start]
     return start
 
 
-def _find_end(blocks: Sequence[_Block], sizes: Sequence[int], start: int, best: int, max_chars: int) -> int:
-    """Return the end with the blocks below the best one that fit, or may not be left out."""
-    end = min(best + 1, len(blocks))
-    size = sum(sizes[start:end])
-    while end < len(blocks):
-        fits = size + sizes[end] <= max_chars or (size <= _MAX_LEAD_CHARS and _introduces(blocks[end - 1]))
-        may_negate = end == best + 1 and blocks[end].kind in _TEXT_TYPES  # may say that the opposite is true
-        if not (fits or may_negate or sum(block.size for block in blocks[end:]) <= max_chars):
-            break
-        size += sizes[end]
-        end += 1
-    return end
-
-
-def _is_introduced(before: _Block, block: _Block) -> bool:
-    """Return whether a block is not understood without the one before it."""
-    return before.kind in _LEAD_TYPES and (_introduces(before) or block.kind not in _LEAD_TYPES)
-
-
-def _introduces(block: _Block) -> bool:
-    return block.kind == "heading" or block.text.rstrip().endswith((":", "："))
-
-
 # Parts of long blocks
 
 
-def _shorten(block: _Block, terms: set[str], language: str) -> str:
+def _shorten(part: _Part, query: _Query) -> str:
     """Return a block, or a part of a long one; of long code only `GAP`."""
-    if block.size <= _MAX_BLOCK_CHARS:
-        return block.text.strip("\r\n")
-    match block.kind:
+    if part.size <= _MAX_BLOCK_CHARS:
+        return part.text.strip("\r\n")
+    match part.kind:
         case "list" | "table":
-            return _choose_rows(block, terms, language)
-        case "note":
-            inner = _choose(_QUOTE_MARK.sub("", block.text), terms, language, MAX_PASSAGE_CHARS)
-            return re.sub(r"^", "> ", inner or GAP, flags=re.MULTILINE)
+            return _choose_rows(part, query)
+        case "quote":
+            inner = _choose(_QUOTE_MARK.sub("", part.text), query, MAX_PASSAGE_CHARS) or GAP
+            return "\n".join(f"> {line}" for line in inner.split("\n"))
         case "paragraph":
-            return _cut_at_sentence(block.text)
+            return _cut_at_sentence(part.text)
         case _:
             return GAP
 
 
-def _choose_rows(block: _Block, terms: set[str], language: str) -> str:
+def _choose_rows(part: _Part, query: _Query) -> str:
     """Return the header of a table and the rows that match best, or the items of a list, in their order."""
-    head, rows = (block.rows[:1], block.rows[1:]) if block.kind == "table" else ((), block.rows)
-    counts = [len(terms.intersection(extract_terms(row, language))) for row in rows]
+    head = list(part.rows[:1]) if part.kind == "table" else []
+    rows = part.rows[len(head) :]
+    counts = [len(query.find(row)) for row in rows]
     room = _MAX_BLOCK_CHARS - sum(map(_measure, head))
-    chosen: list[int] = []
-    for at in sorted(range(len(rows)), key=lambda one: (-counts[one], one)):
-        if (size := _measure(rows[at])) <= room:
+    chosen: set[int] = set()
+    for at in sorted(range(len(rows)), key=lambda at: (-counts[at], at)):
+        size = _measure(rows[at])
+        if size <= room:
             room -= size
-            chosen.append(at)
-    gap = f"| {GAP} |" if head else re.sub(r"(?<! )(?! ).*", f"- {GAP}", rows[0], count=1, flags=re.DOTALL)
-    shown = list(head)
-    last = -1
-    for at in sorted(chosen):
-        shown += [*([gap] if at > last + 1 else []), rows[at]]
-        last = at
-    shown += [gap] if last + 1 < len(rows) else []
+            chosen.add(at)
+    indent = part.text[: len(part.text) - len(part.text.lstrip(" "))]
+    gap = f"| {GAP} |" if head else f"{indent}- {GAP}"
+    shown = head
+    for at, row in enumerate(rows):
+        if at in chosen:
+            shown.append(row)
+        elif not at or at - 1 in chosen:
+            shown.append(gap)
     return "\n".join(row.strip("\r\n") for row in shown)
 
 
 def _cut_at_sentence(text: str) -> str:
     ends = [match.start() for match in _SENTENCE_END.finditer(text, 0, _MAX_BLOCK_CHARS)]
     start = text[: ends[-1]] if ends else ""
-    return (
-        GAP if any(map(follow_fence, start.splitlines())) else f"{start} {GAP}".lstrip()
-    )  # inline code became a fence
+    has_fence = any(map(follow_fence, start.splitlines()))  # inline code became one
+    return GAP if has_fence else f"{start} {GAP}".lstrip()
 
 
 # Blocks
 
 
-def _split_blocks(markdown: str) -> Iterator[_Block]:
+def _split_parts(markdown: str, query: _Query) -> Iterator[_Part]:
     """Yield the blocks of Markdown in order, without diagrams."""
-    lines = [0, *(match.end() for match in _LINE_END.finditer(markdown)), len(markdown)]
-    tokens = load_parser(inline=False).parse(markdown)
-    tops = [at for at, token in enumerate(tokens) if token.level == 0 and token.map and token.nesting >= 0]
-    for at, following in pairwise([*tops, len(tokens)]):
-        kind = _KINDS.get(tokens[at].type, "other")
-        first, last = tokens[at].map or (0, 0)
-        if tokens[at].info.strip() == "mermaid":
+    lines = line_offsets(markdown)
+    for block in parse_blocks(markdown).blocks:
+        if block.info.strip() == "mermaid":
             continue
-        spans = [(first, last), *_find_rows(tokens[at + 1 : following], kind)]
-        if kind == "table" and len(spans) > 1:
-            spans[1] = (first, first + 2)  # with the line below the header
-        texts = [markdown[lines[start] : lines[min(end, len(lines) - 1)]] for start, end in spans]
-        if tokens[at].type == "fence":
-            texts = [_format_fence(tokens[at])]
-        elif tokens[at].type == "html_block":
-            texts = [escape_markup(unescape(_HTML.sub(" ", texts[0])))]
-        yield _Block(kind, texts[0], tuple(texts[1:]))
+        spans = [(row.start, row.end) for row in block.children if row.kind in ("item", "row")]
+        if block.kind == "table" and spans:
+            spans[0] = (block.start, block.start + 2)  # with the line below the header
+        text, *rows = (markdown[lines[start] : lines[end]] for start, end in [(block.start, block.end), *spans])
+        if block.kind == "fence":
+            text = _format_fence(block)
+        elif block.kind == "html":
+            text = escape_markup(unescape(_HTML.sub(" ", text)))
+        yield _Part(block.kind, text, _measure(text), query.find(text), tuple(rows))
 
 
-def _format_fence(token: Token) -> str:
+def _format_fence(fence: Block) -> str:
     """Return fenced code between fences that every client reads as those of one block."""
-    code = token.content.removesuffix("\n")
-    mark = token.markup
-    longest = max(map(len, re.findall(f"{mark[0]}+", code)), default=0)
-    mark = mark[0] * max(len(mark), longest + 1)
-    return "\n".join([f"{mark}{token.info.replace('`', '')}", *([code] if code else []), mark])
+    code = fence.text.removesuffix("\n")
+    mark = fence.markup
+    while mark in code:
+        mark += mark[0]
+    lines = [f"{mark}{fence.info.replace('`', '')}", code, mark] if code else [f"{mark}{fence.info}", mark]
+    return "\n".join(lines)
 
 
 def _leave_out(markdown: str, marks: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -273,33 +293,14 @@ def _leave_out(markdown: str, marks: Mapping[str, str] = MappingProxyType({})) -
 
 def _resolve_references(markdown: str) -> str:
     """Return Markdown with the addresses of `[text][name]` in place, or the text alone if there is none."""
-    found: dict[str, dict[str, dict[str, str]]] = {}
-    if "][" in markdown:
-        load_parser(inline=False).parse(markdown, found)
+    if "][" not in markdown:
+        return markdown
+    references = parse_blocks(markdown).references
 
     def resolve(match: re.Match[str]) -> str:
-        definition = found.get("references", {}).get(normalizeReference(match[2] or match[1]))
-        address = definition["href"].replace("(", "%28").replace(")", "%29") if definition else ""
-        return f"[{match[1]}]({address})" if address else match[1]
+        reference = references.get(normalizeReference(match[2] or match[1]))
+        if reference is None or not reference.href:
+            return match[1]
+        return f"[{match[1]}]({reference.href.replace('(', '%28').replace(')', '%29')})"
 
     return sub_outside_code(_REFERENCE, resolve, markdown)
-
-
-def _find_rows(tokens: Sequence[Token], kind: str) -> Iterator[tuple[int, int]]:
-    """Yield the lines of the rows of a table, or of the items of a list."""
-    row = {"table": ("tr_open", 2), "list": ("list_item_open", 1)}.get(kind)
-    for token in tokens:
-        if (token.type, token.level) == row and token.map:
-            yield token.map[0], token.map[1]
-
-
-_KINDS = {
-    "paragraph_open": "paragraph",
-    "heading_open": "heading",
-    "fence": "code",
-    "code_block": "code",
-    "table_open": "table",
-    "bullet_list_open": "list",
-    "ordered_list_open": "list",
-    "blockquote_open": "note",
-}

@@ -68,7 +68,7 @@ class Block(Struct, frozen=True):
         end: The line after it; of a list or a quote that blank lines follow, they may belong to it.
         text: The inline Markdown of a heading, a paragraph or a row (a line for each cell), the code, the raw HTML.
         level: The level of a heading.
-        info: What follows the opening fence.
+        info: What follows the opening fence, with the space before it.
         markup: The characters of the opening fence.
         children: The blocks in it.
     """
@@ -168,7 +168,7 @@ def _make_block(token: Token, text: str, children: tuple[Block, ...] = ()) -> Bl
     kind = _KINDS[token.type]
     level = int(token.tag[1]) if kind == "heading" else 0
     start, end = token.map
-    return Block(kind, start, end, text, level, token.info.strip(), token.markup, children)
+    return Block(kind, start, end, text, level, token.info, token.markup, children)
 
 
 @cache

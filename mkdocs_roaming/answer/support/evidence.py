@@ -12,12 +12,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 from unicodedata import normalize
 
-from mkdocs_roaming.text.blocks import find_code_spans, find_fences
+from mkdocs_roaming.text.blocks import Block, find_code_spans, line_offsets, parse_blocks
 from mkdocs_roaming.text.languages import load_table
 from mkdocs_roaming.text.tokenizer import is_stop_word, stem
 
@@ -28,22 +29,25 @@ MAX_PASSAGE_CHARS = 240
 _PIECE = re.compile(r"\S[\s\S]{0,798}(?=\s|\Z)|\S{1,800}")
 """A part of a segment: some comparisons take time that grows with the square of a segment's length."""
 
-_LINE = re.compile(r"[^\n]+\n?|\n")
-_QUOTE_PREFIX = re.compile(r"[ \t]*(?:>[ \t]?)+|[ \t]*")
-_FENCE_LANGUAGE = re.compile(r"^\{?\s*\.?|[\s{},].*$", re.DOTALL)
+_PROMPT = "> \t"
+"""Characters of prompts before a line of code, such as `>>> `."""
+_PUNCTUATION_OF_INFO = str.maketrans("{},", "   ")
 _NOT_PROGRAMS = frozenset({
     "", "bash", "cfg", "conf", "console", "dockerfile", "dotenv", "env", "http", "ini", "json", "json5", "jsonc",
     "powershell", "properties", "ps1", "sh", "shell", "text", "toml", "txt", "xml", "yaml", "yml", "zsh",
 })  # read in columns  # fmt: skip
-_HEADING = re.compile(r"#{1,6}(?:[ \t]+|$)")
-_LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_LABEL = re.compile(r"\[!\w+\]|(?:\[\^[^\]\s]{1,40}\]|:)(?::[ \t]+|[ \t]{3})")
-_TABLE_RULE = re.compile(r"[|:\- \t]+")
-_NO_LINE_END = re.compile(r"[^\n]")
+_LABEL = re.compile(r"\[!\w+\]|\[[ xX]\][ \t]+|(?:\[\^[^\]\s]{1,40}\]|:)(?::[ \t]+|[ \t]{3})")
+"""What stands before the text of a line and is none of it, in extensions of CommonMark: `[!NOTE]`, `[x] ` of a task,
+`[^1]: ` of a footnote, `:   ` of a definition."""
 _SENTENCE_END = re.compile(
     r"(?:(?<![\s.(][A-Za-z])(?<!e\.g)(?<!i\.e)(?<!z\.B)(?<!\bvs)(?<!\bcf)(?<!\bca)(?<!\betc)(?<!\bapprox)(?<!\bbzw)"
     r"(?<!\bNr)(?<!\bp\. ej)\.|[!?])[\"'”’»)*_]*(?=\s+[^\sa-z])|[。！？]"
 )
+"""The end of a sentence that another one follows: `it. *Then*`, but not `e.g. Linux`."""
+_KEPT_TEXTS = 64
+"""Number of texts whose segments are kept: an answer and its sections are read several times."""
+
+Kind = Literal["sentence", "heading", "row", "code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ class Segment:
     `language` is the language of a code block.
     """
 
-    kind: Literal["sentence", "heading", "row", "code"]
+    kind: Kind
     start: int
     end: int
     language: str = ""
@@ -64,60 +68,85 @@ class Segment:
         return self.kind == "code" and self.language not in _NOT_PROGRAMS
 
 
-def split_segments(text: str) -> list[Segment]:
+@lru_cache(_KEPT_TEXTS)
+def split_segments(text: str) -> tuple[Segment, ...]:
     """Return the segments of Markdown text in order; long ones are split."""
-    return [
-        replace(segment, start=piece.start(), end=piece.end())
-        for segment in _read_segments(text)
-        for piece in _PIECE.finditer(text, segment.start, segment.end)
-    ]
+    segments: list[Segment] = []
+    for segment in _read_segments(text):
+        pieces = _PIECE.finditer(text, segment.start, segment.end)
+        segments += (Segment(segment.kind, *piece.span(), segment.language) for piece in pieces)
+    return tuple(segments)
 
 
 def mask_code(text: str, filler: str = " ") -> str:
     """Return a text in which a character replaces each of inline code; lines stay lines."""
-    parts = list[str]()
+    parts: list[str] = []
     last = 0
     for start, end, _ in find_code_spans(text):
-        parts += [text[last:start], _NO_LINE_END.sub(filler, text[start:end])]
+        masked = (filler * len(line) for line in text[start:end].split("\n"))
+        parts += [text[last:start], "\n".join(masked)]
         last = end
     return "".join([*parts, text[last:]])
 
 
 def _read_segments(text: str) -> Iterator[Segment]:
-    """Yield the segments of a text, which is read line by line."""
-    code = {number: block for block in find_fences(text.replace("\r", " ")) for number in range(block.start, block.end)}
-    paragraph: list[int] = []  # start of the first line, and ends of all lines
-    for number, line in enumerate(_LINE.finditer(text)):
-        prefix = _QUOTE_PREFIX.match(line[0])
-        start = line.start() + (prefix.end() if prefix else 0)
-        end = line.start() + len(line[0].rstrip())
-        body = text[start:end]
-        block = code.get(number)
-        heading = _HEADING.match(body)
-        mark = _LIST_ITEM.match(body) or _LABEL.match(body)
-        is_text = block is None and body and not heading and not body.startswith("|")
-        if paragraph and (mark or not is_text):
-            yield from _split_paragraph(text, paragraph[0], paragraph[-1])
-            paragraph = []
-        if is_text and not _LABEL.fullmatch(body):
-            content = body[mark.end() if mark else 0 :].lstrip()
-            paragraph += (end - len(content), end)
-        elif block and block.start < number < block.code_end and body:
-            yield Segment("code", end - len(body.lstrip()), end, _FENCE_LANGUAGE.sub("", block.info).lower())
-        elif heading and block is None:
-            yield Segment("heading", start + heading.end(), end)
-        elif body.startswith("|") and block is None and not _TABLE_RULE.fullmatch(body):
-            yield Segment("row", start, end)
-    if paragraph:
-        yield from _split_paragraph(text, paragraph[0], paragraph[-1])
+    """Yield the segments of a text, block by block."""
+    offsets = line_offsets(text)
+    for block in parse_blocks(text).walk():
+        match block.kind:
+            case "fence" | "code":
+                yield from _read_code(text, offsets, block)
+            case "heading":
+                start, end = _strip(text, offsets[block.start], offsets[block.start + 1], "# \t")
+                yield Segment("heading", start, end)
+            case "row" if block.text.strip():
+                yield Segment("row", *_strip(text, offsets[block.start], offsets[block.end], " \t>"))
+            case "paragraph" | "html":
+                yield from _read_paragraph(text, offsets, block)
+
+
+def _read_code(text: str, offsets: list[int], block: Block) -> Iterator[Segment]:
+    """Yield the lines of code that are not blank."""
+    words = block.info.translate(_PUNCTUATION_OF_INFO).split()
+    language = words[0].lstrip(".").lower() if words else ""
+    first = block.start + (block.kind == "fence")
+    for number, line in zip(range(first, block.end), block.text.split("\n"), strict=False):
+        if code := line.strip().lstrip(_PROMPT):
+            end = _strip(text, offsets[number], offsets[number + 1])[1]
+            yield Segment("code", end - len(code), end, language)
+
+
+def _read_paragraph(text: str, offsets: list[int], block: Block) -> Iterator[Segment]:
+    """Yield the sentences of a paragraph, in which a label such as `[!NOTE]` begins another one."""
+    start = end = 0
+    for number, line in zip(range(block.start, block.end), block.text.split("\n"), strict=False):
+        body = line.strip()
+        label = _LABEL.match(body)
+        if label and start < end:
+            yield from _split_paragraph(text, start, end)
+            start = end
+        line_end = _strip(text, offsets[number], offsets[number + 1])[1]
+        if start == end:
+            content = body[label.end() :].lstrip() if label else body
+            start = line_end - len(content)
+        end = line_end
+    if start < end:
+        yield from _split_paragraph(text, start, end)
+
+
+def _strip(text: str, start: int, end: int, leading: str = " \t") -> tuple[int, int]:
+    """Return start and end of a line without white space at its end, and characters at its beginning."""
+    line = text[start:end].rstrip()
+    return start + len(line) - len(line.lstrip(leading)), start + len(line)
 
 
 def _split_paragraph(text: str, start: int, end: int) -> Iterator[Segment]:
     """Yield the sentences of a paragraph; code is masked, as it may contain what looks like the end of a sentence."""
     ends = (start + match.end() for match in _SENTENCE_END.finditer(mask_code(text[start:end], "x")))
     for first, last in pairwise([start, *ends, end]):
-        if text[first:last].strip():
-            yield Segment("sentence", last - len(text[first:last].lstrip()), first + len(text[first:last].rstrip()))
+        sentence = text[first:last]
+        if sentence.strip():
+            yield Segment("sentence", last - len(sentence.lstrip()), first + len(sentence.rstrip()))
 
 
 # Words and numbers
@@ -129,18 +158,21 @@ _QUOTES_AND_DASHES = str.maketrans(
         **dict.fromkeys("–—‑‐−", "-"),
     }
 )
-_WHITE_SPACE = re.compile(r"\s+")
 _ESCAPE = re.compile(r"\\([^\w\s])")
+"""A backslash before punctuation, as in `\\*`."""
 _NUMBER = re.compile(r"(?<![\d.])[0-9]+(?:[._,][0-9]+)*")
+"""A number or a version: `8080`, `1,024`, `2_28`, `3.12.1`."""
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:[,_][0-9]{3})+")
+"""A number with separators: `1,024`, but not `2_28`."""
 _MAX_VERSION_PARTS = 5
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+"""A word of letters: `server`, `doesn't`."""
 
 
 def normalize_text(text: str) -> str:
     """Return text in the form in which it is compared."""
     text = normalize("NFKC", text).translate(_QUOTES_AND_DASHES).casefold()
-    return _WHITE_SPACE.sub(" ", _ESCAPE.sub(r"\1", text))
+    return " ".join(_ESCAPE.sub(r"\1", text).split())
 
 
 def find_words(text: str) -> Iterator[str]:
@@ -151,36 +183,38 @@ def find_words(text: str) -> Iterator[str]:
 def find_numbers(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield the numbers and versions of a text in normal form, with start and end."""
     for match in _NUMBER.finditer(text):
-        yield _normalize_number(match[0]), match.start(), match.end()
+        separator = "" if _THOUSANDS.fullmatch(match[0]) else "."
+        yield match[0].replace(",", separator).replace("_", separator), match.start(), match.end()
 
 
 def find_content(text: str, language: str) -> set[str]:
     """Return the stems of a text's words without stop words, and its numbers."""
     normal = normalize_text(text)
-    words = (word for word in find_words(normal) if len(word) > 1 and not is_stop_word(word, language))
-    return {*(stem(word, language) for word in words), *(number for number, _, _ in find_numbers(normal))}
-
-
-def _normalize_number(text: str) -> str:
-    return re.sub(r"[,_]", "" if _THOUSANDS.fullmatch(text) else ".", text)
-
-
-def _load_number_words(language: str) -> dict[str, str]:
-    """Return the digits of the numbers that a language writes as words: `two` → `2`."""
-    words = (load_table(language, "support.number_words", str) or "").split()
-    return {word: str(number) for number, word in enumerate(words, 2)}
+    content = {number for number, _, _ in find_numbers(normal)}
+    for word in find_words(normal):
+        if len(word) > 1 and not is_stop_word(word, language):
+            content.add(stem(word, language))
+    return content
 
 
 # Evidence
 
 _IMPORT = re.compile(r"\s*(?:from|import|use|using|require)\b")
+"""The beginning of a line that imports: `from httpx import Client`."""
 _OWN_NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?!\w|=[^=])")
+"""A name in a program, but neither an attribute (`.name`) nor a keyword argument (`name=1`)."""
 _OPTION_WITH_NUMBER = re.compile(r"(?<![\w-])(?:--?[a-zA-Z][\w-]*[ =]|[A-Z][A-Z0-9_]+=)([0-9]+(?:\.[0-9]+)*)(?![\w.])")
+"""An option or a variable with a number: `--port 8001`, `WORKERS=4`."""
 _PLAIN_NAME = re.compile(r"\w+")
+_NAME_WITH_ENDING = re.compile(r"(?<= )([^\W\d_]++)\.")
+"""The beginning of a file's name and the like in code: `config.` of `config.toml`."""
 _FOLLOWER = re.compile(r"(?<![\w-])([a-z][\w-]*) (?=([a-z][\w-]*))")
+"""A word and the one after it: `uv` and `sync`."""
 _LINE_OF_CODE = " ¶ "  # keeps the words of two lines apart
 _MAX_OCCURRENCES = 1_000
 _MAX_STATEMENTS_OF_WORD = 200
+_WEIGHT_OF_WORD = 840_000
+"""Weight of a word that no statement has; that of another is divided by their number, which is exact for a few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,26 +245,31 @@ class StatementIndex:
     def __init__(self, sections: Mapping[str, str], language: str) -> None:
         """Read sections by id; headings are no statements."""
         self.language = language
-        self._statements = [
-            Statement(id_, text, segment, find_content(text[segment.start : segment.end], language))
-            for id_, text in sections.items()
-            for segment in split_segments(text)
-            if segment.kind != "heading"
-        ]
+        self._statements: list[Statement] = []
         self._positions: dict[str, list[int]] = {}
-        for position, statement in enumerate(self._statements):
-            for word in statement.words:
-                self._positions.setdefault(word, []).append(position)
+        for id_, text in sections.items():
+            for segment in split_segments(text):
+                if segment.kind != "heading":
+                    words = find_content(text[segment.start : segment.end], language)
+                    self._add(Statement(id_, text, segment, words))
+
+    def _add(self, statement: Statement) -> None:
+        for word in statement.words:
+            self._positions.setdefault(word, []).append(len(self._statements))
+        self._statements.append(statement)
 
     def find_nearest(self, text: str) -> Statement | None:
         """Return the statement that shares most with a text; rare words count most, then short statements."""
         scores = Counter[int]()
-        for word in sorted(find_content(text, self.language)):
+        for word in find_content(text, self.language):
             positions = self._positions.get(word, [])
             if len(positions) <= _MAX_STATEMENTS_OF_WORD:
-                scores.update(dict.fromkeys(positions, 840_000 // (1 + len(positions))))
-        found = [(score, -len(self._statements[position].words), -position) for position, score in scores.items()]
-        return self._statements[-max(found)[2]] if found else None
+                weight = _WEIGHT_OF_WORD // (1 + len(positions))
+                scores.update(dict.fromkeys(positions, weight))
+        if not scores:
+            return None
+        best = max(scores, key=lambda position: (scores[position], -len(self._statements[position].words), -position))
+        return self._statements[best]
 
 
 class Evidence:
@@ -255,25 +294,24 @@ class Evidence:
         self._known: dict[str, bool] = {}
         self._scans = 0
         self._read_text(sections.values())
-        self._read_code(_LINE_OF_CODE.join(normalize_text(line) for text in sections.values() for line in _code(text)))
-        self.chosen_numbers = set(_OPTION_WITH_NUMBER.findall("\n".join(_code(answer))))
+        self._read_code(sections.values())
+        self.chosen_numbers = set(_OPTION_WITH_NUMBER.findall("\n".join(_find_code(answer))))
         self.own_names = set(_find_own_names(answer))
 
     def contains(self, name: str) -> bool:
         """Return whether a name occurs, not only as a part of a longer one."""
-        name = normalize_text(name).strip()
+        name = normalize_text(name)
         if name not in self._known:
             literal = re.escape(name)
-            before = (
-                rf"(?<![\w-]{literal})" if name[:1].isalnum() or name[:1] == "-" else ""
-            )  # behind it: that is faster
+            is_begun = name[:1].isalnum() or name[:1] == "-"
+            before = rf"(?<![\w-]{literal})" if is_begun else ""  # behind it: that is faster
             after = r"(?!\w)" if name[-1:].isalnum() else ""
             self._known[name] = bool(name) and self.matches(literal + before + after)
         return self._known[name]
 
     def quotes(self, text: str) -> bool:
         """Return whether a text occurs anywhere, also as a part of words."""
-        return self._is_exhausted() or normalize_text(text).strip() in self.text
+        return self._is_exhausted() or normalize_text(text) in self.text
 
     def matches(self, pattern: str) -> bool:
         """Return whether a pattern occurs."""
@@ -296,17 +334,23 @@ class Evidence:
         bodies = [normalize_text(text) for text in texts]
         without_backticks = [body.replace("`", "") for body in bodies]
         self.text = _LINE_OF_CODE.join([*bodies, *without_backticks, self._question])
-        self.words = {stem(word, self._language) for word in find_words(self.text)}
+        words = set(find_words(self.text))
+        self.words = {stem(word, self._language) for word in words}
         self.question_words = {stem(word, self._language) for word in find_words(self._question)}
-        number_words = _load_number_words(self._language)
-        self.numbers = {number_words[word] for word in find_words(self.text) if word in number_words}
-        for match in _NUMBER.finditer(self.text):
-            number = _normalize_number(match[0])
+        number_words = (load_table(self._language, "support.number_words", str) or "").split()  # two, three …
+        self.numbers = {str(number) for number, word in enumerate(number_words, 2) if word in words}
+        for number, _, _ in find_numbers(self.text):
+            self.numbers.add(number)
             parts = number.split(".", _MAX_VERSION_PARTS)
-            self.numbers |= {number, *(".".join(parts[:length]) for length in range(2, len(parts)))}  # 3.12 of 3.12.1
+            self.numbers.update(".".join(parts[:length]) for length in range(2, len(parts)))  # 3.12 of 3.12.1
 
-    def _read_code(self, code: str) -> None:
-        self.names_with_ending = set(re.findall(r"(?<= )([^\W\d_]++)\.", code))
+    def _read_code(self, texts: Iterable[str]) -> None:
+        lines: list[str] = []
+        for text in texts:
+            breadcrumb, _, body = text.partition("\n\n")  # the body has been split already
+            lines += [*_find_code(breadcrumb), *_find_code(body)]
+        code = _LINE_OF_CODE.join(map(normalize_text, lines))
+        self.names_with_ending = set(_NAME_WITH_ENDING.findall(code))
         self.code_words = set(_PLAIN_NAME.findall(code))
         self.followers: dict[str, set[str]] = {}
         for word, follower in _FOLLOWER.findall(code):
@@ -321,11 +365,11 @@ def _find_own_names(text: str) -> Iterator[str]:
             yield from (normalize_text(name[0]) for name in _OWN_NAME.finditer(line))
 
 
-def _code(text: str) -> Iterator[str]:
+def _find_code(text: str) -> Iterator[str]:
     """Yield the lines of code blocks, and inline code."""
     for segment in split_segments(text):
-        body = text[segment.start : segment.end]
+        line = text[segment.start : segment.end]
         if segment.kind == "code":
-            yield body
+            yield line
         else:
-            yield from (body[start + ticks : end - ticks] for start, end, ticks in find_code_spans(body))
+            yield from (line[start + ticks : end - ticks] for start, end, ticks in find_code_spans(line))

@@ -86,7 +86,7 @@ CONTAINER_LINES = [
 
 @given(st.lists(st.sampled_from(CONTAINER_LINES), max_size=6))
 def test_find_code_blocks_agrees_with_commonmark_in_lists_and_quotes(lines: list[str]) -> None:
-    found = [(block.start, block.end, block.info) for block in find_fences("\n".join(lines))]
+    found = [(block.start, block.end, block.info.strip()) for block in find_fences("\n".join(lines))]
     tokens = [token for token in MarkdownIt("commonmark").parse("\n".join(lines)) if token.type == "fence"]
     expected = [(*token.map, token.info.strip()) for token in tokens if token.map]
     assert [(start, info) for start, _, info in found] == [(start, info) for start, _, info in expected]
