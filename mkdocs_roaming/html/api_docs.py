@@ -8,75 +8,100 @@ from mkdocs_roaming.html.blocks import add_heading, find_anchor, heading_level, 
 from mkdocs_roaming.html.code import find_language, format_fence, iter_code_pieces
 from mkdocs_roaming.html.escape import format_code_span
 from mkdocs_roaming.html.parameters import write_field_list
-from mkdocs_roaming.html.visitor import Element, Visitor, element_text, format_bold, has_class, normalized_text
+from mkdocs_roaming.html.visitor import (
+    Blocks,
+    Element,
+    Visitor,
+    element_text,
+    find_class,
+    format_bold,
+    has_class,
+    normalized_text,
+)
 
 _DOMAINS = {"c": "c", "cpp": "cpp", "js": "javascript", "py": "python", "rst": "rst"}
 """Languages of Sphinx's domains."""
 _LINE_BREAK = "\0"
 """A line break of a signature; other line ends are those of the HTML."""
+_INDENT = "    "
+_LOWEST_LEVEL = 6
+_QUALIFIED_NAME = re.compile(r"[\w.$]+")
+"""`package.Class.method`, at the beginning of a signature."""
+_ARGUMENTS = re.compile(r"(?<=\w)\(")
+"""The parenthesis of `open(path)`, but not that of `(anonymous)`."""
 
 
-def write_api_heading(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_api_heading(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write the heading of an mkdocstrings object. Its labels and a signature in it are written below the heading."""
     anchor = element.get("id")
-    code = next((child for child in element.iter("code") if has_class(child, "highlight")), None)
+    level = heading_level(element, 1)
+    code = find_class(element, "highlight", tag="code")
     signature = normalized_text(code) if code is not None else ""
-    name = re.match(r"[\w.$]+", signature)
-    has_signature = name is not None and name[0] != signature
-    if name and has_signature:
-        text = format_code_span(name[0])
-        plain = name[0]
-    else:
+    name = _QUALIFIED_NAME.match(signature)
+    if code is None or name is None or name[0] == signature:
         text, plain = render_heading(visitor, element, anchor)
-    add_heading(visitor, int(element.tag[1]), text, plain, anchor, out, is_title=False)
+        add_heading(visitor, level, text, plain, anchor, out, is_title=False)
+        _write_labels(visitor, element, out)
+        return
+    add_heading(visitor, level, format_code_span(name[0]), name[0], anchor, out, is_title=False)
     _write_labels(visitor, element, out)
-    if code is not None and has_signature:
-        out.append(format_fence(signature, find_language(code.get("class")) or "python"))
+    out.append(format_fence(signature, find_language(code.get("class")) or "python"))
 
 
-def _write_labels(visitor: Visitor, element: Element, out: list[str]) -> None:
+def _write_labels(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write the labels in a heading or a signature, such as "inline"."""
-    out.extend(
-        " ".join(f"`{label}`" for part in child if (label := normalized_text(part)))
-        for child in element.iter()
-        if visitor.role(child) == "labels" and len(child)
-    )
+    for child in element.iter():
+        if visitor.role(child) == "labels" and len(child):
+            labels = filter(None, map(normalized_text, child))
+            out.append(" ".join(f"`{label}`" for label in labels))
 
 
-def write_member(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_member(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write the heading of an API member. One that is the member's signature has the names in it marked."""
     context = visitor.context
     anchor = find_anchor(element)
     level = heading_level(element, context.level + 1)
-    level = visitor.output.member_levels.setdefault(element.tag, min(6, level + (level == context.level)))
-    names = [normalized_text(part) for part in element.iter() if visitor.role(part) == "member-name"]
-    if not names:
-        add_heading(visitor, level, *render_heading(visitor, element, anchor), anchor, out, is_title=False)
+    if level == context.level:
+        level += 1
+    level = visitor.output.member_levels.setdefault(element.tag, min(_LOWEST_LEVEL, level))
+    marked = [normalized_text(part) for part in element.iter() if visitor.role(part) == "member-name"]
+    if not marked:
+        text, plain = render_heading(visitor, element, anchor)
+        add_heading(visitor, level, text, plain, anchor, out, is_title=False)
         return
-    names = list(dict.fromkeys(re.split(r"(?<=\w)\(", name)[0] for name in names))
+    names = dict.fromkeys(_ARGUMENTS.split(name)[0] for name in marked)
     title = ", ".join(map(format_code_span, names))
     add_heading(visitor, level, title, ", ".join(names), anchor, out, is_title=False)
     write_prototype(visitor, element, out)
 
 
-def write_prototype(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_prototype(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write the signature of an API member as code."""
-    if signature := " ".join("".join(text for text, _ in iter_code_pieces(visitor, element)).split()):
+    code = "".join(text for text, _ in iter_code_pieces(visitor, element))
+    signature = " ".join(code.split())
+    if signature:
         out.append(format_fence(signature, visitor.context.default_language))
     _write_labels(visitor, element, out)
 
 
-def write_definition_list(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_definition_list(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a definition list: the objects of a Sphinx domain, or terms and definitions."""
-    classes = (element.get("class") or "").split()
+    classes = element.get("class", "").split()
     if "field-list" in classes:
         write_field_list(visitor, element, out)
         return
-    if not any(child.tag == "dt" and _is_object(child, classes) for child in element):
+    domain = next((name for name in classes if name in _DOMAINS), None)
+    has_objects = False
+    for term in element.iterchildren("dt"):
+        is_marked = has_class(term, "sig", "sig-object")
+        if is_marked or (domain and term.get("id") is not None):
+            has_objects = True
+            break
+    if not has_objects:
         write_definitions(visitor, element, out)
         return
-    language = next((_DOMAINS[name] for name in classes if name in _DOMAINS), "")
-    level = min(6, visitor.context.level + 1)
+    language = _DOMAINS[domain] if domain else ""
+    level = min(_LOWEST_LEVEL, visitor.context.level + 1)
     terms: list[list[Element]] = []
     for child in element:
         if child.tag == "dt":
@@ -91,13 +116,7 @@ def write_definition_list(visitor: Visitor, element: Element, out: list[str]) ->
     _write_objects(visitor, terms, level, language, out)
 
 
-def _is_object(term: Element, classes: list[str]) -> bool:
-    return has_class(term, "sig", "sig-object") or (
-        term.get("id") is not None and not _DOMAINS.keys().isdisjoint(classes)
-    )
-
-
-def _write_objects(visitor: Visitor, terms: list[list[Element]], level: int, language: str, out: list[str]) -> None:
+def _write_objects(visitor: Visitor, terms: list[list[Element]], level: int, language: str, out: Blocks) -> None:
     """Write objects with a common description, such as the overloads of a function, below one heading.
 
     Each term is the element with the name, and further elements of its signature.
@@ -113,15 +132,16 @@ def _write_objects(visitor: Visitor, terms: list[list[Element]], level: int, lan
         if name:
             names[name] = None
             signatures.append(signature)
-            sources |= {source: None} if source else {}
+            if source:
+                sources[source] = None
     if not names:
         return
     title = ", ".join(map(format_code_span, names))
     if visitor.context.nesting:
         out.append(format_bold(title))
     else:
+        anchor = next((first.get("id") for first, *_ in terms if first.get("id")), None)
         with visitor.within(level=level):
-            anchor = next((first.get("id") for first, *_ in terms if first.get("id")), None)
             add_heading(visitor, level, title, ", ".join(names), anchor, out)
     for first, *_ in terms:
         visitor.record_anchor(first)
@@ -135,7 +155,8 @@ def _find_name(term: Element, language: str) -> str:
     parts = [part for part in term.iter("span", "code") if has_class(part, "sig-prename", "sig-name")]
     if language == "cpp":  # the parameters of a template are marked as names as well, and come first
         ends = [index for index, part in enumerate(parts, 1) if has_class(part, "sig-name")]
-        parts = parts[ends[-2] if len(ends) > 1 else 0 :]
+        if len(ends) > 1:
+            parts = parts[ends[-2] :]
     return "".join(map(element_text, parts)).strip()
 
 
@@ -144,18 +165,22 @@ def _find_signature(visitor: Visitor, term: list[Element]) -> tuple[str, str | N
     pieces = [term[0].text or ""]
     source = None
     for child in [*term[0], *term[1:]]:
-        viewcode = next((link for link in child.iter() if has_class(link, "viewcode-link", "viewcode-back")), None)
+        viewcode = find_class(child, "viewcode-link", "viewcode-back")
         if viewcode is not None:
             link = viewcode if viewcode.tag == "a" else viewcode.getparent()
             source = link.get("href") if link is not None else None
         elif child.tag == "br":
             pieces.append(_LINE_BREAK)
         elif child.tag == "dl":  # one parameter a line
-            pieces.extend(f"{_LINE_BREAK}    {element_text(line).strip()}" for line in child.iterchildren("dd"))
+            parameters = map(element_text, child.iterchildren("dd"))
+            pieces.extend(f"{_LINE_BREAK}{_INDENT}{parameter.strip()}" for parameter in parameters)
             pieces.append(_LINE_BREAK)
         elif visitor.role(child) != "skip":
             pieces.append(element_text(child))
         pieces.append(child.tail or "")
-    lines = "".join(pieces).replace(" → ", " -> ").split(_LINE_BREAK)
-    indented = (("    " if line.startswith("    ") else "") + " ".join(line.split()) for line in lines)
-    return "\n".join(filter(None, indented)), source
+    signature = ""
+    for line in "".join(pieces).replace(" → ", " -> ").split(_LINE_BREAK):
+        if code := " ".join(line.split()):
+            indent = _INDENT if line.startswith(_INDENT) else ""
+            signature += f"{indent}{code}\n"
+    return signature.rstrip("\n"), source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 from string import ascii_lowercase
 
@@ -20,8 +20,10 @@ from mkdocs_roaming.html.escape import (
 from mkdocs_roaming.html.themes import tag_roles
 from mkdocs_roaming.html.visitor import (
     HARD_BREAK,
+    Blocks,
     Element,
     HeadingContext,
+    Pieces,
     Visitor,
     element_text,
     format_bold,
@@ -35,11 +37,15 @@ from mkdocs_roaming.manifest.models import Heading
 
 _NUMERALS = re.compile(r"(?P<case>lower|upper)-?(?P<system>alpha|latin|roman|greek)")
 """Numerals of a list as CSS names them, or as the class that docutils and Asciidoctor give it."""
+_INTEGER = re.compile(r"\s*([+-]?\d{1,8})(?!\d)")
+"""What browsers read of the number of an item; not more than eight digits."""
 _NUMERAL_TYPES = {"a": "lower-alpha", "A": "upper-alpha", "i": "lower-roman", "I": "upper-roman"}
 _GREEK = "αβγδεζηθικλμνξοπρστυφχψω"
+_CLOSE_LISTS = ("- ", "* ", "1. ", "1) ")
+"""Beginnings of lists that Markdown reads right below a paragraph."""
 
 
-def write_heading(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_heading(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a heading."""
     anchor = find_anchor(element)
     text, plain = render_heading(visitor, element, anchor)
@@ -60,7 +66,7 @@ def render_heading(visitor: Visitor, element: Element, anchor: str | None) -> tu
 
 
 def add_heading(
-    visitor: Visitor, level: int, text: str, plain: str, anchor: str | None, out: list[str], *, is_title: bool = True
+    visitor: Visitor, level: int, text: str, plain: str, anchor: str | None, out: Blocks, *, is_title: bool = True
 ) -> None:
     """Add a heading to the blocks, and to the headings of the page unless it is nested.
 
@@ -95,38 +101,30 @@ def find_anchor(element: Element) -> str | None:
     if own := element.get("id"):
         return own
     parent = element.getparent()
-    if parent is not None and parent.get("id") and _opens_section(parent, element):
-        return parent.get("id")
+    if parent is not None and parent.get("id") and (parent.tag == "section" or has_class(parent, "section")):
+        siblings = element.itersiblings(preceding=True)
+        if all(sibling.tag in ("span", "a") and not element_text(sibling).strip() for sibling in siblings):
+            return parent.get("id")
     for child in element.iterdescendants("a", "span"):
         if name := child.get("id") or child.get("name"):
             return name.removeprefix("user-content-")
     return None
 
 
-def _opens_section(parent: Element, element: Element) -> bool:
-    """Return whether a heading is the first element of a section, except for empty anchors."""
-    if parent.tag != "section" and not has_class(parent, "section"):
-        return False
-    return all(
-        sibling.tag in ("span", "a") and not element_text(sibling).strip()
-        for sibling in element.itersiblings(preceding=True)
-    )
-
-
-def write_quote(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_quote(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a block quote."""
     if parts := visitor.render_nested(element):
         out.append(quote_lines("\n\n".join(parts)))
 
 
-def write_rule(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_rule(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a thematic break, except the one above footnotes."""
     following = element.getnext()
     if following is None or visitor.role(following) != "footnotes":
         out.append("___" if visitor.context.nesting else "---")  # `- ---` would be a rule, not an item
 
 
-def write_list(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_list(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a list. Its marker differs from that of a list right before it."""
     if element.get("role") == "tablist":
         visitor.block_writers["tablist"](visitor, element, out)
@@ -136,44 +134,42 @@ def write_list(visitor: Visitor, element: Element, out: list[str]) -> None:
     items = _render_items(visitor, element)
     if not items:
         return
-    loose = not has_class(element, "simple") and _has_paragraphs(element)
-    markers = None
-    if element.tag == "ol":
-        sign = ")" if out and re.match(r"\d+\. ", out[-1]) else "."
-        labels = list(_label_items(element, [value for value, _ in items]))
-        for label, (_, parts) in zip(labels, items, strict=True):
-            if not label.isdecimal() and not is_paragraph(parts[0]):
+    has_paragraphs = any(child.tag == "p" for item in element.iterchildren("li") for child in item)
+    loose = has_paragraphs and not has_class(element, "simple")
+    if element.tag != "ol":
+        add_items((parts for _, parts in items), out, loose=loose)
+        return
+    is_after_list = bool(out) and out[-1].partition(". ")[0].isdecimal()
+    sign = ")" if is_after_list else "."
+    markers = []
+    for label, parts in _label_items(element, items):
+        if label.isdecimal():
+            markers.append(f"{label}{sign} ")
+        else:  # Markdown has no letters: they are the first word of an item
+            markers.append(f"- {label}. ")
+            if not is_paragraph(parts[0]):
                 parts.insert(0, "")
-        # Markdown has no letters: they are the first word of an item.
-        markers = [f"{label}{sign} " if label.isdecimal() else f"- {label}. " for label in labels]
     add_items((parts for _, parts in items), out, loose=loose, markers=markers)
 
 
-def _has_paragraphs(element: Element) -> bool:
-    """Return whether an item of a list contains a paragraph."""
-    return any(child.tag == "p" for item in element.iterchildren("li") for child in item)
-
-
-def _render_items(visitor: Visitor, element: Element) -> list[tuple[str | None, list[str]]]:
+def _render_items(visitor: Visitor, element: Element) -> list[tuple[str | None, Blocks]]:
     """Return the items of a list: their explicit numbers, if any, and their blocks."""
-    items: list[tuple[str | None, list[str]]] = []
-    roles = visitor.roles
+    items: list[tuple[str | None, Blocks]] = []
+    roles = visitor.themes.roles
     context = visitor.context
     context.nesting += 1
     for child in element:
         tag = child.tag
         if roles[tag, child.get("class")] == "skip" or (tag == "li" and is_hidden(child)):
             continue
-        parts: list[str] = []
+        parts: Blocks = []
         if tag == "li":
             visitor.record_anchor(child)
             visitor.write_blocks(child, parts)
         else:
             visitor.write_block(child, parts)
         if child.tail and not child.tail.isspace():
-            pieces: list[str] = []
-            visitor.write_text(child.tail, pieces)
-            visitor.end_paragraph(pieces, parts)
+            visitor.write_paragraph(child.tail, parts)
         if not parts and tag == "li" and element.tag == "ol":  # empty items are numbered, too
             parts = [""]
         if tag in ("ul", "ol", "dd") and items:
@@ -184,28 +180,28 @@ def _render_items(visitor: Visitor, element: Element) -> list[tuple[str | None, 
     return items
 
 
-def _label_items(element: Element, values: Sequence[str | None]) -> Iterator[str]:
-    """Yield the labels of the items of an ordered list as the page shows them, such as `3` or `b`."""
-    step = 1 if element.get("reversed") is None else -1
-    numerals = _NUMERALS.search(
-        f"{element.get('style')} {element.get('class')} {_NUMERAL_TYPES.get(element.get('type', ''))}"
-    )
-    number = _parse_number(element.get("start"), 1 if step > 0 else len(values))
-    for value in values:
+def _label_items(element: Element, items: list[tuple[str | None, Blocks]]) -> Iterator[tuple[str, Blocks]]:
+    """Yield the items of an ordered list with their labels as the page shows them, such as `3` or `b`."""
+    is_reversed = element.get("reversed") is not None
+    style = f"{element.get('style')} {element.get('class')} {_NUMERAL_TYPES.get(element.get('type', ''))}"
+    numerals = _NUMERALS.search(style)
+    number = _parse_number(element.get("start"), len(items) if is_reversed else 1)
+    for value, parts in items:
         number = _parse_number(value, number)
-        yield _format_number(number, numerals["system"], numerals["case"]) if numerals else str(number)
-        number += step
+        label = str(number)
+        if numerals and 0 < number <= MAX:
+            label = _format_number(number, numerals["system"], numerals["case"])
+        yield label, parts
+        number += -1 if is_reversed else 1
 
 
 def _parse_number(value: str | None, default: int) -> int:
-    found = re.match(r"\s*([+-]?\d{1,8})(?!\d)", value or "")
-    return int(found[1]) if found else default
+    integer = _INTEGER.match(value) if value else None
+    return int(integer[1]) if integer else default
 
 
 def _format_number(number: int, system: str, case: str) -> str:
-    """Format a number as a Roman numeral or in letters. Numbers without such a form remain decimal."""
-    if not 0 < number <= MAX:
-        return str(number)
+    """Format a positive number as a Roman numeral or in letters."""
     if system == "roman":
         label = str(RomanNumeral(number))
     else:
@@ -218,40 +214,43 @@ def _format_number(number: int, system: str, case: str) -> str:
 
 
 def add_items(
-    items: Iterable[list[str]], out: list[str], *, loose: bool = False, markers: Iterable[str] | None = None
+    items: Iterable[Blocks], out: Blocks, *, loose: bool = False, markers: Iterable[str] | None = None
 ) -> None:
-    """Add a list of items, each of which is a list of blocks; its marker differs from that of a list right before."""
+    """Add a list of items, each of which is a list of blocks; its marker differs from that of a list right before.
+
+    In a list that is not loose, a list follows its text without a blank line.
+    """
     markers = markers or repeat("* " if out and out[-1].startswith("- ") else "- ")
-    lines = [
-        marker + indent_lines(_join_item(parts, loose), marker.index(" ") + 1)
-        for marker, parts in zip(markers, items, strict=False)
-        if parts
-    ]
-    if lines:
-        out.append(("\n\n" if loose else "\n").join(lines))
-
-
-def _join_item(parts: list[str], loose: bool) -> str:
-    """Join the blocks of a list item. In a list that is not loose, a list follows its text without a blank line."""
-    if loose:
-        return "\n\n".join(parts)
-    text = parts[0]
-    for part in parts[1:]:
-        text += ("\n" if re.match(r"(?:[-*]|1[.)]) \S", part) else "\n\n") + part
-    return text
-
-
-def write_definitions(visitor: Visitor, element: Element, out: list[str]) -> None:
-    """Write a definition list as a list: the term in bold, its definition below."""
-    items: list[list[str]] = []
-    after_term = False
-    for child in _definition_entries(element):
-        if visitor.role(child) == "skip":
+    blank_line = "\n\n"
+    separator = blank_line if loose else "\n"
+    lines = []
+    for marker, parts in zip(markers, items, strict=False):
+        if not parts:
             continue
-        visitor.record_anchor(child)
-        if child.tag == "dt":
+        text = parts[0]
+        for part in parts[1:]:
+            is_close = part.startswith(_CLOSE_LISTS) and part.partition(" ")[2][:1].strip()
+            text += (separator if is_close else blank_line) + part
+        lines.append(marker + indent_lines(text, marker.index(" ") + 1))
+    if lines:
+        out.append(separator.join(lines))
+
+
+def write_definitions(visitor: Visitor, element: Element, out: Blocks) -> None:
+    """Write a definition list as a list: the term in bold, its definition below."""
+    entries: list[Element] = []
+    for child in element:
+        is_group = child.tag == "div" and (child.find("dt") is not None or child.find("dd") is not None)
+        entries.extend(child if is_group else [child])
+    items: list[Blocks] = []
+    after_term = False
+    for entry in entries:
+        if visitor.role(entry) == "skip":
+            continue
+        visitor.record_anchor(entry)
+        if entry.tag == "dt":
             with visitor.within(nesting=visitor.context.nesting + 1):
-                text = format_bold(visitor.render_line(child, styles="strong"))
+                text = format_bold(visitor.render_line(entry, styles="strong"))
             if not text:
                 continue
             if after_term:
@@ -260,7 +259,7 @@ def write_definitions(visitor: Visitor, element: Element, out: list[str]) -> Non
                 items.append([text])
             after_term = True
         else:
-            parts = visitor.render_nested(child)
+            parts = visitor.render_nested(entry)
             if not items:
                 items.append([])
             items[-1].extend(parts)
@@ -268,16 +267,7 @@ def write_definitions(visitor: Visitor, element: Element, out: list[str]) -> Non
     add_items(items, out, loose=True, markers=repeat("- "))
 
 
-def _definition_entries(element: Element) -> list[Element]:
-    """Return the terms and definitions of a list, including those in groups."""
-    entries: list[Element] = []
-    for child in element:
-        grouped = child.tag == "div" and (child.find("dt") is not None or child.find("dd") is not None)
-        entries.extend(child if grouped else [child])
-    return entries
-
-
-def write_caption(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_caption(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a caption as emphasis on a line of its own. MyST-NB puts whole tables into captions."""
     if element.find(".//table") is not None:
         visitor.write_blocks(element, out)
@@ -285,27 +275,29 @@ def write_caption(visitor: Visitor, element: Element, out: list[str]) -> None:
         out.append(f"*{text}*")
 
 
-def write_rubric(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_rubric(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a heading that is not in the table of contents as bold text."""
     if text := visitor.render_line(element, styles="strong"):
         out.append(format_bold(text))
 
 
-def write_line_block(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_line_block(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write the lines of a line block with hard breaks between them."""
-    pieces: list[str] = []
+    pieces: Pieces = []
     visitor.write_inline(element, pieces)
     visitor.end_paragraph(pieces, out)
 
 
-def write_pager(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_pager(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write the page numbers of a pager. Its arrows lead to the same pages and are dropped."""
-    numbers = []
+    numbers: list[str] = []
     for child in element:
         href = child.get("href")
         number = escape_text(normalized_text(child), brackets=True)
+        if number and href:
+            number = f"[{number}]({visitor.destination(href)})"
         if number:
-            numbers.append(f"[{number}]({visitor.destination(href)})" if href else number)
+            numbers.append(number)
     if len(numbers) > 1:
         out.append(" ".join(numbers))
 
@@ -313,7 +305,7 @@ def write_pager(visitor: Visitor, element: Element, out: list[str]) -> None:
 # Admonitions
 
 
-def write_admonition(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_admonition(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write an admonition or details as an alert: its kind, its title unless it only repeats the kind, its content."""
     if element.tag != "details" and is_hidden(element):
         return
@@ -321,26 +313,21 @@ def write_admonition(visitor: Visitor, element: Element, out: list[str]) -> None
     kind = visitor.themes.admonition_kind(element.get("class") or "")
     title = next((child for child in element if visitor.role(child) == "admonition-title"), None)
     text = visitor.render_line(title, styles="strong") if title is not None else ""
-    language = _find_source_language(element, title) or visitor.context.default_language
+    language = visitor.context.default_language
+    if title is not None and has_class(element, "mkdocstrings-source"):  # the title is the name of a file
+        suffix = element_text(title).strip().rpartition(".")[2]
+        if suffix in LANGUAGES:
+            language = "python" if suffix == "py" else suffix
     with visitor.within(written_title=title, default_language=language):
         parts = visitor.render_nested(element)
     if text and text.casefold() != kind.casefold():
         parts.insert(0, format_bold(text))
     if parts:
-        out.append(quote_lines(f"[!{kind}]\n" + "\n\n".join(parts)))
+        content = "\n\n".join(parts)
+        out.append(quote_lines(f"[!{kind}]\n{content}"))
 
 
-def _find_source_language(element: Element, title: Element | None) -> str | None:
-    """Return the language of the source code that mkdocstrings folds away, by the file name in the title."""
-    if title is None or not has_class(element, "mkdocstrings-source"):
-        return None
-    suffix = element_text(title).strip().rpartition(".")[2]
-    if suffix == "py":
-        return "python"
-    return suffix if suffix in LANGUAGES else None
-
-
-def write_admonition_title(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_admonition_title(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a title that is not the title of the enclosing admonition."""
     if element is not visitor.context.written_title:
         visitor.write_blocks(element, out)

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from html import unescape
-from itertools import groupby
+from itertools import groupby, islice
 
 from lxml import etree
 
 from mkdocs_roaming.html.escape import format_code_span
 from mkdocs_roaming.html.inline import escape_exclamation_mark, is_script_url
 from mkdocs_roaming.html.themes import Roles, split_names
-from mkdocs_roaming.html.visitor import Element, Visitor, element_text
+from mkdocs_roaming.html.visitor import Blocks, Element, Pieces, Visitor, element_text
 
 LANGUAGES = frozenset(
     split_names(
@@ -41,6 +41,7 @@ _LANGUAGE = re.compile(
     r"|(?:^|\s)highlight(?:-ipynb)?\s+hl-(?:i(?=python))?(python(?=3)|[A-Za-z0-9+#._-]+)"  # notebooks, by nbconvert
     r"|(?:^|\s)highlight-(?!source|text)([A-Za-z0-9+#._-]+)"
 )
+"""A class that names a language by a prefix: `language-python`, `highlight-source-shell`, `hl-ipython3`."""
 _LINE_NUMBERS = frozenset(
     split_names("linenos lineno linenodiv ln line-number line-numbers gutter lnt hljs-ln-numbers")
 )
@@ -48,29 +49,38 @@ _CLUTTER = frozenset(split_names("button svg style script select summary textare
 """Tags inside a code block that are not code."""
 _LINES = ("div", "tr")
 """Tags inside a code block that are lines of code."""
-
+_CHECKED_SPANS = 10
+"""Number of the first spans of a code block that show whether it has line numbers."""
+_MAX_DEPTH = 100
+"""Elements of a code block that are nested deeper are read as plain text."""
+_CACHED_CLASSES = 4096
+_LINE_TAG = re.compile("<br ?/?>", re.IGNORECASE)
+_TERMINAL_TAG = re.compile(r"</?(?:a|b|em|font|i|p|span|strong|u)\b[^<>]*>", re.IGNORECASE)
+"""A tag in the source of an animated terminal, which is text."""
 
 CodePiece = tuple[str, str | None]
 """Text of an expression, and the target of the link around it."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_CACHED_CLASSES)
 def find_language(classes: str | None) -> str | None:
     """Return the language that classes name: `""` for plain text, None if they name none."""
     if not classes:
         return None
-    if found := _LANGUAGE.search(classes):
-        name = (found[1] or found[2] or found[3]).replace("`", "")
-        return "" if name.lower() in _PLAIN else "python" if name in _PYTHON else name
+    if match := _LANGUAGE.search(classes):
+        name = (match[1] or match[2] or match[3]).replace("`", "")
+        if name.lower() in _PLAIN:
+            return ""
+        return "python" if name in _PYTHON else name
     tokens = classes.split()
-    if not _CODE_CLASSES.isdisjoint(token.lower() for token in tokens):
-        return next((token for token in tokens if token.lower() in LANGUAGES), None)
-    return None
+    if _CODE_CLASSES.isdisjoint(map(str.lower, tokens)):
+        return None
+    return next((token for token in tokens if token.lower() in LANGUAGES), None)
 
 
-def write_code_block(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_code_block(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a code block."""
-    content = extract_code(element, visitor.roles)
+    content = extract_code(element, visitor.themes.roles)
     if not content.strip():
         return
     context = visitor.context
@@ -84,10 +94,12 @@ def write_code_block(visitor: Visitor, element: Element, out: list[str]) -> None
         content = _clean_session(content)
     title = context.code_title
     context.code_title = None
-    out.append(format_fence(content, language, None if title and _names_language(title, language) else title))
+    if title and _names_language(title, language):
+        title = None
+    out.append(format_fence(content, language, title))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=_CACHED_CLASSES)
 def _names_language(title: str, language: str) -> bool:
     """Return whether a title is what Pygments calls the language, as `auto_title` of pymdownx.highlight writes it.
 
@@ -99,38 +111,40 @@ def _names_language(title: str, language: str) -> bool:
     return lexer is not None and title.casefold() == lexer.name.casefold() and title not in lexer.filenames
 
 
-def write_mermaid(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_mermaid(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a diagram as its source code, or as the drawing that a script has made of it."""
-    if content := extract_code(element, visitor.roles).strip():
+    if content := extract_code(element, visitor.themes.roles).strip():
         out.append(format_fence(content, "mermaid"))
     else:
         visitor.write_group(element, out)
 
 
-def write_code_wrapper(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_code_wrapper(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write the content of an element around a code block, which may name the language and the title."""
     context = visitor.context
     language = find_language(element.get("class"))
-    language = context.language if language is None else language
+    if language is None:
+        language = context.language
     with visitor.within(language=language, code_title=context.code_title, in_code=True):
         visitor.write_group(element, out)
 
 
-def write_signature(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_signature(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write the content of an element around the signature of an API object: Python unless it says otherwise."""
     with visitor.within(default_language="python"):
         write_code_wrapper(visitor, element, out)
 
 
-def write_code_title(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_code_title(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Save the title of a code block for the block that follows."""
     if not visitor.context.in_code:
         visitor.write_blocks(element, out)
         return
-    visitor.context.code_title = " ".join(_gather_code(element, visitor.roles).split()) or None
+    title = _gather_code(element, visitor.themes.roles)
+    visitor.context.code_title = " ".join(title.split()) or None
 
 
-def write_code_table(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_code_table(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a code block that is in a table next to its line numbers."""
     pres = list(element.iter("pre"))
     if not pres:
@@ -146,8 +160,8 @@ def write_code_table(visitor: Visitor, element: Element, out: list[str]) -> None
 def format_fence(content: str, language: str, title: str | None = None) -> str:
     """Format code as a fenced block. The fence is longer than any in the code."""
     fence = "```"
-    if "```" in content:
-        fence = "`" * (1 + max(len(run) for run in re.findall("`{3,}", content)))
+    while fence in content:
+        fence += "`"
     info = language
     if title:
         quoted = title.replace('"', "'").replace("`", "'")
@@ -157,7 +171,11 @@ def format_fence(content: str, language: str, title: str | None = None) -> str:
 
 def extract_code(element: Element, roles: Roles) -> str:
     """Return the code of a `pre` element, without line numbers, buttons and the outer line breaks."""
-    text = _gather_code(element, roles) if _has_clutter(element, roles) else element_text(element)
+    has_clutter = next(element.iter("br", "div", "td", *_CLUTTER), None) is not None
+    if not has_clutter:
+        spans = islice(element.iter("span", "a"), _CHECKED_SPANS)
+        has_clutter = any(_is_clutter(span, roles) for span in spans)
+    text = _gather_code(element, roles) if has_clutter else element_text(element)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text.removeprefix("\n").removesuffix("\n")
@@ -175,36 +193,9 @@ def find_block_language(element: Element) -> str | None:
     return "" if language and language.lower() in _PLAIN else language
 
 
-def _has_clutter(element: Element, roles: Roles) -> bool:
-    """Return whether a `pre` element holds more than code. Its first elements show whether it does."""
-    if next(element.iter("br", "div", "td", *_CLUTTER), None) is not None:
-        return True
-    for index, span in enumerate(element.iter("span", "a")):
-        classes = span.get("class")
-        if _is_line_number(classes) or roles[span.tag, classes] == "skip":
-            return True
-        if index > 8:
-            break
-    return False
-
-
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=_CACHED_CLASSES)
 def _is_line_number(classes: str | None) -> bool:
-    return bool(classes) and not _LINE_NUMBERS.isdisjoint((classes or "").split())
-
-
-def _gather_code(element: Element, roles: Roles, depth: int = 0) -> str:
-    """Return the text of an element without what is not code. Elements that are lines end with a line break."""
-    if depth > 100:
-        return element_text(element)
-    pieces = [element.text or ""]
-    for child in element:
-        if not _is_clutter(child, roles):
-            code = "\n" if child.tag == "br" else _gather_code(child, roles, depth + 1)
-            pieces += [code, "\n" if child.tag in _LINES and not code.endswith("\n") else ""]
-        if element.tag != "div" or child.tag not in _LINES or not (child.tail or "").isspace():
-            pieces.append(child.tail or "")  # between lines only "pre" and "code" show white space
-    return "".join(pieces)
+    return classes is not None and not _LINE_NUMBERS.isdisjoint(classes.split())
 
 
 def _is_clutter(element: Element, roles: Roles) -> bool:
@@ -216,10 +207,28 @@ def _is_clutter(element: Element, roles: Roles) -> bool:
     return tag in ("span", "a") and roles[tag, classes] == "skip"
 
 
+def _gather_code(element: Element, roles: Roles, depth: int = 0) -> str:
+    """Return the text of an element without what is not code. Elements that are lines end with a line break."""
+    if depth > _MAX_DEPTH:
+        return element_text(element)
+    pieces = [element.text or ""]
+    for child in element:
+        if not _is_clutter(child, roles):
+            code = "\n" if child.tag == "br" else _gather_code(child, roles, depth + 1)
+            if child.tag in _LINES and not code.endswith("\n"):
+                code += "\n"
+            pieces.append(code)
+        tail = child.tail or ""
+        is_between_lines = element.tag == "div" and child.tag in _LINES  # white space there is not shown
+        if not (is_between_lines and tail.isspace()):
+            pieces.append(tail)
+    return "".join(pieces)
+
+
 # Animated terminals, as Termynal shows them
 
 
-def write_terminal(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_terminal(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write an animated terminal as a console session: its code, or one element per line."""
     lines = [line for line in element.iterdescendants() if line.get("data-ty") is not None]
     if not lines:
@@ -235,13 +244,20 @@ def _clean_session(code: str) -> str:
     In the source, `// text` is a comment, and `# Name: $ value` is input after the prompt `Name: `.
     """
     if "<" in code:
-        code = _TERMINAL_TAG.sub("", re.sub(r"(?i)<br ?/?>", "\n", code))
-    code = re.sub(r"(?m)^# ([^\n]*?)\$ ", r"\1 ", code)
-    return unescape(re.sub(r"(?m)^// ", "# ", code))
+        code = _TERMINAL_TAG.sub("", _LINE_TAG.sub("\n", code))
+    lines = []
+    for line in code.split("\n"):
+        if line.startswith("# "):
+            prompt, dollar, command = line.removeprefix("# ").partition("$ ")
+            line = f"{prompt} {command}" if dollar else line
+        if line.startswith("// "):
+            line = "# " + line.removeprefix("// ")
+        lines.append(line)
+    return unescape("\n".join(lines))
 
 
 def _format_terminal_line(visitor: Visitor, line: Element) -> str:
-    text = extract_code(line, visitor.roles).rstrip()
+    text = extract_code(line, visitor.themes.roles).rstrip()
     kind = line.get("data-ty")
     prompt = line.get("data-ty-prompt")
     if kind == "progress":
@@ -251,13 +267,10 @@ def _format_terminal_line(visitor: Visitor, line: Element) -> str:
     return f"{prompt} {text}".strip() if prompt else text
 
 
-_TERMINAL_TAG = re.compile(r"</?(?:a|b|em|font|i|p|span|strong|u)\b[^<>]*>", re.IGNORECASE)
-
-
 # Inline code
 
 
-def write_code_span(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+def write_code_span(visitor: Visitor, element: Element, pieces: Pieces) -> None:
     """Write inline code. Links in it are kept around their part of the code."""
     if not visitor.context.in_link and element.find(".//a[@href]") is not None:
         _write_linked_code(visitor, element, pieces)
@@ -265,7 +278,7 @@ def write_code_span(visitor: Visitor, element: Element, pieces: list[str]) -> No
         _write_code(visitor, element_text(element), pieces)
 
 
-def _write_code(visitor: Visitor, text: str, pieces: list[str]) -> None:
+def _write_code(visitor: Visitor, text: str, pieces: Pieces) -> None:
     if text and pieces and pieces[-1][:1] == "`" == pieces[-1][-1:]:
         visitor.write_text(" ", pieces)  # adjacent code spans would be read as one with backticks in it
     if text:
@@ -273,7 +286,7 @@ def _write_code(visitor: Visitor, text: str, pieces: list[str]) -> None:
         pieces.append(format_code_span(text))
 
 
-def _write_linked_code(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+def _write_linked_code(visitor: Visitor, element: Element, pieces: Pieces) -> None:
     for href, group in groupby(iter_code_pieces(visitor, element), key=lambda piece: piece[1]):
         text = "".join(text for text, _ in group)
         if href and not is_script_url(href):
@@ -287,21 +300,25 @@ def _write_linked_code(visitor: Visitor, element: Element, pieces: list[str]) ->
 
 def iter_code_pieces(visitor: Visitor, element: Element) -> Iterator[CodePiece]:
     """Yield the text of an element in pieces, each with the target of the link around it."""
+    href = None
     link: Element | None = None
     walker = etree.iterwalk(element, events=("start", "end"))
     for event, node in walker:
-        if event == "start" and visitor.role(node) in ("skip", "labels"):
-            walker.skip_subtree()
-            continue
         if event == "start":
+            if visitor.role(node) in ("skip", "labels"):
+                walker.skip_subtree()
+                continue
             if link is None and node.tag == "a" and node.get("href"):
                 link = node
-            text = node.text if node.tag != "br" else " "
+                href = node.get("href")
+            text = " " if node.tag == "br" else node.text
         else:
-            link = None if node is link else link
+            if node is link:
+                link = None
+                href = None
             text = node.tail if node is not element else None
         if text:
-            yield text, link.get("href") if link is not None else None
+            yield text, href
 
 
 # Languages that the HTML does not name
@@ -315,14 +332,13 @@ class RecordedLanguages:
     """
 
     def __init__(self, recorded: Sequence[tuple[str, str]]) -> None:
-        self._languages: dict[str, list[str]] = {}  # the next one last
+        self._languages: dict[str, list[str]] = {}
+        """Languages by code without white space, the next one last."""
         for code, language in reversed(recorded):
             self._languages.setdefault("".join(code.split()), []).append(language)
 
     def take(self, code: str) -> str:
         """Return the language of the next code block with this content, an empty string if it is unknown."""
-        if not self._languages:
-            return ""
-        languages = self._languages.get("".join(code.split()), [""])
+        languages = self._languages.get("".join(code.split()), [""]) if self._languages else [""]
         language = languages.pop() if len(languages) > 1 else languages[0]
         return "" if language.lower() in _PLAIN else language.replace("`", "")

@@ -14,9 +14,9 @@ from lxml import etree
 
 from mkdocs_roaming.html.document import remove_element
 from mkdocs_roaming.html.inline import add_space_after, add_space_before
-from mkdocs_roaming.html.mathml import format_tag, local_name, write_tex
+from mkdocs_roaming.html.mathml import format_tag, write_tex
 from mkdocs_roaming.html.themes import Roles, load_themes, name_class
-from mkdocs_roaming.html.visitor import Element, Visitor, element_text, has_class
+from mkdocs_roaming.html.visitor import Blocks, Element, Pieces, Visitor, element_text, has_class, local_name
 from mkdocs_roaming.manifest.models import path_to_url, url_to_path
 
 _DELIMITED = re.compile(r"\$\$(.*)\$\$|\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
@@ -26,7 +26,7 @@ _COMMENT = re.compile(r"(?<!\\)%.*")
 _TEX_ENCODING = re.compile(r"\b(?:la)?tex\b", re.IGNORECASE)
 
 
-def write_math(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+def write_math(visitor: Visitor, element: Element, pieces: Pieces) -> None:
     """Write a formula within a line."""
     written = format_formula(element)
     if not written:
@@ -48,13 +48,13 @@ def format_formula(element: Element) -> str:
     return tex and f"{dollars}{' '.join(_COMMENT.sub('', tex).split())}{dollars}"
 
 
-def write_script(visitor: Visitor, element: Element, pieces: list[str]) -> None:
+def write_script(visitor: Visitor, element: Element, pieces: Pieces) -> None:
     """Write the formula in a script for MathJax. Other scripts are dropped."""
     if _read_source(element):
         write_math(visitor, element, pieces)
 
 
-def write_display_math(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_display_math(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a formula on lines of its own."""
     tex, _ = _extract_tex(element)
     if not tex:
@@ -67,9 +67,9 @@ def write_display_math(visitor: Visitor, element: Element, out: list[str]) -> No
     out.append(f"$$\n{separator.join(lines)}\n$$")
 
 
-def write_raw_math(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_raw_math(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write blocks whose formulas are still text, as notebooks leave them to MathJax."""
-    _wrap_formulas(element, visitor.roles, WITH_DOLLARS)
+    _wrap_formulas(element, visitor.themes.roles, WITH_DOLLARS)
     visitor.write_group(element, out)
 
 

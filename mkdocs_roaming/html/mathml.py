@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mkdocs_roaming.html.escape import normalize_whitespace
-from mkdocs_roaming.html.visitor import Element, element_text
+from mkdocs_roaming.html.visitor import Element, element_text, local_name
 
 _TEMPLATES = {
     "maligngroup": "",
@@ -132,11 +132,6 @@ def _write_element(element: Element, parts: Sequence[str]) -> str:
             rows = r" \\ ".join(parts)
             return rf"\begin{{{name}}} {rows} \end{{{name}}}"
     return _fill_template(_find_template(element, tag, parts), parts)
-
-
-def local_name(element: Element) -> str:
-    """Return the tag of an element without the prefix of its namespace."""
-    return str(element.tag).rpartition(":")[2]
 
 
 def _find_template(element: Element, tag: str, parts: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from mkdocs_roaming.html.embedded import describe_drawing, find_emoji_text, find
 from mkdocs_roaming.html.escape import normalize_whitespace
 from mkdocs_roaming.html.formulas import format_formula
 from mkdocs_roaming.html.themes import block_tags, split_names
-from mkdocs_roaming.html.visitor import Element, Visitor, element_text, has_class, is_hidden
+from mkdocs_roaming.html.visitor import Blocks, Element, Pieces, Visitor, element_text, has_class, is_hidden, read_label
 
 Row = list[Element]
 
@@ -19,11 +19,15 @@ _ICON = re.compile(
     r"|(?P<check>9 16\.17|10 14\.17|1\.06l-\d)|(?P<close>10\.59 12|1\.06 0L\d+ \d+\.94)"
 )
 """The name of an icon in its class, or a part of its shape: Material Design Icons and Octicons have no names in SVG."""
+_BLANK_LINE = re.compile(r"\n(?=[^\S\n]*(?:\n|$))")
+"""The end of a line before a blank one."""
 _MAX_DEPTH = 60
+"""Elements of a table in HTML that are nested deeper are written as plain text."""
 _INLINE_TAGS = frozenset(split_names("em strong code kbd sub sup mark ins del u s b i br abbr"))
 _BLOCK_TAGS = frozenset(split_names("p ul ol li dl dt dd h1 h2 h3 h4 h5 h6 blockquote"))
 _FRAME_TAGS = frozenset(split_names("table thead tbody tfoot tr"))
 _CELL_TAGS = frozenset(split_names("td th caption"))
+_FORMULA_ROLES = frozenset({"math", "display-math", "script"})
 _WRAPPERS = frozenset(split_names("p div h1 h2 h3 h4 h5 h6"))
 _ATTRIBUTES = {
     "abbr": ("title",),
@@ -32,9 +36,10 @@ _ATTRIBUTES = {
     "td": ("colspan", "rowspan"),
     "th": ("colspan", "rowspan"),
 }
+"""Attributes that are kept in HTML, by tag."""
 
 
-def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_table(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a table."""
     if is_hidden(element):
         return
@@ -44,19 +49,21 @@ def write_table(visitor: Visitor, element: Element, out: list[str]) -> None:
     if not cells:
         return
     is_simple = all(map(_is_one_line, cells))
-    if len(cells) == 1 or (not is_simple and _is_layout(head, body)):
+    is_layout = not head and (len(body) == 1 or all(len(row) == 1 for row in body))  # it only arranges its cells
+    if len(cells) == 1 or (is_layout and not is_simple):
         for cell in cells:
             visitor.write_blocks(cell, out)
-    elif not is_simple:
+        return
+    if not is_simple:
         out.append(_format_html(visitor, element))
-    else:
-        caption = element.find("caption")
-        if caption is not None and (text := visitor.render_line(caption, styles="emphasis")):
-            out.append(f"*{text}*")
-        out.append(_format_pipes(visitor, head[0] if head else [], head[1:] + body))
+        return
+    caption = element.find("caption")
+    if caption is not None and (text := visitor.render_line(caption, styles="emphasis")):
+        out.append(f"*{text}*")
+    out.append(_format_pipes(visitor, head[0] if head else [], head[1:] + body))
 
 
-def write_grid(visitor: Visitor, element: Element, out: list[str]) -> None:
+def write_grid(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a table whose cells are not in rows; those of the head have a class that says so."""
     cells = [cell for cell in element if visitor.role(cell) != "skip"]
     width = sum(has_class(cell, "table-header") for cell in cells) or 1
@@ -70,19 +77,16 @@ def _split_rows(visitor: Visitor, element: Element) -> tuple[list[Row], list[Row
     parts: dict[str, list[Row]] = {"thead": [], "tbody": [], "tfoot": []}
     for child in element:
         part = parts.get(child.tag, parts["tbody"])
-        for row in [child] if child.tag == "tr" else child.iterchildren("tr"):
-            if cells := [cell for cell in row.iterchildren("td", "th") if visitor.role(cell) != "skip"]:
+        rows = [child] if child.tag == "tr" else child.iterchildren("tr")
+        for row in rows:
+            cells = [cell for cell in row.iterchildren("td", "th") if visitor.role(cell) != "skip"]
+            if cells:
                 part.append(cells)
     head = parts["thead"]
     body = parts["tbody"] + parts["tfoot"]
-    if not head and body and all(cell.tag == "th" for cell in body[0]):
+    if body and not head and all(cell.tag == "th" for cell in body[0]):
         head = [body.pop(0)]
     return head, body
-
-
-def _is_layout(head: list[Row], body: list[Row]) -> bool:
-    """Return whether a table has no header and only one row or column, so that it only arranges its cells."""
-    return not head and (len(body) == 1 or all(len(row) == 1 for row in body))
 
 
 def _is_one_line(cell: Element) -> bool:
@@ -93,7 +97,10 @@ def _is_one_line(cell: Element) -> bool:
         return True
     blocks = sum(child.tag in block_tags() for child in cell.iterdescendants())
     while blocks:  # a single line of text may be wrapped in blocks
-        if (cell.text and cell.text.strip()) or len(cell) != 1 or (cell[0].tail or "").strip():
+        if len(cell) != 1:
+            return False
+        texts = (cell.text or "") + (cell[0].tail or "")
+        if texts.strip():
             return False
         cell = cell[0]
         if cell.tag in _WRAPPERS:
@@ -108,27 +115,29 @@ def _is_one_line(cell: Element) -> bool:
 
 def _format_pipes(visitor: Visitor, head: Row, body: list[Row]) -> str:
     width = max(len(row) for row in [head, *body])
-    first = _format_row(visitor, head) + "  |" * (width - len(head))  # shorter rows are valid
-    lines = [first, "|" + " --- |" * width]
+    missing = width - len(head)  # shorter rows are valid, a shorter head is not
+    lines = [_format_row(visitor, head) + "  |" * missing, "|" + " --- |" * width]
     lines.extend(_format_row(visitor, row) for row in body)
     return "\n".join(lines)
 
 
 def _format_row(visitor: Visitor, row: Row) -> str:
-    cells = [
-        (visitor.render_line(cell, line_break="<br>") or _find_icon_name(cell)).replace("|", "\\|") for cell in row
-    ]
-    return "|" + "".join(f" {cell} |" if cell else "  |" for cell in cells)
+    line = "|"
+    for cell in row:
+        text = visitor.render_line(cell, line_break="<br>") or _find_icon_name(cell)
+        escaped = text.replace("|", "\\|")
+        line += f" {escaped} |" if escaped else "  |"
+    return line
 
 
 def _find_icon_name(element: Element) -> str:
     """Return the name of an icon that is all that an element shows, `""` if nothing names it."""
     for icon in element.iter("svg", "i", "span"):
-        shape = "".join(path.get("d") or "" for path in icon.iterchildren("path"))
-        found = _ICON.search(f"{icon.get('class') or ''} {shape}")
-        drawn = (found["name"] or found.lastgroup) if found else None
-        if name := icon.get("aria-label") or icon.get("title") or drawn:
-            return name
+        if label := read_label(icon, "aria-label", "title"):
+            return label
+        shape = "".join(path.get("d", "") for path in icon.iterchildren("path"))
+        if match := _ICON.search(f"{icon.get('class', '')} {shape}"):
+            return match["name"] or match.lastgroup or ""
     return ""
 
 
@@ -136,17 +145,20 @@ def _find_icon_name(element: Element) -> str:
 
 
 def _format_html(visitor: Visitor, element: Element) -> str:
-    pieces: list[str] = []
+    pieces: Pieces = []
     _write_html(visitor, element, pieces, 0)
-    return re.sub(r"\n\s*\n", "\n", "".join(pieces)).strip()
+    lines = "".join(pieces).split("\n")
+    return "\n".join(line for line in lines if line.strip()).strip()
 
 
-def _write_html(visitor: Visitor, element: Element, pieces: list[str], depth: int) -> None:
+def _write_html(visitor: Visitor, element: Element, pieces: Pieces, depth: int) -> None:
     leaf = _escape_html(element_text(element)) if depth > _MAX_DEPTH else _format_leaf(visitor, element)
     if leaf is not None:
         pieces.append(leaf)
         return
-    inner = [_escape_html(element.text)] if element.text else []
+    inner: Pieces = []
+    if element.text:
+        inner.append(_escape_html(element.text))
     for child in element:
         _write_html(visitor, child, inner, depth + 1)
         if child.tail:
@@ -154,7 +166,8 @@ def _write_html(visitor: Visitor, element: Element, pieces: list[str], depth: in
     if element.tag in _FRAME_TAGS:
         inner = [piece for piece in inner if piece != " "]
     elif element.tag in ("td", "th"):
-        inner = ["".join(inner).strip() or escape(_find_icon_name(element))]
+        content = "".join(inner).strip()
+        inner = [content or escape(_find_icon_name(element))]
     opening, closing = _format_tags(visitor, element)
     pieces += [opening, *inner, closing]
 
@@ -164,7 +177,7 @@ def _format_leaf(visitor: Visitor, element: Element) -> str | None:
     role = visitor.role(element)
     if role == "skip":
         return ""
-    if role in ("math", "display-math", "script"):
+    if role in _FORMULA_ROLES:
         return _escape_html(format_formula(element))
     if role == "drawing":
         return _escape_html(describe_drawing(element))
@@ -172,10 +185,10 @@ def _format_leaf(visitor: Visitor, element: Element) -> str | None:
         return _escape_html(find_emoji_text(element))
     if role != "code":
         return None
-    code = escape(extract_code(element, visitor.roles), quote=False)
+    code = escape(extract_code(element, visitor.themes.roles), quote=False)
     language = _find_code_language(element)
     attribute = f' class="language-{escape(language)}"' if language else ""
-    code = re.sub(r"\n(?=[^\S\n]*(?:\n|$))", "&#10;", code)  # a blank line would end the HTML block
+    code = _BLANK_LINE.sub("&#10;", code)  # a blank line would end the HTML block
     return f"<pre><code{attribute}>{code}</code></pre>"
 
 
@@ -191,15 +204,24 @@ def _find_code_language(element: Element) -> str | None:
 
 def _format_tags(visitor: Visitor, element: Element) -> tuple[str, str]:
     tag = element.tag
+    href = element.get("href", "") if tag == "a" else ""
     if tag in ("br", "hr"):
         return f"<{tag}>", ""
-    if tag == "a" and (href := element.get("href")) and not href.lower().startswith("javascript:"):
+    if href and not href.lower().startswith("javascript:"):
         return f'<a href="{escape(visitor.link(href.strip()))}">', "</a>"
     if tag == "img":
         src = find_image_source(element)
-        alt = escape(element.get("alt") or "")
-        return (f'<img src="{escape(visitor.image(strip_color_variant(src)))}" alt="{alt}">' if src else alt), ""
-    opening = f"<{tag}{_format_attributes(element)}>"
+        alt = escape(element.get("alt", ""))
+        if not src:
+            return alt, ""
+        address = escape(visitor.image(strip_color_variant(src)))
+        return f'<img src="{address}" alt="{alt}">', ""
+    attributes = ""
+    for name in _ATTRIBUTES.get(tag, ()):
+        value = element.get(name, "1")
+        if value != "1":
+            attributes += f' {name}="{escape(value)}"'
+    opening = f"<{tag}{attributes}>"
     closing = f"</{tag}>"
     if tag in _FRAME_TAGS:
         return f"\n{opening}", f"{closing}\n"
@@ -210,11 +232,6 @@ def _format_tags(visitor: Visitor, element: Element) -> tuple[str, str]:
     if tag in block_tags():
         return " ", " "
     return "", ""
-
-
-def _format_attributes(element: Element) -> str:
-    names = _ATTRIBUTES.get(element.tag, ())
-    return "".join(f' {name}="{escape(value)}"' for name in names if (value := element.get(name, "1")) != "1")
 
 
 def _escape_html(text: str) -> str:

@@ -18,14 +18,16 @@ from mkdocs_roaming.html.escape import (
     format_destination,
     normalize_whitespace,
 )
-from mkdocs_roaming.html.themes import Role, Roles, ThemeSet, block_tags
+from mkdocs_roaming.html.themes import Role, ThemeSet, block_tags
 from mkdocs_roaming.manifest.models import Heading
 
 Element = etree._Element
-BlockWriter = Callable[["Visitor", Element, list[str]], None]
-"""Writes an element as blocks, appended to the list."""
-InlineWriter = Callable[["Visitor", Element, list[str]], None]
-"""Writes an element within a line, as pieces appended to the list."""
+Blocks = list[str]
+"""Paragraphs, lists and other blocks, to which a writer appends its own."""
+Pieces = list[str]
+"""The parts of a line, to which a writer appends its own."""
+BlockWriter = Callable[["Visitor", Element, Blocks], None]
+InlineWriter = Callable[["Visitor", Element, Pieces], None]
 
 MAX_DEPTH = 120
 """Elements that are nested deeper are written as plain text."""
@@ -46,10 +48,15 @@ _PARAGRAPH_MARKS = {
 _TAB_ROLES = frozenset({"tablist", "tabpanel"})
 """WAI-ARIA roles of tabs."""
 _DELIMITERS = frozenset("*~")
+_MISREAD_PAIRS = frozenset({"](", "~~"})
+"""Characters that are markup only together, so that the second one is escaped if it begins another text."""
+_BREAK_TAG = "<br>"
 _BREAK_STARTS = frozenset("<\\")
 _BREAK_ENDS = frozenset(">\\")
 _BREAKS = re.compile(r"(?:\\\n\s*|<br>\s*)+")
+"""The line breaks at the beginning of a line: `<br>`, or a backslash at the end of the line before."""
 _OTHER_BLOCK = re.compile(r"(?:[-*>] |\|.*\n\||\d+[.)] |#{1,6} |```|<|\$\$|---$|___$)")
+"""The beginning of a block of our Markdown that is no paragraph."""
 _UNRESOLVED = re.compile(
     r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"  # code is passed over
     r"|(?<![\w\])\\])\[(?P<text>[^\[\]`]+|`[^`]+`)\]\[(?:[^\W\d][\w\\]*(?:\.[\w\\]+)+)?\](?!\()",
@@ -60,6 +67,7 @@ _HIDDEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|clip(?:-path)?\s*:\s*(?:rect|inset\((?:50|100)%)",
     re.IGNORECASE,
 )
+"""A style that hides an element, such as `display: none` or `clip: rect(0 0 0 0)`."""
 _LOADING = etree.XPath(
     "boolean(descendant-or-self::*[@onload or @onloadeddata or @oncanplay]) and not(normalize-space())"
 )
@@ -79,7 +87,7 @@ class Footnotes(msgspec.Struct):
 class Output(msgspec.Struct):
     """The converted article."""
 
-    blocks: list[str] = msgspec.field(default_factory=list)
+    blocks: Blocks = msgspec.field(default_factory=list)
     """The blocks of the top level. Nested blocks are collected in lists of their own."""
     headings: list[tuple[int, Heading]] = msgspec.field(default_factory=list)
     """The headings of the top level, with their indexes in `blocks`."""
@@ -154,29 +162,22 @@ class Visitor:
     tab_panels: dict[str, Element] | None = None
     """Panels of WAI-ARIA tab lists by id; None until they are needed."""
     written_panels: set[Element] = field(default_factory=set)
-    roles: Roles = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Store the roles, which are looked up for every element."""
-        self.roles = self.themes.roles
 
     def role(self, element: Element) -> Role:
         """Return the role of an element."""
-        return self.roles[element.tag, element.get("class")]
+        return self.themes.roles[element.tag, element.get("class")]
 
-    def write_blocks(self, parent: Element, out: list[str]) -> None:
+    def write_blocks(self, parent: Element, out: Blocks) -> None:
         """Write the content of an element as blocks."""
         context = self.context
         if context.depth > MAX_DEPTH:
-            pieces: list[str] = []
-            self.write_text(element_text(parent), pieces)
-            self.end_paragraph(pieces, out)
+            self.write_paragraph(element_text(parent), out)
             return
         context.depth += 1
-        roles = self.roles
+        roles = self.themes.roles
         block_writers = self.block_writers
         inline_writers = self.inline_writers
-        pieces = []
+        pieces: Pieces = []
         text = parent.text
         if text and not text.isspace():
             self.write_text(text, pieces)
@@ -199,7 +200,7 @@ class Visitor:
             self.end_paragraph(pieces, out)
         context.depth -= 1
 
-    def write_block(self, element: Element, out: list[str]) -> None:
+    def write_block(self, element: Element, out: Blocks) -> None:
         """Write one element as blocks."""
         writer = self.block_writers.get(self.role(element))
         if writer is not None:
@@ -207,7 +208,7 @@ class Visitor:
         else:
             self.write_blocks(element, out)
 
-    def write_group(self, element: Element, out: list[str]) -> None:
+    def write_group(self, element: Element, out: Blocks) -> None:
         """Write the content of an element as blocks, unless the page hides it. A picture without text has a name."""
         if element.attrib:
             if (role := element.get("role")) in _TAB_ROLES:
@@ -220,18 +221,22 @@ class Visitor:
         count = len(out)
         self.write_blocks(element, out)
         if len(out) == count and element.get("role") == "img":
-            pieces: list[str] = []
-            self.write_text(element.get("aria-label") or "", pieces)
-            self.end_paragraph(pieces, out)
+            self.write_paragraph(element.get("aria-label", ""), out)
 
-    def write_inline(self, parent: Element, pieces: list[str]) -> None:
+    def write_paragraph(self, text: str, out: Blocks) -> None:
+        """Write text without markup as a paragraph."""
+        pieces: Pieces = []
+        self.write_text(text, pieces)
+        self.end_paragraph(pieces, out)
+
+    def write_inline(self, parent: Element, pieces: Pieces) -> None:
         """Write the content of an element within a line."""
         context = self.context
         if context.depth > MAX_DEPTH:
             self.write_text(element_text(parent), pieces)
             return
         context.depth += 1
-        roles = self.roles
+        roles = self.themes.roles
         inline_writers = self.inline_writers
         text = parent.text
         if text:
@@ -256,18 +261,18 @@ class Visitor:
 
     def render_inline(self, element: Element) -> str:
         """Return the content of an element within a line, with the white space around it."""
-        pieces: list[str] = []
+        pieces: Pieces = []
         self.write_inline(element, pieces)
         return join_pieces(pieces)
 
-    def render_nested(self, element: Element) -> list[str]:
+    def render_nested(self, element: Element) -> Blocks:
         """Return the content of an element as the blocks of a container, whose headings are not the page's."""
-        parts: list[str] = []
+        parts: Blocks = []
         with self.within(nesting=self.context.nesting + 1):
             self.write_blocks(element, parts)
         return parts
 
-    def write_text(self, text: str, pieces: list[str]) -> None:
+    def write_text(self, text: str, pieces: Pieces) -> None:
         """Write text within a line: white space normalized, Markdown escaped."""
         context = self.context
         if context.heading is not None:
@@ -278,10 +283,10 @@ class Visitor:
         if pieces and written[:1] == " " and pieces[-1][-1:] in {" ", "\n"}:
             written = written[1:]
         if find_special(written):
-            words = escape_text(written.strip(" "), brackets=context.in_link)
-            written = " " * (written[0] == " ") + words + " " * (written[-1] == " ")
+            words = written.strip(" ")
+            written = written.replace(words, escape_text(words, brackets=context.in_link), 1)
         if written:
-            if pieces and written[0] in "(~" and pieces[-1][-1:] == ("]" if written[0] == "(" else "~"):
+            if pieces and pieces[-1][-1:] + written[0] in _MISREAD_PAIRS:
                 written = "\\" + written
             pieces.append(written)
 
@@ -299,19 +304,20 @@ class Visitor:
         if self.context.heading is not None:
             self.context.heading.plain.append(text)
 
-    def end_paragraph(self, pieces: list[str], out: list[str]) -> None:
+    def end_paragraph(self, pieces: Pieces, out: Blocks) -> None:
         """Turn the pieces of a line into a paragraph."""
         text = strip_breaks(join_pieces(pieces))
         pieces.clear()
-        if text:
-            context = self.context
-            if context.paragraph_marks:
-                for mark, tag in reversed(context.paragraph_marks):
-                    fits = mark and text[0] not in _DELIMITERS and text[-1] not in _DELIMITERS
-                    text = f"{mark}{text}{mark}" if fits else f"<{tag}>{text}</{tag}>"
-            if "\n" in text or text[0] in LINE_STARTERS:
-                text = escape_line_starts(text)
-            out.append(text if context.block_link is None else self.apply_block_link(text))
+        if not text:
+            return
+        for mark, tag in reversed(self.context.paragraph_marks):
+            if mark and _DELIMITERS.isdisjoint((text[0], text[-1])):
+                text = f"{mark}{text}{mark}"
+            else:
+                text = f"<{tag}>{text}</{tag}>"
+        if "\n" in text or text[0] in LINE_STARTERS:
+            text = escape_line_starts(text)
+        out.append(self.apply_block_link(text))
 
     def apply_block_link(self, text: str) -> str:
         """Return the first line of text inside a link around blocks as the link, any other line unchanged.
@@ -337,12 +343,13 @@ class Visitor:
             for name, value in before.items():
                 setattr(context, name, value)
 
-    def _write_block_wrapper(self, role: Role, element: Element, out: list[str]) -> None:
+    def _write_block_wrapper(self, role: Role, element: Element, out: Blocks) -> None:
         """Write an inline element that contains blocks: its first line becomes the link, each paragraph is marked."""
         context = self.context
+        mark = _PARAGRAPH_MARKS.get(element.tag)
         if role == "link" and element.get("href") is not None and not context.in_link:
             self.block_writers["block-link"](self, element, out)
-        elif role in context.styles or (mark := _PARAGRAPH_MARKS.get(element.tag)) is None:
+        elif mark is None or role in context.styles:
             self.write_blocks(element, out)
         else:
             styles = context.styles | {role} if mark[0] else context.styles
@@ -375,6 +382,24 @@ def has_class(element: Element, *names: str) -> bool:
     return not set(names).isdisjoint((element.get("class") or "").split())
 
 
+def find_class(element: Element, *names: str, tag: str | None = None) -> Element | None:
+    """Return the first element with one of the classes, and with this tag, among an element and everything in it."""
+    return next((child for child in element.iter(tag) if has_class(child, *names)), None)
+
+
+def local_name(element: Element) -> str:
+    """Return the tag of an element without the prefix of its namespace."""
+    return str(element.tag).rpartition(":")[2]
+
+
+def read_label(element: Element, *names: str) -> str:
+    """Return the first of some attributes that is not empty, on one line; `""` if there is none."""
+    for name in names:
+        if value := element.get(name):
+            return " ".join(value.split())
+    return ""
+
+
 def element_text(element: Element) -> str:
     """Return the text of an element, without its tail."""
     return str(etree.tostring(element, method="text", encoding="unicode", with_tail=False))
@@ -385,10 +410,12 @@ def normalized_text(element: Element) -> str:
     return " ".join(element_text(element).split())
 
 
-def join_pieces(pieces: list[str]) -> str:
+def join_pieces(pieces: Pieces) -> str:
     """Join the pieces of a line. References of autorefs that it could not resolve become their text."""
     text = pieces[0] if len(pieces) == 1 else "".join(pieces)
-    return _UNRESOLVED.sub(lambda found: found["text"] or found[0], text) if "][" in text else text
+    if "][" in text:
+        text = _UNRESOLVED.sub(lambda match: match["text"] or match[0], text)
+    return text
 
 
 def strip_breaks(text: str) -> str:
@@ -400,8 +427,8 @@ def strip_breaks(text: str) -> str:
     start = begin.end() if begin else 0
     end = len(text)
     while end > start:
-        if text.endswith("<br>", start, end) and text[end - 5 : end - 4] != "\\":
-            end -= 4
+        if text.endswith(_BREAK_TAG, start, end) and not text.endswith(f"\\{_BREAK_TAG}", 0, end):
+            end -= len(_BREAK_TAG)
         elif text[end - 1].isspace() or _ends_in_break(text, start, end):
             end -= 1
         else:
