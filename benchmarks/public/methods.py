@@ -19,8 +19,8 @@ from msgspec import Struct
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
 from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.texts import PREFETCH_TOKENS
 from mkdocs_roaming.library.tools import SearchResults, render
 from mkdocs_roaming.manifest.expand import render_expansion
 from mkdocs_roaming.manifest.lookup import SectionRef

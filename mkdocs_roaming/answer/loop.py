@@ -55,8 +55,8 @@ from mkdocs_roaming.answer.results import Offline, answer_with_results, replace_
 from mkdocs_roaming.answer.support.check import LOW_SUPPORT, Support, check_support, mark_addresses
 from mkdocs_roaming.answer.support.passages import MAX_CITED_CHARS, CitedSection, Passage, find_passages
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
 from mkdocs_roaming.library.search import Hit
+from mkdocs_roaming.library.texts import PREFETCH_TOKENS
 from mkdocs_roaming.library.tools import TOOLS, ToolError, ToolOutput
 from mkdocs_roaming.manifest.lookup import SectionRef
 

@@ -16,7 +16,7 @@ from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import Model, Part, Request, Text, ToolCall, Usage, find_context
 from mkdocs_roaming.answer.models.openai import estimate_request
 from mkdocs_roaming.library.navigator import Navigator
-from mkdocs_roaming.library.prefetch import PREFETCH_TOKENS
+from mkdocs_roaming.library.texts import PREFETCH_TOKENS
 
 _SECTION_TOKENS = range(15, 300)
 _YES_NO = ("no", "yes")

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import struct
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from math import sqrt
 from operator import mul
 
 from mkdocs_roaming.embeddings.client import FAILURE_PAUSE, QueryEmbedder
 from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, split_windows
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.library.index_cache import IndexCache
-from mkdocs_roaming.library.search import RankedSection, Search, SiteTexts
+from mkdocs_roaming.library.library import Library
+from mkdocs_roaming.library.search import RankedSection, Search
 from mkdocs_roaming.library.snippets import SNIPPET_CHARS, strip_markdown
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
@@ -29,6 +31,8 @@ words that the docs do not use, a smaller one queries with names from the docs.
 """
 
 _MAX_NEAR = 200
+_CACHE_KEY_CHARS = 16
+"""Length of the digest that is added to the URL of the vectors to bypass HTTP caches."""
 
 
 class HybridSearch(Search):
@@ -42,7 +46,7 @@ class HybridSearch(Search):
 
     def __init__(
         self,
-        library: SiteTexts,
+        library: Library,
         queries: QueryEmbedder,
         *,
         cache: IndexCache | None = None,
@@ -63,32 +67,34 @@ class HybridSearch(Search):
         super().load()
         self.vectors.load()
 
-    def _rank_query(self, query: str, words: Sequence[Word]) -> Iterator[RankedSection]:
-        """Yield the sections found by words or vectors, best first.
+    def _rank_query(self, query: str, words: Sequence[Word]) -> list[RankedSection]:
+        """Return the sections found by words or vectors, best first.
 
         Only words are used if there is no vector, or if the query names a section: similar ones are not wanted then.
         """
-        visible = self.library.sections
-        nearest = self.vectors.nearest(query, visible) if self._resolve_address(query) is None else None
+        ranked = super()._rank_query(query, words)
+        if self._resolve_address(query) is not None:
+            return ranked
+        nearest = self.vectors.nearest(query, self.library.sections)
         if nearest is None:
-            yield from super()._rank_query(query, words)
-            return
-        ranked = self.rank(words)
-        scores = fuse_scores(
-            {section.id: score for section, score in ranked}, {section.id: cosine for section, cosine, _ in nearest}
-        )
-        found = {section.id: (section, window) for section, _, window in nearest}
-        found |= {section.id: (section, None) for section, _ in ranked}
+            return ranked
+        by_words = {section.id: score for section, score, _ in ranked}
+        by_vectors = {section.id: cosine for section, cosine, _ in nearest}
+        scores = fuse_scores(by_words, by_vectors)
+        rows = {section.id: (section, window) for section, _, window in (*nearest, *ranked)}
+        fused: list[RankedSection] = []
         for id_ in sorted(scores, key=scores.__getitem__, reverse=True):  # stable: the order of words for equal scores
-            section, window = found[id_]
-            yield section, scores[id_], window
+            section, window = rows[id_]
+            fused.append((section, scores[id_], window))
+        return fused
 
     def _make_snippet(self, section: SectionRef, window: int | None, words: Sequence[Word]) -> str:
         """Return the start of the nearest window for a section that has no word of the query."""
         if window is None:
             return super()._make_snippet(section, window, words)
         windows = split_windows((), self._read(section), section.section.opening)
-        return truncate_at_word(strip_markdown(windows[min(window, len(windows) - 1)]), SNIPPET_CHARS)
+        text = windows[min(window, len(windows) - 1)]
+        return truncate_at_word(strip_markdown(text), SNIPPET_CHARS)
 
 
 def fuse_scores(by_words: Mapping[str, float], by_vectors: Mapping[str, float]) -> dict[str, float]:
@@ -102,12 +108,14 @@ def fuse_scores(by_words: Mapping[str, float], by_vectors: Mapping[str, float]) 
         by_words: Scores of word search by section id.
         by_vectors: Cosines by section id.
     """
+    scores: dict[str, float] = {}
     best = max(by_words.values(), default=0.0)
+    if best > 0:
+        scores = {id_: (1 - VECTOR_WEIGHT) * score / best for id_, score in by_words.items()}
     lowest = min(by_vectors.values(), default=0.0)
-    highest = max(by_vectors.values(), default=0.0)
-    scores = {id_: (1 - VECTOR_WEIGHT) * score / best for id_, score in by_words.items()} if best > 0 else {}
+    spread = max(by_vectors.values(), default=0.0) - lowest
     for id_, cosine in by_vectors.items():
-        share = (cosine - lowest) / (highest - lowest) if highest > lowest else 1.0
+        share = (cosine - lowest) / spread if spread > 0 else 1.0
         scores[id_] = scores.get(id_, 0.0) + VECTOR_WEIGHT * share
     return scores
 
@@ -118,7 +126,7 @@ def fuse_scores(by_words: Mapping[str, float], by_vectors: Mapping[str, float]) 
 class VectorIndex:
     """The vectors of a library's sections, read on first use. Safe for several threads."""
 
-    def __init__(self, library: SiteTexts, queries: QueryEmbedder) -> None:
+    def __init__(self, library: Library, queries: QueryEmbedder) -> None:
         self.library = library
         self.queries = queries
         self._lock = threading.Lock()
@@ -153,8 +161,10 @@ class VectorIndex:
                 f"{columns.dimensions}; use the model of the build, or build the site again"
             )
             return None
-        found = self._rank_sections(columns.cosines(vector))
-        return [near for near in found if visible is None or visible.get(near[0].id)][:_MAX_NEAR]
+        ranked = self._rank_sections(columns.cosines(vector))
+        if visible is not None:
+            ranked = [row for row in ranked if visible.get(row[0].id)]
+        return ranked[:_MAX_NEAR]
 
     def load(self) -> VectorColumns | None:
         """Read the vectors unless that was done or has failed a short time ago."""
@@ -176,7 +186,7 @@ class VectorIndex:
 
     def _read(self) -> VectorColumns:
         library = self.library
-        entry = self.library.manifest.vectors
+        entry = library.manifest.vectors
         where = f"{library.where}: "
         if entry is None:
             raise VectorsError(f"{where}the site publishes no vectors; build it with `search: hybrid`")
@@ -187,7 +197,7 @@ class VectorIndex:
             )
         data = library.file(VECTORS_PATH)
         if file_digest(data) != entry.digest:
-            data = library.file(VECTORS_PATH, cache_key=entry.digest.removeprefix("sha256:")[:16])
+            data = library.file(VECTORS_PATH, cache_key=entry.digest.removeprefix("sha256:")[:_CACHE_KEY_CHARS])
         if file_digest(data) != entry.digest:
             raise VectorsError(f"{where}{VECTORS_PATH} does not match the manifest; build the site again")
         vectors = decode_vectors(data, where + VECTORS_PATH)
@@ -198,14 +208,15 @@ class VectorIndex:
 
     def _rank_sections(self, cosines: Sequence[float]) -> list[RankedSection]:
         """Return the sections by the cosine of their nearest window; equal ones in the order of the site."""
-        found: list[RankedSection] = []
+        ranked: list[RankedSection] = []
         start = 0
         for section, count in self._sections:
             windows = cosines[start : start + count]
             start += count
-            if section is not None and (best := max(windows, default=0.0)) > 0:
-                found.append((section, best, windows.index(best)))
-        return sorted(found, key=lambda near: -near[1])
+            best = max(windows, default=0.0)
+            if section is not None and best > 0:
+                ranked.append((section, best, windows.index(best)))
+        return sorted(ranked, key=lambda row: -row[1])
 
 
 _LANE_BYTES = 4
@@ -215,6 +226,10 @@ _BLOCK_WINDOWS = 4_096
 """Windows in one long integer: as many as fit into the processor's cache."""
 
 _OFFSET = 128
+_MAX_SHIFTED = 255
+"""The largest number of a vector, shifted to be positive."""
+
+_BITS_PER_BYTE = 8
 
 
 class VectorColumns:
@@ -235,11 +250,12 @@ class VectorColumns:
     def __init__(self, vectors: VectorFile) -> None:
         self.dimensions = vectors.dimensions
         self._scales = vectors.scales
-        self._blocks = [
-            (min(_BLOCK_WINDOWS, len(vectors.scales) - start), _to_columns(vectors, start))
-            for start in range(0, len(vectors.scales), _BLOCK_WINDOWS)
-        ]
-        self._sums = [total - _OFFSET * self.dimensions for total in self._dot_products([1] * self.dimensions)]
+        self._blocks: list[tuple[int, list[int]]] = []
+        for start in range(0, len(vectors.scales), _BLOCK_WINDOWS):
+            end = min(start + _BLOCK_WINDOWS, len(vectors.scales))
+            self._blocks.append((end - start, _to_columns(vectors, start, end)))
+        ones = [1] * self.dimensions
+        self._sums = [total - _OFFSET * self.dimensions for total in self._dot_products(ones)]
 
     def cosines(self, vector: Sequence[float]) -> list[float]:
         """Return the cosine of each window with a vector, or an empty list for a zero vector."""
@@ -247,28 +263,27 @@ class VectorColumns:
         if not largest > 0:
             return []
         # The finest steps whose sums still fit into a lane.
-        finest = (2 ** (8 * _LANE_BYTES) - 1) // (2 * 255 * self.dimensions)
+        lane_end = 2 ** (_BITS_PER_BYTE * _LANE_BYTES)
+        finest = (lane_end - 1) // (2 * _MAX_SHIFTED * self.dimensions)
         steps = [round(finest * (number / largest)) for number in vector]
-        length = sum(step * step for step in steps) ** 0.5
+        length = sqrt(sum(step * step for step in steps))
         # Both factors are shifted to be positive; what the shifts add to the products is subtracted.
         shifted = [step + finest for step in steps]
         surplus = _OFFSET * sum(shifted)
-        return [
-            (product - finest * total - surplus) * scale / length
-            for product, total, scale in zip(self._dot_products(shifted), self._sums, self._scales, strict=True)
-        ]
+        rows = zip(self._dot_products(shifted), self._sums, self._scales, strict=True)
+        return [(product - finest * total - surplus) * scale / length for product, total, scale in rows]
 
     def _dot_products(self, numbers: Sequence[int]) -> list[int]:
         products: list[int] = []
         for count, columns in self._blocks:
-            lanes = sum(map(mul, columns, numbers)).to_bytes(_LANE_BYTES * count, "little")
+            total = sum(map(mul, columns, numbers))
+            lanes = total.to_bytes(_LANE_BYTES * count, "little")
             products += struct.unpack(f"<{count}I", lanes)
         return products
 
 
-def _to_columns(vectors: VectorFile, start: int) -> list[int]:
+def _to_columns(vectors: VectorFile, start: int, end: int) -> list[int]:
     """Return a long integer for each dimension with the bytes of a block's windows, shifted to be positive."""
-    end = min(start + _BLOCK_WINDOWS, len(vectors.scales))
     size = vectors.dimensions
     values = vectors.values[start * size : end * size].translate(_SHIFTED)
     columns = []
@@ -279,4 +294,4 @@ def _to_columns(vectors: VectorFile, start: int) -> list[int]:
     return columns
 
 
-_SHIFTED = bytes((byte + _OFFSET) % 256 for byte in range(256))
+_SHIFTED = bytes((byte + _OFFSET) % (_MAX_SHIFTED + 1) for byte in range(_MAX_SHIFTED + 1))

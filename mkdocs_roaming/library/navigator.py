@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from itertools import islice
+from functools import partial
 
 from msgspec.structs import replace as replace_struct
 
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.grep import GrepResult, grep, limit_grep
 from mkdocs_roaming.library.library import MAX_LABEL_CHARS, Library, Origin
-from mkdocs_roaming.library.open_sections import OpenSections
-from mkdocs_roaming.library.prefetch import MAX_REFERENCE, PREFETCH_TOKENS, Prefetch, has_body
-from mkdocs_roaming.library.search import Hit, Search, SearchResult, to_search_result
-from mkdocs_roaming.library.texts import SectionTexts
+from mkdocs_roaming.library.search import Hit, Search, to_search_result
+from mkdocs_roaming.library.texts import (
+    MAX_REFERENCE,
+    PREFETCH_TOKENS,
+    OpenSections,
+    Prefetch,
+    SectionTexts,
+    has_body,
+)
 from mkdocs_roaming.library.tools import (
     MAX_IDS,
     ExpandResult,
@@ -38,7 +43,7 @@ from mkdocs_roaming.manifest.expand import (
     render_expansion,
 )
 from mkdocs_roaming.manifest.lookup import SectionRef
-from mkdocs_roaming.manifest.models import OUTLINE_BUDGET, PageEntry, iter_nav
+from mkdocs_roaming.manifest.models import OUTLINE_BUDGET, iter_nav
 from mkdocs_roaming.manifest.outline import render_outline, render_page_outline
 from mkdocs_roaming.manifest.page_kinds import PageKind, classify_page
 from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS
@@ -56,19 +61,37 @@ MIN_CAP = 2_000
 """Minimum number of characters of a tool's result."""
 
 _MIN_SECTION_CHARS = 1_200
-_MAX_SHARE = 0.48  # of a result for one section
+_MAX_SHARE = 0.48
+"""Maximum share of a result for one section: a second one does not change what is shown of the first."""
+
 _SEPARATOR_CHARS = 8
+_CHARS_PER_TOKEN = 4
 _FRAME_CHARS = 64
 _MAX_NEAREST = 3
-_MAX_WHOLE_TOKENS = 150  # a search opens shorter sections
+_MIN_SIMILARITY = 0.6
+"""Minimum similarity of ids that are named for an unknown one."""
+
+_MIN_ID_DIGITS = 4
+_MAX_ID_DIGITS = 12
+_ID_CHARS = set("0123456789abcdef")
+_SITE_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789._-"
+_MAX_SHOWN_ID_CHARS = 60
+_MAX_WHOLE_TOKENS = 150
+"""A search opens shorter sections."""
+
 _MAX_RANKED = 40
 _MAX_REOPENED_TOKENS = 800
 _MAX_LINES = 8
+_DEFAULT_HITS = 5
 _MAX_INSIDE = 5
 _MAX_ADDRESS_CHARS = 2_000
 _MAX_NAME_CHARS = 80
+_MAX_REASON_CHARS = 200
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|\w_\w|(?<!\S)--?\w|\w\.[a-z]\w|\w\(|`")
+"""A name of code in a question: `maxSize`, `max_size`, `--port`, `os.path`, `open()`, or a backtick."""
+
 _ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?![0-9A-Za-z])")
+"""An id within other text, such as `[07f3277d] Drain`."""
 
 
 class Navigator(Toolset):
@@ -139,7 +162,7 @@ class Navigator(Toolset):
 
     def open_chars(self) -> int:
         """Return the number of characters of text that are open."""
-        return self._open.count_chars()
+        return sum(self._open.chars.values())
 
     def fork(self, cap: int) -> Navigator:
         """Return a navigator of the same site with nothing opened, whose results have at most `cap` characters."""
@@ -174,13 +197,13 @@ class Navigator(Toolset):
         prefetch = Prefetch(
             self.sections,
             self.texts,
-            lambda section: self._is_reference(section.page),
+            self._is_reference,
             lambda section, size, room: self._open_part(section, query, size, room, opened),
             max_tokens,
             max_reference=None if _IDENTIFIER.search(question) else MAX_REFERENCE,
         )
         with self._lock:
-            prefetch.open([hit.section for hit in hits if hit.section.id not in self._open])
+            prefetch.open([hit.section for hit in hits if hit.section.id not in self._open.chars])
         missing = self.search.find_missing(question)
         return self._make_results(question, hits, opened, _MAX_LINES, note, missing)
 
@@ -188,15 +211,15 @@ class Navigator(Toolset):
         """Open the own texts of sections again, of long ones the part that matches a query best."""
         opened: list[Expansion] = []
         with self._lock:
-            for id_ in ids:
-                if (section := self.sections.get(id_)) and section.id not in self._open:
+            for section in map(self.sections.get, ids):
+                if section and section.id not in self._open.chars:
                     self._open_part(section, query, _MAX_REOPENED_TOKENS, self.cap, opened)
         return ExpandResult(tuple(map(self._list_inside, opened)), origin=self._origin(opened))
 
     def read_outline(self, id: str | None = None) -> OutlineResult | ToolError:
         """Return the outline or a closed branch of it; `<id>+` is the lines from that id on."""
         origin = self.library.origin()
-        budget = min(OUTLINE_BUDGET, (self.cap - len(origin.render())) // 4)
+        budget = min(OUTLINE_BUDGET, (self.cap - len(origin.render())) // _CHARS_PER_TOKEN)
         if not id:
             return OutlineResult(self.outline(budget), origin)
         suffix = "+" if id.endswith("+") else ""
@@ -207,8 +230,9 @@ class Navigator(Toolset):
             return OutlineResult(render_outline(self.sections, budget=budget, branch=branch + suffix), origin)
         except UsageError:
             unknown = self._unknown_section(bare_id)
-            nearest = "".join(f"\n[{other.id}] {other.title}" for other in unknown.nearest)
-            return ToolError(f"The outline has no {unknown.id}." + (f" Nearest:{nearest}" if nearest else ""))
+        nearest = "".join(f"\n[{section.id}] {section.title}" for section in unknown.nearest)
+        hint = f" Nearest:{nearest}" if nearest else ""
+        return ToolError(f"The outline has no {unknown.id}.{hint}")
 
     def expand_sections(self, ids: Sequence[str], part: int = 1) -> ExpandResult | ToolError:
         """Open sections. They share the cap; `part` selects a later part of sections that are longer."""
@@ -219,16 +243,13 @@ class Navigator(Toolset):
         skipped = [_shorten_id(id_) for id_ in wanted[limit:]]
         with self._lock:
             sections, unknown, already_open = self._classify(wanted[:limit], part)
-            pages = list({section.page.path: section.page for section in sections}.values())
-            if len(pages) > 1:
-                self.library.prefetch(pages)
             notes = ExpandResult((), tuple(unknown), tuple(already_open), tuple(skipped))
-            room = (
-                self.cap - len(render(notes)) - _FRAME_CHARS - (MAX_LABEL_CHARS if self.library.origin().hosts else 0)
-            )
+            room = self.cap - len(render(notes)) - _FRAME_CHARS
+            if self.library.origin().hosts:
+                room -= MAX_LABEL_CHARS
             expansions: dict[str, Expansion] = {}
             # Small sections leave room for large ones, and a subsection is shown with the section that contains it.
-            for at, section in enumerate(sorted(sections, key=lambda one: self._expansion_order(one, sections))):
+            for at, section in enumerate(sorted(sections, key=partial(self._expansion_order, sections))):
                 if at and self._open.has_part(section, part):
                     already_open.append(list_section(self.sections, section))
                     continue
@@ -239,14 +260,15 @@ class Navigator(Toolset):
                 try:
                     expansion = self._open.expand(section, part, size)
                 except LibraryError as error:
-                    unknown.append(UnknownSection(section.id, why=truncate_at_word(self._format_error(error), 200)))
+                    reason = truncate_at_word(self._format_error(error), _MAX_REASON_CHARS)
+                    unknown.append(UnknownSection(section.id, why=reason))
                     continue
                 room -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
                 expansions[section.id] = self.texts.hide_url(expansion)
-        found = tuple(self._drop_opened(expansions[section.id]) for section in sections if section.id in expansions)
-        return ExpandResult(found, tuple(unknown), tuple(already_open), tuple(skipped), self._origin(found))
+        opened = [self._drop_opened(expansions[section.id]) for section in sections if section.id in expansions]
+        return ExpandResult(tuple(opened), tuple(unknown), tuple(already_open), tuple(skipped), self._origin(opened))
 
-    def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
+    def search_sections(self, query: str, limit: int = _DEFAULT_HITS) -> SearchResults | ToolError:
         """Search the full text, and open short sections, or the best hits if `search_tokens` is set."""
         if self.search_tokens:
             return self.prefetch(query, max_tokens=self.search_tokens, is_query=True)
@@ -255,12 +277,13 @@ class Navigator(Toolset):
         opened: list[Expansion] = []
         with self._lock:
             for section in (hit.section for hit in hits):
-                if section.section.tokens <= _MAX_WHOLE_TOKENS and section.id not in self._open:
-                    expansion, part = self.texts.cut(section, query, _MAX_WHOLE_TOKENS)
-                    cap -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
-                    if expansion.shown and cap >= 0:
-                        opened.append(expansion)
-                        self._open.add_part(section, part)
+                if section.section.tokens > _MAX_WHOLE_TOKENS or section.id in self._open.chars:
+                    continue
+                expansion, part = self.texts.cut(section, query, _MAX_WHOLE_TOKENS)
+                cap -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
+                if expansion.shown and cap >= 0:
+                    opened.append(expansion)
+                    self._open.add_part(section, part)
         note = self.search.judge(query) if hits else ""
         return self._make_results(query, hits, opened, limit, note, self.search.find_unknown_words(query))
 
@@ -280,35 +303,41 @@ class Navigator(Toolset):
 
     def mark_opened(self, ids: Iterable[str]) -> None:
         """Add sections to the steps whose text was shown in another way: in an earlier turn, in the prompt."""
-        self._open.steps.update((section.id, None) for id_ in ids if (section := self.sections.get(id_)))
+        for section in map(self.sections.get, ids):
+            if section:
+                self._open.steps[section.id] = None
 
     def _find_for_question(self, question: str, query: str, *, is_query: bool) -> tuple[str, list[Hit]]:
         """Return the note above the results of a question, and the hits for it and the question before it."""
-        if question == query and (similar := self.search.find_similar_names(question)) is not None:
+        search = self.search
+        similar = search.find_similar_names(question) if question == query else None
+        if similar is not None:
             if not similar:
                 return "", []
-            query = " ".join(similar)
             note = f"{NO_ANSWER} Similar names: {', '.join(similar)}."
-            return note, self.search.find(query, limit=_MAX_RANKED)
-        note = self.search.judge(question)
+            return note, search.find(" ".join(similar), limit=_MAX_RANKED)
+        note = search.judge(question)
         if note not in ("", NO_ANSWER):
-            return note, self.search.find_foreign(query, limit=_MAX_RANKED)
-        return note if is_query else "", self.search.find(query, limit=_MAX_RANKED)
+            return note, search.find_foreign(query, limit=_MAX_RANKED)
+        return note if is_query else "", search.find(query, limit=_MAX_RANKED)
 
     # Ids
 
     def _resolve(self, id_: str) -> SectionRef | None:
         """Return the section that an id or an address means; it may contain other text besides an id."""
         section = self.sections.get(id_) or self.sections.get(id_.lower())
-        if section is None and len(id_) < _MAX_ADDRESS_CHARS:
-            inner = _ID.search(id_)
-            section = self.sections.find(id_) or (self.sections.get(inner[0].lower()) if inner else None)
-        return section
+        if section or len(id_) >= _MAX_ADDRESS_CHARS:
+            return section
+        section = self.sections.find(id_)
+        inner = _ID.search(id_)
+        if section or not inner:
+            return section
+        return self.sections.get(inner[0].lower())
 
     def _classify(
         self, ids: Sequence[str], part: int
     ) -> tuple[list[SectionRef], list[UnknownSection], list[ListedSection]]:
-        """Return the sections to open, the unknown ids, and the sections that are open already."""
+        """Return the sections to open, whose pages are loaded, the unknown ids, and the sections that are open."""
         sections: dict[str, SectionRef] = {}
         unknown: list[UnknownSection] = []
         already_open: list[ListedSection] = []
@@ -322,21 +351,27 @@ class Navigator(Toolset):
                 already_open.append(list_section(self.sections, section))
             else:
                 sections[section.id] = section
+        pages = {section.page.path: section.page for section in sections.values()}
+        if len(pages) > 1:
+            self.library.prefetch(list(pages.values()))
         return list(sections.values()), unknown, already_open
 
     def _unknown_section(self, id_: str) -> UnknownSection:
+        sections = self.sections
         bare_id = id_.removesuffix("+").strip().lower()
-        group = self.sections.get_group(bare_id)
+        group = sections.get_group(bare_id)
         if group is not None:
-            pages = [self.sections.get(entry.id) for entry in iter_nav(group.children) if entry.page and entry.id]
+            pages = [sections.get(entry.id) for entry in iter_nav(group.children) if entry.page and entry.id]
             reason = f"a group of pages: read_outline({bare_id}) shows it"
             return UnknownSection(bare_id, self._list_sections(pages[:_MAX_NEAREST]), reason)
-        if re.fullmatch(r"(?:[a-z0-9._-]{1,100}:)?[0-9a-f]{4,12}", bare_id):
-            similar = get_close_matches(bare_id, [section.id for section in self.sections], _MAX_NEAREST, 0.6)
-            nearest = [self.sections.get(each) for each in similar]
+        if _looks_like_id(bare_id):
+            ids = [section.id for section in sections]
+            similar = get_close_matches(bare_id, ids, _MAX_NEAREST, _MIN_SIMILARITY)
+            nearest = self._list_sections(map(sections.get, similar))
         else:
-            nearest = [hit.section for hit in self.search.find(id_, limit=_MAX_NEAREST)]
-        return UnknownSection(_shorten_id(id_), self._list_sections(nearest))
+            hits = self.search.find(id_, limit=_MAX_NEAREST)
+            nearest = self._list_sections(hit.section for hit in hits)
+        return UnknownSection(_shorten_id(id_), nearest)
 
     def _list_sections(self, sections: Iterable[SectionRef | None]) -> tuple[ListedSection, ...]:
         return tuple(list_section(self.sections, section) for section in sections if section)
@@ -356,36 +391,38 @@ class Navigator(Toolset):
     def _section_size(self, section: SectionRef, part: int, room: int, remaining: int) -> int | None:
         """Return how many characters the next of the remaining sections may have, or None for no room.
 
-        Later parts of a section are cut as its first part was. A section gets no more than half of a result, also when
-        it is the only one, so that a second one does not change what is shown of it.
+        Later parts of a section are cut as its first part was.
         """
-        if part > 1 and (first := self._open.first_size(section)) is not None:
+        first = self._open.first_size(section) if part > 1 else None
+        if first is not None:
             return first if first <= room else None
-        size = min(room // remaining - _SEPARATOR_CHARS, max(int(self.cap * _MAX_SHARE), _MIN_SECTION_CHARS))
+        largest = max(int(self.cap * _MAX_SHARE), _MIN_SECTION_CHARS)
+        size = min(room // remaining - _SEPARATOR_CHARS, largest)
         return size if size >= _MIN_SECTION_CHARS else None
 
     def _drop_opened(self, expansion: Expansion) -> Expansion:
         """Return an expansion without closed subsections that were opened after it."""
-        listed = tuple(
-            entry
-            for entry in expansion.listed
-            if (section := self.sections.get(entry.id)) is None or not self._open.has_part(section, 1)
+        listed: list[ListedSection] = []
+        for entry in expansion.listed:
+            section = self.sections.get(entry.id)
+            if section is None or not self._open.has_part(section, 1):
+                listed.append(entry)
+        return replace(expansion, listed=tuple(listed))
+
+    def _expansion_order(self, sections: Sequence[SectionRef], section: SectionRef) -> tuple[int, int]:
+        """Return the depth of a section within the wanted ones, and its size with subsections."""
+        ancestors = {ancestor.id for ancestor in self.sections.ancestors(section)}
+        depth = sum(wanted.id in ancestors for wanted in sections)
+        inside = (section, *self.sections.descendants(section))
+        size = sum(inner.section.tokens for inner in inside if inner.id not in self._open.whole)
+        return depth, size
+
+    def _is_reference(self, section: SectionRef) -> bool:
+        page = section.page
+        return self.library.memoize(
+            ("reference", page.path),
+            lambda: classify_page(page, (*self.sections.nav_titles(page), page.title), self.name) is PageKind.REFERENCE,
         )
-        return replace(expansion, listed=listed)
-
-    def _expansion_order(self, section: SectionRef, sections: Sequence[SectionRef]) -> tuple[int, int]:
-        """Return the depth of a section within the others, and its size with subsections."""
-        ancestors = {other.id for other in self.sections.ancestors(section)}
-        below = (section, *self.sections.descendants(section))
-        size = sum(other.section.tokens for other in below if not self._open.is_whole(other.id))
-        return sum(other.id in ancestors for other in sections), size
-
-    def _is_reference(self, page: PageEntry) -> bool:
-        def classify() -> bool:
-            nav_titles = (*self.sections.nav_titles(page), page.title)
-            return classify_page(page, nav_titles, self.name) is PageKind.REFERENCE
-
-        return self.library.memoize(("reference", page.path), classify)
 
     def _origin(self, expansions: Iterable[Expansion]) -> Origin:
         return self.library.origin(section.id for expansion in expansions for section in expansion.shown)
@@ -399,46 +436,51 @@ class Navigator(Toolset):
         note: str,
         unknown: tuple[str, ...],
     ) -> SearchResults:
-        """Return the opened sections, the hits that were open before, and as many of the others as fit."""
+        """Return the opened sections, and the hits as far as they fit: with a snippet unless they are open."""
         ids = {expansion.id for expansion in opened}
-        before = [hit.section for hit in hits if hit.section.id in self._open and hit.section.id not in ids]
-        known = ids | {section.id for section in before}
-        found = SearchResults(
+        before = [hit.section for hit in hits if hit.section.id in self._open.chars and hit.section.id not in ids]
+        results = SearchResults(
             query[:MAX_QUERY_CHARS],
             (),
             self.search.words_only(query),
             tuple(map(self._list_inside, opened)),
-            tuple(list_section(self.sections, section) for section in before),
+            self._list_sections(before),
             unknown,
             self.search.confidence(query),
             "\n".join(filter(None, (note, self.library.find_left_out(query)))),
             self._origin(opened),
         )
-        return replace(found, hits=self._list_hits(hits, known, max_lines, self.cap - len(render(found))))
+        ids.update(section.id for section in before)
+        closed = [hit for hit in hits if hit.section.id not in ids][:max_lines]
+        room = self.cap - len(render(results))
+        lines = {
+            line.id: line for line in limit_results((to_search_result(self.sections, hit) for hit in closed), room)
+        }
+        for hit in hits:
+            if hit.section.id in ids:
+                lines[hit.section.id] = to_search_result(self.sections, hit, has_snippet=False)
+        shown = [lines[hit.section.id] for hit in hits if hit.section.id in lines]
+        return replace(results, hits=tuple(shown))
 
     def _list_inside(self, expansion: Expansion) -> Expansion:
         """Return the expansion of a section's own text with its subsections that are not open."""
         section = self.sections.get(expansion.id)
-        below = self.sections.descendants(section) if section else ()
-        closed = [other for other in below if other.id not in self._open]
-        if section is None or not closed:
+        if section is None:
             return expansion
-        first = tuple(list_section(self.sections, other) for other in closed[:_MAX_INSIDE])
-        entry = replace_struct(list_section(self.sections, section), tokens=0, inside=len(closed), named=first)
-        return replace(expansion, listed=(entry,))
+        closed = [inner for inner in self.sections.descendants(section) if inner.id not in self._open.chars]
+        if not closed:
+            return expansion
+        first = self._list_sections(closed[:_MAX_INSIDE])
+        entry = list_section(self.sections, section)
+        return replace(expansion, listed=(replace_struct(entry, tokens=0, inside=len(closed), named=first),))
 
-    def _list_hits(
-        self, hits: Sequence[Hit], known: Container[str], max_lines: int, room: int
-    ) -> tuple[SearchResult, ...]:
-        """Return the hits that are known, without a snippet, and as many of the others as fit."""
-        others = islice((hit for hit in hits if hit.section.id not in known), max_lines)
-        fitting = limit_results((to_search_result(self.sections, hit) for hit in others), room)
-        lines = {line.id: line for line in fitting}
-        for hit in hits:
-            if hit.section.id in known:
-                lines[hit.section.id] = to_search_result(self.sections, hit, has_snippet=False)
-        return tuple(lines[hit.section.id] for hit in hits if hit.section.id in lines)
+
+def _looks_like_id(text: str) -> bool:
+    """Return whether a text is an id with some digits too many or too few, perhaps after the name of a site."""
+    site, colon, digits = text.rpartition(":")
+    is_named = bool(site) and not site.strip(_SITE_CHARS) if colon else True
+    return is_named and _MIN_ID_DIGITS <= len(digits) <= _MAX_ID_DIGITS and _ID_CHARS.issuperset(digits)
 
 
 def _shorten_id(id_: str) -> str:
-    return truncate_at_word(" ".join(id_.split()), 60)
+    return truncate_at_word(" ".join(id_.split()), _MAX_SHOWN_ID_CHARS)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, partial
 from itertools import islice
-from typing import Protocol, Self
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
@@ -19,7 +20,6 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.index_cache import IndexCache, index_key
 from mkdocs_roaming.library.snippets import make_snippet
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import Manifest, PageEntry
 from mkdocs_roaming.search.index import Index, IndexData
 from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS, Ranker, Weights, filler_words, parse_query
 from mkdocs_roaming.search.relevance import (
@@ -34,44 +34,42 @@ from mkdocs_roaming.text.languages import COMPOUNDING, base_language
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word, is_spaceless, is_stop_word, parse_phrase
 
+if TYPE_CHECKING:
+    from mkdocs_roaming.library.library import Library
+
 RankedSection = tuple[SectionRef, float, int | None]
 """A section, its score, and the number of its nearest text window if that was compared with the query."""
 
+DEFAULT_HITS = 10
+
 _BATCH_SIZE = 500
+"""Number of sections whose pages are loaded together when an index is built."""
+
 _RARE_SHARE = 0.02
 _MIN_RARE_SECTIONS = 3
+"""A word is rare if no more sections contain it than this number, or than `_RARE_SHARE` of all."""
+
 _MAX_SPECIFIC = 40
 _MAX_UNKNOWN = 8
 _MAX_UNKNOWN_CHARS = 40
 _MAX_SIMILAR = 5
 _MIN_SIMILARITY = 0.75
+_SCORE_DIGITS = 4
+_MAX_TITLES = 6
+_MAX_TITLE_CHARS = 120
+_MAX_OUTER_TITLE_CHARS = 80
+_MIN_NUMBER_DIGITS = 3
+"""A shorter number says little."""
+
+_MIN_WORD_CHARS = 3
 _VALUE_OR_DOMAIN = re.compile(r"(?<=\w):\w\S*|(?<=\w)\.(?:com|dev|io|net|org)\b\S*")
+"""The end of a word that another one may have: `:foo` in `playlist:foo`, `.com` in `example.com`."""
+
 _NAME = re.compile(r"(?<![\w.`/-])[A-Z][\w+#]{0,30}(?: [A-Z0-9][\w+#]{0,30}){1,3}(?![\w`/-])")
-_ADDRESS = r"[/#]|\.md$"
+"""Two to four words with capital letters, or numbers after the first: `Power BI`, `Visual Studio 2022`."""
 
-
-class SiteTexts(Protocol):
-    """What search reads of a `Library`."""
-
-    manifest: Manifest
-    sections: SectionIndex
-
-    @property
-    def whole(self) -> SiteTexts:
-        """The whole site, if this is the part of it in a scope."""
-
-    @property
-    def where(self) -> str:
-        """The folder or address, for messages."""
-
-    def text(self, section: SectionRef) -> str:
-        """Return a section's own text, or raise LibraryError."""
-
-    def file(self, path: str, cache_key: str = "") -> bytes:
-        """Return a published file, or raise LibraryError."""
-
-    def prefetch(self, pages: Sequence[PageEntry] | None = None) -> None:
-        """Load pages ahead of `text`."""
+_SENTENCE_MIDDLE = tuple("abcdefghijklmnopqrstuvwxyz,;)")
+"""Endings of a text after which a capital letter does not begin a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +126,7 @@ class Search:
 
     def __init__(
         self,
-        library: SiteTexts,
+        library: Library,
         *,
         weights: Weights | None = None,
         cache: IndexCache | None = None,
@@ -144,7 +142,7 @@ class Search:
         self._key = ""  # of the files in the cache
         self._last_ranking: tuple[object, list[tuple[int, float]]] = (None, [])  # an answer ranks its question twice
 
-    def restrict(self, library: SiteTexts) -> Self:
+    def restrict(self, library: Library) -> Self:
         """Return a search of a restricted library of the same site, which shares this search's index."""
         restricted = copy(self)
         restricted.library = library
@@ -153,13 +151,7 @@ class Search:
         restricted._key = ""
         return restricted
 
-    def by_words(self) -> Search:
-        """Return a search by words alone, which shares this search's index."""
-        search = Search(self.library, weights=self.weights)
-        search._indexed = self._indexed or self
-        return search
-
-    def find(self, query: str, *, limit: int = 10) -> list[Hit]:
+    def find(self, query: str, *, limit: int = DEFAULT_HITS) -> list[Hit]:
         """Return the best sections for a query, best first.
 
         Args:
@@ -167,33 +159,30 @@ class Search:
             limit: Maximum number of hits.
         """
         words = parse_query(query, self._language)
-        ranked = list(self._rank_query(query, words))
-        if (target := self._resolve_address(query)) is not None:
+        ranked = self._rank_query(query, words)
+        target = self._resolve_address(query)
+        if target is not None:
             score = ranked[0][1] + 1 if ranked else 1.0
-            ranked = [(target, score, None), *(one for one in ranked if one[0].id != target.id)]
-        return [
-            Hit(section, score, partial(self._make_snippet, section, window, words))
-            for section, score, window in ranked[: max(limit, 0)]
-        ]
+            rest = [row for row in ranked if row[0].id != target.id]
+            ranked = [(target, score, None), *rest]
+        hits: list[Hit] = []
+        for section, score, window in ranked[: max(limit, 0)]:
+            hits.append(Hit(section, score, partial(self._make_snippet, section, window, words)))
+        return hits
 
-    def find_specific(self, query: str, *, limit: int = 10) -> list[Hit]:
+    def find_specific(self, query: str, *, limit: int = DEFAULT_HITS) -> list[Hit]:
         """Return the best sections that contain a rare word of the query: one that few sections contain."""
-        index = self._get_index()
+        index = self._get_ranker().index
         most = max(_MIN_RARE_SECTIONS, len(index.sections) * _RARE_SHARE)
-        rows: set[int] = set()
+        ids: set[str] = set()
         for word in parse_query(query, self._language):
-            found = index.postings.find(word.runs, prefix=word.prefix).rows
-            is_filler = word.stop or word.text.lower() in filler_words()
-            if not is_filler and len(found) <= most:
-                rows.update(found)
-        ids = {index.sections[row].id for row in rows}
+            if word.stop or word.text.lower() in filler_words():
+                continue
+            rows = index.postings.find(word.runs, prefix=word.prefix).rows
+            if len(rows) <= most:
+                ids.update(index.sections[row].id for row in rows)
         hits = self.find(query, limit=_MAX_SPECIFIC) if ids else []
         return [hit for hit in hits if hit.section.id in ids][:limit]
-
-    def rank(self, words: Sequence[Word]) -> list[tuple[SectionRef, float]]:
-        """Return all sections that contain one of the words, with their scores, best first."""
-        sections = self._get_index().sections
-        return [(sections[row], score) for row, score in self._rank_rows(words)]
 
     def score(self, query: str) -> dict[str, float]:
         """Return the score of each section that contains a word of a query, by its id; copies count as the original."""
@@ -214,7 +203,8 @@ class Search:
         query = query[:MAX_QUERY_CHARS]
         if self._resolve_address(query) is not None:
             return ""
-        if (language := relevance.find_language(query)) is not None:
+        language = relevance.find_language(query)
+        if language is not None:
             return name_language(self._language, language)
         least = LOW_CONFIDENCE if is_follow_up else MIN_CONFIDENCE
         return NO_ANSWER if relevance.confidence(query) < least else ""
@@ -223,13 +213,15 @@ class Search:
         """Return the words of a query in another language that the site contains, if one is a name in its code."""
         return self._get_relevance().find_names(query[:MAX_QUERY_CHARS])
 
-    def find_foreign(self, query: str, *, limit: int = 10) -> list[Hit]:
+    def find_foreign(self, query: str, *, limit: int = DEFAULT_HITS) -> list[Hit]:
         """Return the sections for a query in another language: those in its language, then those with its names."""
         relevance = self._get_relevance()
-        names = self.find_names(query)
         hits = self.find(query, limit=limit)
-        found = [hit for hit in hits if relevance.is_in_language(query, self._read(hit.section))]
-        by_id = {hit.section.id: hit for hit in (*found, *(self.find(names, limit=limit) if names else ()))}
+        hits = [hit for hit in hits if relevance.is_in_language(query, self._read(hit.section))]
+        names = self.find_names(query)
+        if names:
+            hits += self.find(names, limit=limit)
+        by_id = {hit.section.id: hit for hit in hits}
         return list(by_id.values())[:limit]
 
     def words_only(self, query: str) -> bool:
@@ -247,12 +239,19 @@ class Search:
         Names are capitalized words that follow each other, such as *Power BI*. Of a question in another language than
         the site's, only names from code are considered.
         """
-        words = [word for word in parse_query(question, self._language) if not says_little(word)]
+        language = self._language
+        words = [word for word in parse_query(question, language) if not says_little(word)]
         if self._get_relevance().find_language(question[:MAX_QUERY_CHARS]) is not None:
             words = [word for word in words if is_code_name(word.text)]
-        names = [parse_phrase(name, self._language) for name in _find_names(question, self._language)]
-        missing = [word for word in (*names, *words) if not (self._occurs(word) or self._has_stem(word.text))]
-        inside = {part for name in names if name in missing for part in name.text.split()}
+        names = [parse_phrase(name, language) for name in _find_names(question, language)]
+        missing: list[Word] = []
+        inside: set[str] = set()
+        for word in (*names, *words):
+            if self._occurs(word) or self._has_stem(word.text):
+                continue
+            missing.append(word)
+            if word in names:
+                inside.update(word.text.split())
         return _shorten(word.text.removesuffix("'s") for word in missing if word.text not in inside)
 
     def _has_stem(self, name: str) -> bool:
@@ -265,26 +264,32 @@ class Search:
         words = parse_query(query, self._language)
         if len(words) != 1 or says_little(words[0]) or self._occurs(words[0]):
             return None
-        titles = {one.section.title.casefold(): one.section.title for one in self.library.sections}
-        close = get_close_matches(query.strip(" `?").casefold(), titles, _MAX_SIMILAR, _MIN_SIMILARITY)
-        terms = self._get_index().similar_terms(words[0].parts[-1]) if len(words[0].parts) == 1 else []
-        return tuple(dict.fromkeys([*(titles[title] for title in close), *terms]))[:_MAX_SIMILAR]
+        titles = [section.section.title for section in self.library.sections]
+        by_key = {title.casefold(): title for title in titles}
+        close = get_close_matches(query.strip(" `?").casefold(), by_key, _MAX_SIMILAR, _MIN_SIMILARITY)
+        names = [by_key[key] for key in close]
+        parts = words[0].parts
+        if len(parts) == 1:
+            names += self._get_ranker().index.similar_terms(parts[0])
+        return tuple(dict.fromkeys(names))[:_MAX_SIMILAR]
 
     def _occurs(self, word: Word) -> bool:
         """Return whether a visible section contains a word."""
-        index = self._get_index()
-        visible = self.library.sections
+        index = self._get_ranker().index
         rows = index.postings.find(word.runs, prefix=word.prefix).rows
-        is_whole = self.library is self.library.whole
-        return bool(rows) if is_whole else any(visible.get(index.sections[row].id) for row in rows)
+        if self.library is self.library.whole:
+            return bool(rows)
+        visible = self.library.sections
+        return any(visible.get(index.sections[row].id) for row in rows)
 
     def load(self) -> None:
         """Read the data that searches need."""
-        self._get_index()
+        self._get_ranker()
 
-    def _rank_query(self, query: str, words: Sequence[Word]) -> Iterator[RankedSection]:
-        """Yield the sections for a query, best first."""
-        return ((section, score, None) for section, score in self.rank(words))
+    def _rank_query(self, query: str, words: Sequence[Word]) -> list[RankedSection]:
+        """Return the sections for a query, best first."""
+        sections = self._get_ranker().index.sections
+        return [(sections[row], score, None) for row, score in self._rank_rows(words)]
 
     def _make_snippet(self, section: SectionRef, window: int | None, words: Sequence[Word]) -> str:
         return make_snippet(self._read(section), words, self._language)
@@ -295,21 +300,25 @@ class Search:
         query = query.strip()
         if len(query) > MAX_QUERY_CHARS:
             return None
-        return sections.get(query) or (sections.find(query) if re.search(_ADDRESS, query) else None)
+        section = sections.get(query)
+        if section is None and ("/" in query or "#" in query or query.endswith(".md")):
+            return sections.find(query)
+        return section
 
     def _rank_rows(self, words: Sequence[Word], *, with_pairs: bool = True) -> list[tuple[int, float]]:
         """Return the visible rows that contain one of the words, with their scores, best first."""
-        key = tuple(words), with_pairs, self.library
-        last, ranked = self._last_ranking
-        if key != last:
-            ranker = self._get_ranker()
-            library = self.library
-            sections = ranker.index.sections
-            visible = library.sections
-            is_visible = None if library is library.whole else lambda row: visible.get(sections[row].id) is not None
-            ranked = ranker.rank(words, is_visible, with_pairs=with_pairs)
-            if with_pairs:
-                self._last_ranking = key, ranked
+        library = self.library
+        key = tuple(words), with_pairs, library
+        last_key, ranked = self._last_ranking
+        if key == last_key:
+            return ranked
+        ranker = self._get_ranker()
+        sections = ranker.index.sections
+        visible = library.sections
+        is_visible = None if library is library.whole else lambda row: visible.get(sections[row].id) is not None
+        ranked = ranker.rank(words, is_visible, with_pairs=with_pairs)
+        if with_pairs:
+            self._last_ranking = key, ranked
         return ranked
 
     def _get_ranker(self) -> Ranker:
@@ -320,25 +329,25 @@ class Search:
                 self._ranker = Ranker(self._open_index(), self.weights)
             return self._ranker
 
-    def _get_index(self) -> Index:
-        return self._get_ranker().index
-
     def _open_index(self) -> Index:
         """Return the index from the cache, or build and cache it."""
         library = self.library.whole
-        fields = self.weights.fields
         sections = library.sections
-        if self._cache is None or len(sections) < self._cache.min_sections:
+        fields = self.weights.fields
+        cache = self._cache
+        if cache is None or len(sections) < cache.min_sections:
             return Index.from_texts(sections, _read_texts(library), fields)
-        key = self._key = index_key(library.manifest, fields)
-        if (data := self._cache.load(key, IndexData)) is not None:
+        key = index_key(library.manifest, fields)
+        data = cache.load(key, IndexData)
+        if data is not None:
             with suppress(ValueError):
+                self._key = key
                 return Index(sections, data)
         index = Index.from_texts(sections, _read_texts(library), fields)
+        self._key = ""
         if index.complete:
-            self._cache.store(key, index.data)
-        else:
-            self._key = ""
+            self._key = key
+            cache.store(key, index.data)
         return index
 
     def _get_relevance(self) -> Relevance:
@@ -379,19 +388,22 @@ def to_search_result(
 ) -> SearchResult:
     """Return a hit as a tool's result: titles on one line and shortened; `score` replaces the hit's own."""
     section = hit.section
-    breadcrumb = tuple(truncate_at_word(" ".join(title.split()), 80) for title in sections.breadcrumb(section)[-6:])
-    title = truncate_at_word(" ".join(section.section.title.split()), 120)
+    titles = sections.breadcrumb(section)[-_MAX_TITLES:]
     return SearchResult(
         section.id,
-        title,
-        breadcrumb,
+        _shorten_title(section.section.title, _MAX_TITLE_CHARS),
+        tuple(_shorten_title(title, _MAX_OUTER_TITLE_CHARS) for title in titles),
         hit.snippet if has_snippet else "",
-        round(hit.score if score is None else score, 4),
+        round(hit.score if score is None else score, _SCORE_DIGITS),
         sections.url(section),
     )
 
 
-def _read_texts(library: SiteTexts) -> Iterator[str | None]:
+def _shorten_title(title: str, max_chars: int) -> str:
+    return truncate_at_word(" ".join(title.split()), max_chars)
+
+
+def _read_texts(library: Library) -> Iterator[str | None]:
     """Yield the text of each section, or None if it cannot be read.
 
     Pages are prefetched in batches, for a site that is larger than the page cache.
@@ -409,26 +421,38 @@ def _read_texts(library: SiteTexts) -> Iterator[str | None]:
 
 
 def _shorten(words: Iterable[str]) -> tuple[str, ...]:
-    return tuple(islice(dict.fromkeys(truncate_at_word(word, _MAX_UNKNOWN_CHARS) for word in words), _MAX_UNKNOWN))
+    shortened = (truncate_at_word(word, _MAX_UNKNOWN_CHARS) for word in words)
+    return tuple(islice(dict.fromkeys(shortened), _MAX_UNKNOWN))
 
 
 def says_little(word: Word) -> bool:
     """Return whether a word is a stop word, a filler, a short number, or a fragment in a script without spaces."""
     text = word.text.lower()
-    return word.stop or text in filler_words() or (text.isdigit() and len(text) < 3) or is_spaceless(text)
+    if word.stop or text in filler_words() or is_spaceless(text):
+        return True
+    return text.isdigit() and len(text) < _MIN_NUMBER_DIGITS
 
 
 def _find_names(query: str, language: str) -> Iterator[str]:
     """Yield capitalized words that follow each other, without stop words and the first word of a sentence."""
-    if base_language(language) in COMPOUNDING or not re.search(r"(?<!\S)[^\W\d_A-Z]{3}", query):
+    if base_language(language) in COMPOUNDING or not any(map(_begins_small, query.split())):
         return  # nouns have capital letters, or all words of a title
     for match in _NAME.finditer(query):
-        words = match[0].split(" ")
-        if not query[: match.start()].rstrip(" \"'`(").endswith(tuple("abcdefghijklmnopqrstuvwxyz,;)")):
+        name = match[0]
+        words = name.split(" ")
+        before = query[: match.start()].rstrip(" \"'`(")
+        if not before.endswith(_SENTENCE_MIDDLE):
             del words[0]
         while words and is_stop_word(words[0], language):
             del words[0]
         while words and words[-1].isdigit():
             del words[-1]
-        if len(words) > 1 and not match[0].isupper():  # a list of abbreviations is no name
+        if len(words) > 1 and not name.isupper():  # a list of abbreviations is no name
             yield " ".join(words)
+
+
+def _begins_small(word: str) -> bool:
+    """Return whether a word begins with some letters that are no capital ones of English."""
+    start = word[:_MIN_WORD_CHARS]
+    is_small = not any(letter in ascii_uppercase for letter in start)
+    return len(start) == _MIN_WORD_CHARS and start.isalpha() and is_small

@@ -170,5 +170,5 @@ def test_search_of_restricted_library_shares_index_and_scores(library: Library) 
     found = {hit.section.id: hit.score for hit in shared.find("water falls", limit=99)}
     assert found
     assert found.items() <= everywhere.items()
-    assert shared._get_index() is search._get_index()
+    assert shared._get_ranker() is search._get_ranker()
     assert {hit.section.id for hit in Search(guide).find("water falls", limit=99)} == found.keys()
