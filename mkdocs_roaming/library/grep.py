@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.library import OWN, Library, Origin
-from mkdocs_roaming.manifest.lookup import SectionRef
 
 MAX_SECTIONS = 20
 """Default number of sections in a result."""
@@ -19,6 +18,8 @@ _MAX_PATTERN_CHARS = 500
 _MAX_LINES = 3
 """Maximum number of matching lines that are shown of a section."""
 _MAX_LINE_CHARS = 300
+_MAX_BEFORE_MATCH = 75
+"""Maximum number of characters of a long line before its match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +90,30 @@ def grep(library: Library, pattern: str, *, limit: int = MAX_SECTIONS) -> GrepRe
     """
     expression = _compile(pattern)
     library.prefetch()
-    found: list[SectionMatch] = []
+    sections = library.sections
+    results: list[SectionMatch] = []
     unread = 0
-    error = None
-    for section in library.sections:
+    for section in sections:
         try:
             text = library.text(section)
-        except LibraryError as reason:
-            unread = unread + 1
-            error = reason
+        except LibraryError:
+            unread += 1
+            if unread == len(sections):
+                raise
             continue
-        if match := _search_section(library, section, text, expression):
-            found.append(match)
-    if error and unread == len(library.sections):
-        raise error
-    shown = sorted(found, key=lambda match: expression.search(match.title) is None)[:limit]
-    origin = library.origin(match.id for match in shown)
-    return GrepResult(pattern, tuple(shown), len(found), sum(match.matches for match in found), unread, origin)
+        numbered = enumerate(text.splitlines(), 1)
+        matches = [(number, match) for number, line in numbered if (match := expression.search(line))]
+        if not matches:
+            continue
+        lines = [Line(number, _cut_line(match.string, match.start())) for number, match in matches[:_MAX_LINES]]
+        title = section.section.title
+        breadcrumb = tuple(sections.breadcrumb(section))
+        url = sections.url(section)
+        results.append(SectionMatch(section.id, title, breadcrumb, url, tuple(lines), len(matches)))
+    shown = sorted(results, key=lambda result: expression.search(result.title) is None)[:limit]
+    origin = library.origin(result.id for result in shown)
+    total = sum(result.matches for result in results)
+    return GrepResult(pattern, tuple(shown), len(results), total, unread, origin)
 
 
 def limit_grep(result: GrepResult, cap: int) -> GrepResult:
@@ -143,27 +151,10 @@ def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(re.escape(pattern.strip("\r\n")), 0 if has_capital else re.IGNORECASE)
 
 
-def _search_section(
-    library: Library, section: SectionRef, text: str, expression: re.Pattern[str]
-) -> SectionMatch | None:
-    lines = [(number, match) for number, line in enumerate(text.splitlines(), 1) if (match := expression.search(line))]
-    if not lines:
-        return None
-    sections = library.sections
-    return SectionMatch(
-        section.id,
-        section.section.title,
-        tuple(sections.breadcrumb(section)),
-        sections.url(section),
-        tuple(Line(number, _cut_line(match.string, match.start())) for number, match in lines[:_MAX_LINES]),
-        len(lines),
-    )
-
-
 def _cut_line(line: str, start: int) -> str:
     """Return a line, or the part of a long one around its match."""
     if len(line) <= _MAX_LINE_CHARS:
         return line
-    begin = max(0, min(start - _MAX_LINE_CHARS // 4, len(line) - _MAX_LINE_CHARS))
+    begin = max(0, min(start - _MAX_BEFORE_MATCH, len(line) - _MAX_LINE_CHARS))
     end = begin + _MAX_LINE_CHARS
     return f"{'…' if begin else ''}{line[begin:end]}{'…' if end < len(line) else ''}"

@@ -35,6 +35,11 @@ MAX_CACHE_BYTES = 256 * 2**20
 
 _SUFFIX = ".index"
 _CHECKSUM_BYTES = 4
+_MAX_SHARE = 4
+"""A single file may have this part of the folder's size: a quarter."""
+
+_KEY_CHARS = 40
+_MIN_SECTIONS = 100
 
 
 class IndexCache(msgspec.Struct, frozen=True):
@@ -48,7 +53,7 @@ class IndexCache(msgspec.Struct, frozen=True):
 
     folder: Path
     max_bytes: int = MAX_CACHE_BYTES
-    min_sections: int = 100
+    min_sections: int = _MIN_SECTIONS
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> IndexCache | None:
@@ -63,10 +68,12 @@ class IndexCache(msgspec.Struct, frozen=True):
         """Return the data with a key, or None."""
         path = self.folder / (key + _SUFFIX)
         try:
-            content = memoryview(read_file(path, self.max_bytes // 4))
-            if zlib.crc32(content[_CHECKSUM_BYTES:]) != int.from_bytes(content[:_CHECKSUM_BYTES], "little"):
+            file = memoryview(read_file(path, self.max_bytes // _MAX_SHARE))
+            content = file[_CHECKSUM_BYTES:]
+            checksum = int.from_bytes(file[:_CHECKSUM_BYTES], "little")
+            if zlib.crc32(content) != checksum:
                 return None
-            data = msgspec.msgpack.decode(content[_CHECKSUM_BYTES:], type=prepare(kind))
+            data = msgspec.msgpack.decode(content, type=prepare(kind))
         except (LibraryError, msgspec.MsgspecError, UnicodeDecodeError):
             return None
         with suppress(OSError):
@@ -78,7 +85,7 @@ class IndexCache(msgspec.Struct, frozen=True):
         from tempfile import mkstemp  # a search with a stored index does not need it
 
         content = msgspec.msgpack.encode(data)
-        if len(content) > self.max_bytes // 4:
+        if len(content) > self.max_bytes // _MAX_SHARE:
             return
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -95,7 +102,7 @@ class IndexCache(msgspec.Struct, frozen=True):
 
     def _delete_oldest(self) -> None:
         files = [(path.stat(), path) for path in self.folder.glob("*" + _SUFFIX)]
-        files.sort(key=lambda each: each[0].st_mtime, reverse=True)
+        files.sort(key=lambda file: file[0].st_mtime, reverse=True)
         size = 0
         for status, path in files:
             size += status.st_size
@@ -109,4 +116,5 @@ def index_key(manifest: Manifest, weights: Sequence[float]) -> str:
     The manifest's own digest is not used: a site could state that of another one.
     """
     parts = (INDEX_VERSION, __version__, sys.byteorder, tuple(weights), manifest)
-    return hashlib.sha256(msgspec.msgpack.encode(parts)).hexdigest()[:40]
+    digest = hashlib.sha256(msgspec.msgpack.encode(parts))
+    return digest.hexdigest()[:_KEY_CHARS]

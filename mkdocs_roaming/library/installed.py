@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,9 +25,12 @@ from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, Sectio
 from mkdocs_roaming.manifest.sections import IdAllocator
 
 if TYPE_CHECKING:
-    from importlib.metadata import Distribution
+    from importlib.metadata import Distribution, EntryPoint
 
 GROUP = "roaming.docs"
+_MAX_NAMED = 2
+_SEPARATORS = re.compile(r"[-_.]+")
+"""What separates words in the name of a distribution: `zope.interface`, `typing_extensions`."""
 
 _log = logging.getLogger(__name__)
 
@@ -53,16 +57,16 @@ def open_installed(where: str) -> Library:
     Raises:
         LibraryError: No installed package contains documentation, or one of the named packages does not.
     """
-    bundles = find_bundles()
-    if wanted := [normalize_name(name) for name in where.removeprefix(INSTALLED_SCHEME).split(",") if name.strip()]:
-        by_name = {normalize_name(bundle.package): bundle for bundle in bundles}
-        if missing := [name for name in wanted if name not in by_name]:
+    by_name = {normalize_name(bundle.package): bundle for bundle in find_bundles()}
+    names = where.removeprefix(INSTALLED_SCHEME).split(",")
+    wanted = dict.fromkeys(normalize_name(name) for name in names if name.strip())
+    for name in wanted:
+        if name not in by_name:
             raise LibraryError(
-                f"{where}: {missing[0]} is not installed here, or contains no documentation; packages that do: "
+                f"{where}: {name} is not installed here, or contains no documentation; packages that do: "
                 f"{', '.join(by_name) or 'none'}"
             )
-        bundles = [by_name[name] for name in dict.fromkeys(wanted)]
-    reader = _BundleReader(where, bundles)
+    reader = _BundleReader(where, [by_name[name] for name in wanted or by_name])
     if not reader.manifests:
         raise LibraryError(
             f"{where}: no installed package contains documentation that can be read (entry point `{GROUP}`); ask a "
@@ -79,14 +83,21 @@ def find_bundles(path: Sequence[str] | None = None) -> list[Bundle]:
     """
     from importlib.metadata import distributions, entry_points  # imports email and zipfile
 
-    found = {}
-    elsewhere = (point for one in distributions(path=list(path or ())) for point in one.entry_points)
-    for entry_point in entry_points(group=GROUP) if path is None else elsewhere:
-        distribution = entry_point.dist if entry_point.group == GROUP else None
-        folder = _find_folder(entry_point.value, distribution, is_here=path is None) if distribution else None
-        if distribution and folder:
-            found[normalize_name(distribution.name)] = Bundle(distribution.name, distribution.version, folder)
-    return [found[name] for name in sorted(found)]
+    points: Iterable[EntryPoint]
+    if path is None:
+        points = entry_points(group=GROUP)
+    else:
+        points = chain.from_iterable(distribution.entry_points for distribution in distributions(path=list(path)))
+    bundles: dict[str, Bundle] = {}
+    for point in points:
+        distribution = point.dist
+        if point.group != GROUP or distribution is None:
+            continue
+        folder = _find_folder(point.value, distribution, is_here=path is None)
+        if folder:
+            bundle = Bundle(distribution.name, distribution.version, folder)
+            bundles[normalize_name(bundle.package)] = bundle
+    return [bundles[name] for name in sorted(bundles)]
 
 
 def _find_folder(module: str, distribution: Distribution, *, is_here: bool) -> Path | None:
@@ -95,19 +106,23 @@ def _find_folder(module: str, distribution: Distribution, *, is_here: bool) -> P
     Nothing is imported: the folder is looked up in the distribution, and for one that is installed here in editable
     mode below its top-level package.
     """
-    top, *rest = parts = module.split(".")
-    if not all(part.isidentifier() for part in parts):
+    parts = module.split(".")
+    if not all(map(str.isidentifier, parts)):
         _log.warning("%s: the entry point %s = %s is no module name; it is ignored", distribution.name, GROUP, module)
         return None
     folders = [Path(str(distribution.locate_file("/".join(parts))))]
-    spec = find_spec(top) if is_here else None
-    folders += [Path(place, *rest) for place in (spec and spec.submodule_search_locations) or ()]
-    return next((folder for folder in folders if (folder / MANIFEST_PATH).is_file()), None)
+    spec = find_spec(parts[0]) if is_here else None
+    if spec and spec.submodule_search_locations:
+        folders += [Path(place, *parts[1:]) for place in spec.submodule_search_locations]
+    for folder in folders:
+        if (folder / MANIFEST_PATH).is_file():
+            return folder
+    return None
 
 
 def normalize_name(name: str) -> str:
     """Return the name of a distribution as packaging tools compare it (PEP 503)."""
-    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+    return _SEPARATORS.sub("-", name.strip()).lower()
 
 
 class _BundleReader(Reader):
@@ -150,13 +165,15 @@ def _merge(manifests: Mapping[Bundle, Manifest]) -> Manifest:
     nav = list[NavEntry]()
     for bundle, manifest in manifests.items():
         group = ids.allocate(f"{bundle.package}:")
-        renamed = {one.id: ids.allocate(f"{bundle.package}:{one.id}") for one in manifest.sections()}
+        renamed = {section.id: ids.allocate(f"{bundle.package}:{section.id}") for section in manifest.sections()}
         pages += [_move_page(page, bundle, manifest.site, renamed) for page in manifest.pages]
         entries = manifest.nav or tuple(NavEntry(page.title, page.id, page.path) for page in manifest.pages)
         children = tuple(_move_nav(entry, bundle, renamed, ids) for entry in entries)
         nav.append(NavEntry(bundle.label, group, children=children))
     labels = [bundle.label for bundle in manifests]
-    name = ", ".join(labels[:2]) + (f" and {len(labels) - 2} more" if len(labels) > 2 else "")
+    name = ", ".join(labels[:_MAX_NAMED])
+    if len(labels) > _MAX_NAMED:
+        name += f" and {len(labels) - _MAX_NAMED} more"
     languages = {manifest.site.language for manifest in manifests.values()}
     language = languages.pop() if len(languages) == 1 else "en"
     site = SiteEntry(name, f"{INSTALLED_SCHEME}/", f"Documentation of {', '.join(labels)}.", language)
@@ -164,23 +181,26 @@ def _merge(manifests: Mapping[Bundle, Manifest]) -> Manifest:
 
 
 def _move_page(page: PageEntry, bundle: Bundle, site: SiteEntry, renamed: Mapping[str, str]) -> PageEntry:
-    def move_section(section: SectionEntry) -> SectionEntry:
+    sections: list[SectionEntry] = []
+    for section in page.sections:
         links = tuple(renamed[link] for link in section.links if link in renamed)
-        return replace(section, id=renamed[section.id], links=links, aliases=())
-
+        sections.append(replace(section, id=renamed[section.id], links=links, aliases=()))
     return replace(
         page,
         id=renamed[page.id],
         path=f"{bundle.package}/{page.path}",
         markdown=f"{bundle.package}/{page.markdown}",
         url=page.url or path_to_url(site.url, page.path),
-        sections=tuple(map(move_section, page.sections)),
+        sections=tuple(sections),
         full=None,
     )
 
 
 def _move_nav(entry: NavEntry, bundle: Bundle, renamed: Mapping[str, str], ids: IdAllocator) -> NavEntry:
-    id_ = entry.id and (renamed.get(entry.id) or ids.allocate(f"{bundle.package}:{entry.id}"))
-    page = None if entry.page is None else f"{bundle.package}/{entry.page}"
+    package = bundle.package
+    id_ = entry.id
+    if id_:
+        id_ = renamed.get(id_) or ids.allocate(f"{package}:{id_}")
+    page = None if entry.page is None else f"{package}/{entry.page}"
     children = tuple(_move_nav(child, bundle, renamed, ids) for child in entry.children)
     return replace(entry, id=id_, page=page, children=children)

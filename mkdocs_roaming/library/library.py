@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 import time
 from collections import OrderedDict
@@ -13,6 +12,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from string import ascii_letters, digits
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -46,6 +46,11 @@ MAX_LABEL_CHARS = 260
 """Maximum length of the label of one site."""
 
 _MAX_HOST_CHARS = 120
+_HOST_CHARS = frozenset(ascii_letters + digits + ".:[]-")
+_DEFAULT_HITS = 10
+_MAX_TITLE_CHARS = 120
+_MIN_SHARED_WORDS = 2
+"""A page that is not in a bundle is named if its titles contain so many words of a query, or all."""
 
 
 class Origin(Struct, frozen=True):
@@ -166,10 +171,13 @@ class Library:
         # The address that was opened, else that of the crawl; what the site says of itself comes last.
         where = self.where if self.where.startswith(("http://", "https://")) else ""
         urls = (where, f"//{self.manifest.crawled_from}", self.manifest.site.url)
-        host = next((host for url in urls if (host := extract_host(url))), "")
+        host = next(filter(None, map(extract_host, urls)), "")
         if not host:
             return OWN
-        flags = {flag for id_ in ids if (section := self.sections.get(id_)) for flag in section.section.flags}
+        flags: set[str] = set()
+        for section in map(self.sections.get, ids):
+            if section:
+                flags.update(section.section.flags)
         return Origin((host,), tuple(kind for kind in _KINDS if kind in flags))
 
     @property
@@ -212,7 +220,7 @@ class Library:
         restricted._restrict = lru_cache(_MAX_SCOPES)(restricted._copy)
         return restricted
 
-    def search(self, query: str, *, limit: int = 10) -> list[SearchResult]:
+    def search(self, query: str, *, limit: int = _DEFAULT_HITS) -> list[SearchResult]:
         """Return the sections that match a query best, best first.
 
         Example:
@@ -233,22 +241,32 @@ class Library:
         page in the bundle.
         """
         language = self.manifest.site.language
-
-        def extract_titles() -> list[tuple[LeftOutPage | None, set[str]]]:
-            pages = chain.from_iterable(map(load_left_out, self._reader.folders))
-            left_out = [(page, f"{page.title} {page.titles}") for page in pages]
-            own = [(None, " ".join(one.title for one in page.sections)) for page in self.manifest.pages if left_out]
-            return [(page, set(extract_terms(titles, language))) for page, titles in (*own, *left_out)]
-
-        def count_words(entry: tuple[object, set[str]]) -> int:
-            return sum(any(entry[1].issuperset(run) for run in word.runs) for word in words)
-
-        entries = self.memoize("titles", extract_titles)
-        words = [word for word in parse_query(query, language) if not says_little(word)] if entries else []
-        page, terms = max(entries, key=count_words, default=(None, set[str]()))
-        if page is None or count_words((page, terms)) < min(2, len(words)):
+        left_out = self.memoize("titles", self._read_titles)
+        if not left_out:
             return ""
-        return f"Not in this bundle: {truncate_at_word(to_single_line(page.title), 120)}, {to_single_line(page.url)}"
+        words = [word for word in parse_query(query, language) if not says_little(word)]
+        best = None
+        most = min(_MIN_SHARED_WORDS, len(words)) - 1
+        for page, terms in left_out:
+            count = sum(any(map(terms.issuperset, word.runs)) for word in words)
+            if count > most:
+                best = page
+                most = count
+        if best is None:
+            return ""
+        title = truncate_at_word(to_single_line(best.title), _MAX_TITLE_CHARS)
+        return f"Not in this bundle: {title}, {to_single_line(best.url)}"
+
+    def _read_titles(self) -> list[tuple[LeftOutPage | None, set[str]]]:
+        """Return the pages that are not in a bundle, after those that are, each with the terms of its titles."""
+        left_out = list(chain.from_iterable(map(load_left_out, self._reader.folders)))
+        titles: list[tuple[LeftOutPage | None, str]] = []
+        if left_out:
+            own = [" ".join(section.title for section in page.sections) for page in self.manifest.pages]
+            titles += [(None, text) for text in own]
+            titles += [(page, f"{page.title} {page.titles}") for page in left_out]
+        language = self.manifest.site.language
+        return [(page, set(extract_terms(text, language))) for page, text in titles]
 
     def outline(self, branch: str | None = None, *, tokens: int = OUTLINE_BUDGET) -> str:
         """Return the outline of the site, or of one branch of it, within a token budget.
@@ -348,9 +366,8 @@ class Library:
         """
         if not self._reader.is_remote:
             return
-        missing = [
-            page for page in (self.manifest.pages if pages is None else pages) if page.markdown not in self._pages
-        ]
+        wanted = self.manifest.pages if pages is None else pages
+        missing = [page for page in wanted if page.markdown not in self._pages]
         size = sum(page.bytes for page in self.manifest.pages)
         if len(missing) > _MAX_SINGLE_REQUESTS and size <= min(self._pages.max_bytes, MAX_MARKDOWN_BYTES):
             missing = self._load_llms_full(missing)
@@ -394,10 +411,8 @@ class Library:
             f"{self.where}: section {section.id} of {section.page.markdown} does not fit its digest; "
             "the site was changed after it was published: try again later, or publish it again"
         )
-        if (
-            self._reader.is_remote
-            and time.monotonic() - self._mismatches.get(section.id, float("-inf")) < _RECHECK_SECONDS
-        ):
+        checked_at = self._mismatches.get(section.id, float("-inf"))
+        if self._reader.is_remote and time.monotonic() - checked_at < _RECHECK_SECONDS:
             raise mismatch  # requests to somebody's server are limited
         data = self._reader.file(section.page.markdown, cache_key=entry.digest)
         text = _verified_slice(data, entry)
@@ -465,7 +480,8 @@ def extract_host(url: str) -> str:
         host = urlsplit(url).netloc.rpartition("@")[2]
     except ValueError:
         return ""
-    return re.sub(r"[^0-9A-Za-z.:\[\]-]", "?", host)[:_MAX_HOST_CHARS]
+    shown = [character if character in _HOST_CHARS else "?" for character in host[:_MAX_HOST_CHARS]]
+    return "".join(shown)
 
 
 _KINDS = ("instruction", "hidden", "invisible", "exfiltration")

@@ -23,6 +23,7 @@ RULES_CALL_ID = "rules"
 """The id of the tool call that opens the sections of rules."""
 
 _MAX_QUESTION_CHARS = 2_000
+_CACHED_WORDS = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,72 +98,78 @@ def match_rules(
         return RulesResult()
     matcher = PhraseMatcher(question, sections.manifest.site.language)
     section = sections.find_page(page) if page else None
-    results = (_match_rule(number, rule, matcher, section) for number, rule in enumerate(rules, 1))
+    results = [_match_rule(number, rule, matcher, section) for number, rule in enumerate(rules, 1)]
     fired = [result for result in results if result is not None]
-    selection = _Selection(sections, chars, cap)
-    selection.take_in_turn({rule.number: list(rules[rule.number - 1].open) for rule in fired})
-    opened = tuple(replace(rule, opens=tuple(selection.by_rule.get(rule.number, ()))) for rule in fired)
-    return RulesResult(opened, tuple(selection.ids))
+    wanted = {result.number: rules[result.number - 1].open for result in fired}
+    opens = _select_sections(wanted, sections, chars, cap)
+    selected = dict.fromkeys(id_ for _, id_ in opens)
+    return RulesResult(
+        tuple(
+            replace(result, opens=tuple(id_ for number, id_ in opens if number == result.number)) for result in fired
+        ),
+        tuple(selected),
+    )
 
 
 def _match_rule(number: int, rule: RuleEntry, matcher: PhraseMatcher, section: SectionRef | None) -> FiredRule | None:
     when = rule.when
     if when.always:
         return FiredRule(number)
-    found = {phrase: match for phrase in (*when.any, *when.all) if (match := matcher.find(phrase)) is not None}
+    words: dict[str, str] = {}
+    for phrase in (*when.any, *when.all):
+        match = matcher.find(phrase)
+        if match is not None:
+            words[phrase] = match
     on_page = section is not None and section.page.id in when.pages
-    conditions = (
-        any(phrase in found for phrase in when.any) or not when.any,
-        all(phrase in found for phrase in when.all),
-        on_page or not when.pages,
-    )
-    if not all(conditions) or not (found or on_page):  # a rule without conditions never fires
+    if when.any and words.keys().isdisjoint(when.any):
         return None
-    return FiredRule(number, tuple(found.values()))
+    if not words.keys() >= set(when.all):
+        return None
+    if when.pages and not on_page:
+        return None
+    if not words and not on_page:  # a rule without conditions never fires
+        return None
+    return FiredRule(number, tuple(words.values()))
 
 
-# Sections to open
+def _select_sections(
+    wanted: Mapping[int, Sequence[str]], sections: SectionIndex, chars: int, cap: int
+) -> dict[tuple[int, str], None]:
+    """Return rules with the sections that they open, within a number of characters, in the order of opening.
 
+    It is the first section of each rule that fits, then the second of each, and so on. A section that another rule
+    opens costs nothing.
+    """
+    selected: dict[tuple[int, str], None] = {}
+    opened: set[str] = set()
+    size = 0
+    most = min(MAX_IDS, cap // MIN_CAP)
 
-class _Selection:
-    """The sections selected so far, within a number of characters."""
-
-    def __init__(self, sections: SectionIndex, chars: int, cap: int) -> None:
-        self.ids: dict[str, None] = {}
-        self.by_rule: dict[int, dict[str, None]] = {}
-        self._sections = sections
-        self._chars = chars
-        self._cap = cap
-        self._size = 0
-
-    def take_in_turn(self, wanted: Mapping[int, list[str]]) -> None:
-        """Select sections: the first of each rule, then the second of each, and so on."""
-        for number, ids in wanted.items():
-            while ids and not self._take(number, ids.pop(0)):
-                pass
-        for row in zip_longest(*([(number, id_) for id_ in ids] for number, ids in wanted.items())):
-            for number, id_ in filter(None, row):
-                self._take(number, id_)
-
-    def _take(self, rule: int, id_: str) -> bool:
-        """Select a section if it fits; one that another rule selected costs nothing."""
-        section = self._sections.get(id_)
+    def select(number: int, id_: str) -> bool:
+        nonlocal size
+        section = sections.get(id_)
         if section is None:  # not on the site, or outside of the scope
             return False
-        if section.id not in self.ids:
-            size = self._size + _expanded_size(self._sections, section)
-            if len(self.ids) >= min(MAX_IDS, self._cap // MIN_CAP) or min(size, self._cap) > self._chars:
+        if section.id not in opened:
+            last = section.page.sections[section.position + sections.count_descendants(section)]
+            total = size + last.end - section.section.start  # bytes: at least the number of characters
+            if len(opened) >= most or min(total, cap) > chars:
                 return False
-            self._size = size
-            self.ids[section.id] = None
-        self.by_rule.setdefault(rule, {})[section.id] = None
+            size = total
+            opened.add(section.id)
+        selected[number, section.id] = None
         return True
 
-
-def _expanded_size(sections: SectionIndex, section: SectionRef) -> int:
-    """Return the bytes of a section and its subsections, at least the number of their characters."""
-    last = section.page.sections[section.position + sections.count_descendants(section)]
-    return last.end - section.section.start
+    rest: list[list[tuple[int, str]]] = []
+    for number, ids in wanted.items():
+        waiting = [(number, id_) for id_ in ids]
+        while waiting and not select(*waiting.pop(0)):
+            pass
+        rest.append(waiting)
+    for row in zip_longest(*rest):
+        for entry in filter(None, row):
+            select(*entry)
+    return selected
 
 
 # Phrases
@@ -188,7 +195,8 @@ class PhraseMatcher:
         for number, (_, readings, _) in enumerate(self._words):
             for reading in readings:
                 for at, term in enumerate(reading):
-                    self._starts.setdefault(term, []).append((number, reading[at:] if at else ()))
+                    rest = reading[at:] if at else ()
+                    self._starts.setdefault(term, []).append((number, rest))
 
     def find(self, phrase: str) -> str | None:
         """Return the question's words that match a phrase, or None.
@@ -198,8 +206,11 @@ class PhraseMatcher:
         units = _parse_phrase(phrase, self._language)
         if not units:
             return None
+        starts: set[_Position] = set()
+        for reading in units[0]:
+            starts.update(self._starts.get(reading[0], ()))
         matches: list[tuple[int, int]] = []
-        for start in {start for reading in units[0] for start in self._starts.get(reading[0], ())}:
+        for start in starts:
             ends = {start}
             for readings in units:
                 ends = {end for position in ends for terms in readings for end in self._follow(position, terms)}
@@ -212,11 +223,14 @@ class PhraseMatcher:
             yield position
             return
         number, rest = position
-        readings = (rest,) if rest else self._words[number][1] if number < len(self._words) else ()
+        readings: Readings = (rest,) if rest else ()
+        if not rest and number < len(self._words):
+            readings = self._words[number][1]
         for reading in readings:
-            if reading[0] == terms[0]:
-                after = (number, reading[1:]) if len(reading) > 1 else (number + 1, ())
-                yield from self._follow(after, terms[1:])
+            if reading[0] != terms[0]:
+                continue
+            after = (number, reading[1:]) if len(reading) > 1 else (number + 1, ())
+            yield from self._follow(after, terms[1:])
 
     def _join_words(self, first: int, last: int) -> str:
         """Return words of the question as they were written."""
@@ -232,18 +246,21 @@ def _split_units(text: str, language: str) -> Iterator[tuple[str, Readings, bool
     for run in split_words(text):
         at = text.find(run, end)
         is_joined = at == end > 0
-        end = at + len(run) if at >= 0 else end
+        if at >= 0:
+            end = at + len(run)
         if not is_spaceless(run):
-            if readings := _read_word(run, language):
+            readings = _read_word(run, language)
+            if readings:
                 yield run, readings, is_joined
             continue
         for character in run:
-            if folded := fold(character):
+            folded = fold(character)
+            if folded:
                 yield character, ((folded,),), is_joined
             is_joined = True
 
 
-@lru_cache(1 << 12)
+@lru_cache(_CACHED_WORDS)
 def _read_word(run: str, language: str) -> Readings:
     word = parse_word(run, language)
     readings = [*word.runs, word.terms]
@@ -252,8 +269,9 @@ def _read_word(run: str, language: str) -> Readings:
     return tuple(dict.fromkeys(reading for reading in readings if reading and all(reading)))
 
 
-@lru_cache(1 << 12)
+@lru_cache(_CACHED_WORDS)
 def _parse_phrase(phrase: str, language: str) -> tuple[Readings, ...]:
-    if all(word.stop for word in parse_words(phrase, language) if any(word.runs)):
+    words = [word for word in parse_words(phrase, language) if any(word.runs)]
+    if all(word.stop for word in words):
         return ()
     return tuple(readings for _, readings, _ in _split_units(phrase, language))

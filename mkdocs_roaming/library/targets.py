@@ -46,6 +46,11 @@ SearchFactory = Callable[[Library], Search]
 _SETTINGS_SUFFIXES = (".yml", ".yaml", ".toml")
 _MAX_REDIRECTS = 4
 """Maximum number of HTML pages that are followed to a site; each may redirect to the next."""
+_OPEN_SITES = 5
+_REFRESH_SECONDS = 60.0
+_BINARY_CHECK_BYTES = 8_192
+_HTML_CHECK_BYTES = 1_024
+_HTML_STARTS = (b"<!doctype html", b"<html", b"<head")
 _MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", ".txt")
 
 
@@ -76,8 +81,11 @@ class PackageInfo(Struct, frozen=True):
         if self.origin == "latest":
             why = f"the project uses {used}" if used else "the version in use is unknown"
             return f"{self.name} (crawled {documented or 'the latest version'} on {day}; {why})"
-        documented = f"{documented} on " if documented not in ("", used) else ""
-        how = "in the package" if self.origin == "bundle" else f"crawled {documented}{day}"
+        how = f"crawled {day}"
+        if self.origin == "bundle":
+            how = "in the package"
+        elif documented not in ("", used):
+            how = f"crawled {documented} on {day}"
         return f"{self.name} {used or 'of an unknown version'} ({how})"
 
 
@@ -232,8 +240,8 @@ class LibraryFactory(Protocol):
         *,
         search: SearchFactory = Search,
         trust_rules: bool = False,
-        open_sites: int = 5,
-        refresh_seconds: float = 60.0,
+        open_sites: int = _OPEN_SITES,
+        refresh_seconds: float = _REFRESH_SECONDS,
     ) -> LibraryTarget | None:
         """Return the target, or None if the address or folder is not of this kind.
 
@@ -263,13 +271,15 @@ def open_library(where: str | Path) -> Library:
         LibraryError: There is nothing to open.
         UsageError: This is a store of many sites.
     """
-    if isinstance(where, str) and where.lower().startswith(("http://", "https://")):
+    if isinstance(where, Path):
+        return _open_path(where)
+    if where.lower().startswith(("http://", "https://")):
         return _open_url(where)
-    if isinstance(where, str) and where.startswith(INSTALLED_SCHEME):
+    if where.startswith(INSTALLED_SCHEME):
         from mkdocs_roaming.library.installed import open_installed
 
         return open_installed(where)
-    if isinstance(where, str) and "://" in where:
+    if "://" in where:
         return cast(Library, open_with_plugins(where).open_site())
     return _open_path(Path(where))
 
@@ -296,7 +306,8 @@ def open_with_plugins(where: str, **options: object) -> Any:
         LibraryError: No plugin knows the scheme of the address, or the plugin cannot read it.
     """
     for open_target in load_entry_points("roaming.libraries").values():
-        if (target := open_target(where, **options)) is not None:
+        target = open_target(where, **options)
+        if target is not None:
             return target
     if "://" in where:
         raise LibraryError(f"{where}: only http:// and https:// addresses, folders and Markdown files can be opened")
@@ -328,7 +339,8 @@ def _open_folder(path: Path) -> Library:
     try:
         data = reader.manifest()
     except MissingFileError:
-        if (target := open_with_plugins(str(path))) is not None:
+        target = open_with_plugins(str(path))
+        if target is not None:
             return cast(Library, target.open_site())
         raise ManifestNotFoundError(
             f"{path}: no {MANIFEST_PATH} in this folder; build the site first, then name its folder, such as site/; "
@@ -392,7 +404,10 @@ def _open_redirected(reader: WebReader, url: str) -> Library:
                 return _open_manifest_url(reader, target + MANIFEST_PATH)
         body = response.body.decode("utf-8", "replace")
         redirect = root if address.endswith("llms.txt") else find_redirect(body)
-        if redirect is None or urlsplit(address := urljoin(response.url, redirect)).scheme not in ("http", "https"):
+        if redirect is None:
+            break
+        address = urljoin(response.url, redirect)
+        if urlsplit(address).scheme not in ("http", "https"):
             break
     hint = f"crawl it with `roaming crawl {root} -o DIR`"
     raise ManifestNotFoundError(f"{root}: publishes no {MANIFEST_PATH}; {hint}")
@@ -412,13 +427,14 @@ def _parse_response(response: HttpResponse, url: str) -> Library:
 def _decode_markdown(data: bytes, where: str) -> str:
     if _is_html(data):
         raise LibraryError(f"{where}: a web page, not Markdown; use the address of a site, or of a Markdown file")
-    if b"\0" in data[:8192]:
+    if b"\0" in data[:_BINARY_CHECK_BYTES]:
         raise LibraryError(f"{where}: not a text file; use a folder, an address, or a Markdown file")
     return data.decode("utf-8", "replace")
 
 
 def _is_html(data: bytes) -> bool:
-    return data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html", b"<head"))
+    beginning = data[:_HTML_CHECK_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")
+    return beginning.lower().startswith(_HTML_STARTS)
 
 
 # Targets
@@ -466,9 +482,12 @@ class SiteTarget:
     def search(self, query: str, limit: int) -> list[TargetHit]:
         """Return the best sections for a query, best first."""
         library = self.library
-        search = self._search(self.library)
+        search = self._search(library)
         hits = search.find(query, limit=limit)
-        note = "\n".join(filter(None, (search.judge(query), library.find_left_out(query)))) if hits else ""
+        if not hits:
+            return []
+        lines = (search.judge(query), library.find_left_out(query))
+        note = "\n".join(filter(None, lines))
         return [TargetHit(library, hit, hit.score, note=note) for hit in hits]
 
     def grep(self, pattern: str, limit: int) -> GrepResult:
@@ -485,8 +504,8 @@ def open_target(
     *,
     search: SearchFactory = Search,
     trust_rules: bool = False,
-    open_sites: int = 5,
-    refresh_seconds: float = 60.0,
+    open_sites: int = _OPEN_SITES,
+    refresh_seconds: float = _REFRESH_SECONDS,
     scope: Scope | None = None,
 ) -> LibraryTarget:
     """Return what a LIB argument names.
@@ -503,17 +522,15 @@ def open_target(
         UsageError: A store of many sites has no scope.
         LibraryError: No plugin knows the scheme of the address, or a store cannot be read.
     """
-    if not _is_site(where):
-        target: LibraryTarget | None = open_with_plugins(
-            where, search=search, trust_rules=trust_rules, open_sites=open_sites, refresh_seconds=refresh_seconds
-        )
-        if target is not None:
-            return _restrict(target, search, scope) if scope else target
-    return SiteTarget(where, search=search, trust_rules=trust_rules, scope=scope)
-
-
-def _restrict(target: LibraryTarget, search: SearchFactory, scope: Scope) -> LibraryTarget:
-    """Return the part of a single site in a scope."""
+    if _is_site(where):
+        return SiteTarget(where, search=search, trust_rules=trust_rules, scope=scope)
+    target: LibraryTarget | None = open_with_plugins(
+        where, search=search, trust_rules=trust_rules, open_sites=open_sites, refresh_seconds=refresh_seconds
+    )
+    if target is None:
+        return SiteTarget(where, search=search, trust_rules=trust_rules, scope=scope)
+    if not scope:
+        return target
     where = target.where
     if target.store is not None:
         raise UsageError(f"{where}: --tag and --path apply to a single site; name one: {where}/SITE")
@@ -527,9 +544,9 @@ def format_day(at: float) -> str:
 
 def branch_id(library: Library, branch: str) -> str:
     """Return the id of a branch of the outline that may be given as an address; a `+` at its end stays."""
-    bare = branch.removesuffix("+")
-    section = library.sections.find(bare) if bare else None
-    return section.id + branch[len(bare) :] if section else branch
+    address = branch.removesuffix("+")
+    section = library.sections.find(address) if address else None
+    return section.id + branch[len(address) :] if section else branch
 
 
 def _is_site(where: str) -> bool:

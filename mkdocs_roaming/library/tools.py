@@ -26,7 +26,19 @@ _MAX_ARGUMENT_CHARS = 2_000
 _MAX_DEPTH = 3
 _MAX_ID_CHARS = 120
 _MAX_ERROR_CHARS = 500
+_MAX_NAME_CHARS = 60
+_DEFAULT_HITS = 5
+_MAX_PART = 10**6
+_MAX_INT_DIGITS = 9
+_ID_DIGITS = 8
+"""Digits of an id that is written as a number: leading zeros are missing then."""
+
+_MAX_ID_DIGITS = 20
+_NOT_IN_NAMES = re.compile(r"__|[^A-Za-z_-]+")
+"""What separates the name of a tool from a prefix: `mcp__site__search`, `functions.search:1`."""
+
 _ALL_IDS = re.compile(r"(?:(?:[\w.-]+:)?[0-9a-fA-F]{8}(?:\+?\s+|\+?$))+")
+"""Ids with spaces between them, such as `07f3277d ruff:1c2d3e4f+`."""
 
 
 # Definitions
@@ -132,6 +144,8 @@ _WRAPPERS = {"arguments", "parameters", "input", "args"}
 
 # Results
 
+_SEPARATOR = "\n---\n\n"
+
 
 @dataclass(frozen=True, slots=True)
 class OutlineResult:
@@ -234,37 +248,49 @@ def limit_results(results: Iterable[SearchResult], cap: int) -> tuple[SearchResu
 def _render_hits(results: SearchResults) -> str:
     """Return the opened sections, then a line for each other hit, and what is open or missing."""
     blocks = [results.note + "\n"] if results.note else []
-    blocks += [render_expansion(expansion) for expansion in results.sections if expansion.shown]
     # A model that gets the texts in another way needs only the list of what remains closed.
-    closed = {one.id: one for expansion in results.sections if not expansion.shown for one in expansion.listed}
+    closed: dict[str, ListedSection] = {}
+    for expansion in results.sections:
+        if expansion.shown:
+            blocks.append(render_expansion(expansion))
+        else:
+            closed.update((section.id, section) for section in expansion.listed)
     if closed:
         blocks.append("Of these, expand_sections opens more:\n\n" + "".join(map(render_listed, closed.values())))
     notes = _list_closed_hits(results)
     if results.already_open:
-        notes += f"Open already: {', '.join(f'[{one.id}] {one.title}' for one in results.already_open)}\n"
+        notes += f"Open already: {_list_titles(results.already_open)}\n"
     if not results.hits:
         notes += "Nothing found. Try other words, or read_outline.\n"
     if results.unknown_words:
         notes += f"Words that the documentation does not contain: {', '.join(results.unknown_words)}\n"
-    return "\n---\n\n".join([*blocks, notes] if notes else blocks)
+    if notes:
+        blocks.append(notes)
+    return _SEPARATOR.join(blocks)
 
 
 def _list_closed_hits(results: SearchResults) -> str:
     """Return the lines of the hits that are not open; those with the same title are grouped."""
-    known = {one.id for one in results.sections} | {one.id for one in results.already_open}
+    known = {section.id for section in results.sections} | {section.id for section in results.already_open}
     by_title: dict[str, list[SearchResult]] = {}
     for hit in results.hits:
         if hit.id not in known:
             by_title.setdefault(hit.title.casefold(), []).append(hit)
-    lines = ""
-    for first, *others in by_title.values():
-        lines += _render_place(first) + (f" — {first.snippet}\n" if first.snippet else "\n")
-        lines += "".join(f"  also {_render_place(other)}\n" for other in others)
-    return f"Also found, not opened:\n\n{lines}" if lines and results.sections else lines
+    lines = "Also found, not opened:\n\n" if by_title and results.sections else ""
+    for first, *same_title in by_title.values():
+        snippet = f" — {first.snippet}" if first.snippet else ""
+        lines += f"{_render_place(first)}{snippet}\n"
+        for hit in same_title:
+            lines += f"  also {_render_place(hit)}\n"
+    return lines
 
 
 def _render_place(hit: SearchResult) -> str:
     return f"[{hit.id}] {' › '.join(hit.breadcrumb)}"
+
+
+def _list_titles(sections: Iterable[ListedSection]) -> str:
+    return ", ".join(f"[{section.id}] {section.title}" for section in sections)
 
 
 def _render_sections(result: ExpandResult) -> str:
@@ -275,13 +301,13 @@ def _render_sections(result: ExpandResult) -> str:
     blocks = [render_expansion(expansion) for expansion in result.sections]
     if notes:
         blocks.append("".join(notes))
-    return "\n---\n\n".join(blocks) or "Nothing to open: give ids from the outline.\n"
+    return _SEPARATOR.join(blocks) or "Nothing to open: give ids from the outline.\n"
 
 
 def _render_unknown(section: UnknownSection) -> str:
     reason = section.why or "no section has this id"
-    nearest = ", ".join(f"[{other.id}] {other.title}" for other in section.nearest)
-    return f"{section.id}: {reason}" + (f"; nearest: {nearest}.\n" if nearest else ".\n")
+    nearest = f"; nearest: {_list_titles(section.nearest)}" if section.nearest else ""
+    return f"{section.id}: {reason}{nearest}.\n"
 
 
 # Arguments
@@ -289,9 +315,13 @@ def _render_unknown(section: UnknownSection) -> str:
 
 def parse_tool_name(name: object) -> str | None:
     """Return the name of the tool that a model means, or None: names come with a prefix, or in another style."""
-    words = re.split(r"__|[^A-Za-z_-]+", name) if isinstance(name, str) else ()
-    known = (_TOOL_NAMES.get(re.sub("[_-]", "", word).lower()) for word in words)
-    return next(filter(None, known), None)
+    if not isinstance(name, str):
+        return None
+    for word in _NOT_IN_NAMES.split(name):
+        tool = _TOOL_NAMES.get(word.replace("_", "").replace("-", "").lower())
+        if tool:
+            return tool
+    return None
 
 
 def parse_arguments(arguments: object, default_name: str) -> Mapping[str, object]:
@@ -318,7 +348,7 @@ def parse_expand_arguments(arguments: object) -> tuple[list[str], int]:
     """Return the ids and the part of a call of expand_sections."""
     named = parse_arguments(arguments, "ids")
     ids = parse_ids(first_argument(named, "ids", "id", "section_ids", "section_id"))
-    return ids, parse_int(named.get("part"), 1, 1, 10**6)
+    return ids, parse_int(named.get("part"), 1, 1, _MAX_PART)
 
 
 def parse_ids(value: object) -> list[str]:
@@ -328,7 +358,8 @@ def parse_ids(value: object) -> list[str]:
 
 def first_argument(arguments: Mapping[str, object], *names: str) -> object:
     """Return the first non-empty argument of these names, or None."""
-    return next((arguments[name] for name in names if arguments.get(name) not in (None, "", [], {})), None)
+    values = map(arguments.get, names)
+    return next((value for value in values if value not in (None, "", [], {})), None)
 
 
 def _join_texts(value: object) -> str:
@@ -342,9 +373,12 @@ def _join_texts(value: object) -> str:
 def parse_int(value: object, default: int, minimum: int, maximum: int) -> int:
     """Return an argument as a number within limits, or the default if it is none."""
     if isinstance(value, str):
-        value = int(value) if re.fullmatch(r"\s*[+-]?[0-9]{1,9}\s*", value) else default
-    if isinstance(value, float):
-        value = int(value) if -1e9 < value < 1e9 else default
+        text = value.strip()
+        digits = text[1:] if text.startswith(("+", "-")) else text
+        is_number = digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_INT_DIGITS
+        value = int(text) if is_number else default
+    elif isinstance(value, float):
+        value = int(value) if abs(value) < 10**_MAX_INT_DIGITS else default
     if isinstance(value, bool) or not isinstance(value, int):
         return default
     return min(max(value, minimum), maximum)
@@ -352,11 +386,10 @@ def parse_int(value: object, default: int, minimum: int, maximum: int) -> int:
 
 def _iter_ids(value: object, depth: int) -> Iterator[str]:
     if isinstance(value, str):
-        for part in re.split(r"[,;\n]", value[:_MAX_ARGUMENT_CHARS]):
-            text = part.strip(" \t\r\n\"'`[](){}<>")
-            yield from text.split() if _ALL_IDS.fullmatch(text) else [text] if text else []
+        yield from _split_ids(value[:_MAX_ARGUMENT_CHARS])
     elif isinstance(value, int) and not isinstance(value, bool):
-        yield f"{value:08d}" if abs(value) < 10**8 else str(abs(value) % 10**20)
+        number = abs(value)
+        yield f"{value:0{_ID_DIGITS}d}" if number < 10**_ID_DIGITS else str(number % 10**_MAX_ID_DIGITS)
     elif isinstance(value, Mapping) and depth < _MAX_DEPTH:
         for name in ("id", "section_id", "ids"):
             if name in value:
@@ -364,6 +397,15 @@ def _iter_ids(value: object, depth: int) -> Iterator[str]:
     elif isinstance(value, (list, tuple)) and depth < _MAX_DEPTH:
         for item in value[:_MAX_ARGUMENTS]:
             yield from _iter_ids(item, depth + 1)
+
+
+def _split_ids(text: str) -> Iterator[str]:
+    for part in text.replace(";", ",").replace("\n", ",").split(","):
+        address = part.strip(" \t\r\n\"'`[](){}<>")
+        if _ALL_IDS.fullmatch(address):
+            yield from address.split()
+        elif address:
+            yield address
 
 
 # Dispatch
@@ -393,7 +435,7 @@ class Toolset(Protocol):
     def expand_sections(self, ids: Sequence[str], part: int = 1) -> ExpandResult | ToolError:
         """Open sections."""
 
-    def search_sections(self, query: str, limit: int = 5) -> SearchResults | ToolError:
+    def search_sections(self, query: str, limit: int = _DEFAULT_HITS) -> SearchResults | ToolError:
         """Search the full text."""
 
     def grep(self, pattern: str) -> GrepResult | ToolError:
@@ -418,7 +460,7 @@ class Toolset(Protocol):
                     query = _join_texts(first_argument(named, "query", "q", "queries"))
                     if not query:
                         return ToolError("search_sections needs `query`, a text.")
-                    return self.search_sections(query, parse_int(named.get("limit"), 5, 1, MAX_HITS))
+                    return self.search_sections(query, parse_int(named.get("limit"), _DEFAULT_HITS, 1, MAX_HITS))
                 case "grep":
                     named = parse_arguments(arguments, "pattern")
                     pattern = first_argument(named, "pattern", "query")
@@ -427,7 +469,7 @@ class Toolset(Protocol):
                     return self.grep(pattern)
                 case _:
                     names = ", ".join(tool.name for tool in TOOLS)
-                    return ToolError(f"There is no tool {str(name)[:60]!r}; there are {names}.")
+                    return ToolError(f"There is no tool {str(name)[:_MAX_NAME_CHARS]!r}; there are {names}.")
         except RoamingError as error:
             return ToolError(truncate_at_word(str(error), _MAX_ERROR_CHARS))
 
