@@ -52,8 +52,8 @@ _CONTAINER_MARKS = " >-*+.)0123456789"
 """The characters before a fence in lists and quotes, as in `> 1. ```py`."""
 _MAX_CLOSING_INDENT = 3
 """Spaces before a fence; with more, the line is code."""
-_KEPT_TEXTS = 64
-"""Number of parsed texts that are kept: more than the sections that are opened for a question."""
+_KEPT_TEXTS = 4
+"""Number of parsed texts that are kept: what is done with a text takes a few steps, and a server has many texts."""
 
 Kind = Literal["heading", "paragraph", "fence", "code", "list", "item", "table", "row", "quote", "html", "rule"]
 """`code` is indented code. A table contains rows, a list items; items and quotes contain blocks."""

@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 from unicodedata import normalize
@@ -44,8 +43,6 @@ _SENTENCE_END = re.compile(
     r"(?<!\bNr)(?<!\bp\. ej)\.|[!?])[\"'”’»)*_]*(?=\s+[^\sa-z])|[。！？]"
 )
 """The end of a sentence that another one follows: `it. *Then*`, but not `e.g. Linux`."""
-_KEPT_TEXTS = 64
-"""Number of texts whose segments are kept: an answer and its sections are read several times."""
 
 Kind = Literal["sentence", "heading", "row", "code"]
 
@@ -68,14 +65,13 @@ class Segment:
         return self.kind == "code" and self.language not in _NOT_PROGRAMS
 
 
-@lru_cache(_KEPT_TEXTS)
-def split_segments(text: str) -> tuple[Segment, ...]:
+def split_segments(text: str) -> list[Segment]:
     """Return the segments of Markdown text in order; long ones are split."""
     segments: list[Segment] = []
     for segment in _read_segments(text):
         pieces = _PIECE.finditer(text, segment.start, segment.end)
         segments += (Segment(segment.kind, *piece.span(), segment.language) for piece in pieces)
-    return tuple(segments)
+    return segments
 
 
 def mask_code(text: str, filler: str = " ") -> str:
@@ -345,11 +341,7 @@ class Evidence:
             self.numbers.update(".".join(parts[:length]) for length in range(2, len(parts)))  # 3.12 of 3.12.1
 
     def _read_code(self, texts: Iterable[str]) -> None:
-        lines: list[str] = []
-        for text in texts:
-            breadcrumb, _, body = text.partition("\n\n")  # the body has been split already
-            lines += [*_find_code(breadcrumb), *_find_code(body)]
-        code = _LINE_OF_CODE.join(map(normalize_text, lines))
+        code = _LINE_OF_CODE.join(normalize_text(line) for text in texts for line in _find_code(text))
         self.names_with_ending = set(_NAME_WITH_ENDING.findall(code))
         self.code_words = set(_PLAIN_NAME.findall(code))
         self.followers: dict[str, set[str]] = {}

@@ -64,9 +64,11 @@ def test_passage_far_down_a_long_page_has_no_fragment() -> None:
     assert passage.fragment == ""
 
 
-def test_text_of_section_is_not_kept_after_answer() -> None:
+def test_text_of_section_is_not_kept_after_later_answers() -> None:
     section = CitedSection(f"## Brewing\n\n{'The pot holds seven cups. ' * 100}")
     before = sys.getrefcount(section.text)
     passages = find_passages(f"The pot holds seven cups. [^{BREW}]", {BREW: section})
+    for number in range(8):
+        find_passages(f"The pot holds seven cups. [^{BREW}]", {BREW: CitedSection(f"The pot holds {number} cups.")})
     after = sys.getrefcount(section.text)  # not in an assertion, which holds it
     assert (len(passages), after) == (1, before)
