@@ -31,7 +31,18 @@ from mkdocs_roaming.text.markdown import pluralize
 WEIGHTS: Mapping[Severity, int] = {"error": 10, "warning": 3, "hint": 1}
 """Weights of findings in the score."""
 
-_MIN_TEMPLATED = 4  # other pages with the same problem
+_MIN_TEMPLATED = 4
+"""Number of other pages with the same problem, from which it is that of a template."""
+_FULL_SCORE = 100
+_FINGERPRINT_CHARS = 32
+_MAX_LOGGED = 20
+"""Number of findings in a build log."""
+_GITHUB_LEVELS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "hint": "notice"}
+
+_NUMBER = re.compile(r"\d+")
+"""What differs between the messages about a template: `12` in “has 12 subsections”."""
+_ATTRIBUTES = re.compile(r"\s*\{:?[^{}]*\}\s*$")
+"""The attributes behind a heading: `{ #install .wide }`."""
 
 
 class LintConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,13 +58,13 @@ class LintConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     disable: frozenset[str] = frozenset()
     pages: Mapping[str, frozenset[str]] = {}
 
-    def is_ignored(self, rule: Rule, page: PageEntry) -> bool:
-        """Return whether a rule is ignored on a page; patterns match its source or its path."""
-        name = PageName.from_entry(page)
-        return any(
-            not ignored.isdisjoint((rule.id, "*")) and match_pattern(pattern, name)
-            for pattern, ignored in self.pages.items()
-        )
+    def ignores(self, rule: Rule, problem: Problem) -> bool:
+        """Return whether a rule is ignored on the page of a problem; patterns match its source or its path."""
+        if problem.page is None:
+            return False
+        name = PageName.from_entry(problem.page)
+        patterns = [pattern for pattern, ignored in self.pages.items() if rule.id in ignored or "*" in ignored]
+        return any(match_pattern(pattern, name) for pattern in patterns)
 
     def override(self, *, disable: Iterable[str], strict: bool) -> LintConfig:
         """Return the configuration with options of the command line, which take precedence.
@@ -118,8 +129,9 @@ class LintReport:
     def __str__(self) -> str:
         """Return the score and the number of findings."""
         counts = [pluralize(self.count(severity), severity) for severity in SEVERITIES if self.count(severity)]
-        found = ", ".join(counts) or "nothing found"
-        return f"{self.score}/100: {found} in {pluralize(self.sections, 'section')} on {pluralize(self.pages, 'page')}"
+        summary = ", ".join(counts) or "nothing found"
+        sections = pluralize(self.sections, "section")
+        return f"{self.score}/{_FULL_SCORE}: {summary} in {sections} on {pluralize(self.pages, 'page')}"
 
 
 def lint_site(
@@ -136,13 +148,11 @@ def lint_site(
         PluginError: If a rule of another distribution cannot be loaded.
     """
     config = config or LintConfig()
-    problems = [
-        (rule, problem)
-        for rule in load_rules().values()
-        if rule.id not in config.disable
-        for problem in rule.check(context)
-        if problem.page is None or not config.is_ignored(rule, problem.page)
-    ]
+    problems: list[tuple[Rule, Problem]] = []
+    for rule in load_rules().values():
+        if rule.id not in config.disable:
+            reported = [problem for problem in rule.check(context) if not config.ignores(rule, problem)]
+            problems += [(rule, problem) for problem in reported]
 
     @cache
     def open_source(path: str | None) -> _Source | None:
@@ -150,12 +160,12 @@ def lint_site(
         return _Source.parse(text) if text is not None else None
 
     counts = Counter[str]()
+    findings = [
+        _to_finding(context, rule, problem, open_source, counts) for rule, problem in _merge_templated(problems)
+    ]
     order: dict[str | None, int] = {page.path: number for number, page in enumerate(context.manifest.pages)}
     order[None] = -1
-    findings = sorted(
-        (_to_finding(context, rule, problem, open_source, counts) for rule, problem in _merge_templated(problems)),
-        key=lambda finding: (order[finding.page], finding.line, finding.rule),
-    )
+    findings.sort(key=lambda finding: (order[finding.page], finding.line, finding.rule))
     sections = len(context.sections)
     return LintReport(
         site=context.manifest.site.name,
@@ -207,7 +217,7 @@ def compute_score(severities: Iterable[Severity], sections: int) -> int:
     Small and large sites are comparable, any finding lowers the score, and a further finding never raises it.
     """
     weight = sum(WEIGHTS[severity] for severity in severities)
-    return 100 * sections // (sections + weight) if weight else 100
+    return _FULL_SCORE * sections // (sections + weight) if weight else _FULL_SCORE
 
 
 def _merge_templated(problems: Iterable[tuple[Rule, Problem]]) -> Iterator[tuple[Rule, Problem]]:
@@ -223,22 +233,18 @@ def _merge_templated(problems: Iterable[tuple[Rule, Problem]]) -> Iterator[tuple
             same = problem.quote if problem.quote in problem.message else ""
         elif page is not None and problem.position:
             same = page.sections[problem.position].title
-        groups[rule.id, re.sub(r"\d+", "#", problem.message), same or (page and page.path)].append((rule, problem))
-    for (rule, first), *others in groups.values():
-        pages = [*dict.fromkeys(other.page.path for _, other in others if other.page and other.page is not first.page)]
-        if len(pages) < _MIN_TEMPLATED:
-            yield from ((rule, first), *others)
+        message = _NUMBER.sub("#", problem.message)
+        key = (rule.id, message, same or (page and page.path))
+        groups[key].append((rule, problem))
+    for group in groups.values():
+        rule, first = group[0]
+        paths = dict.fromkeys(problem.page.path for _, problem in group if problem.page)
+        repeated = [path for path in paths if first.page is None or path != first.page.path]
+        if len(repeated) < _MIN_TEMPLATED:
+            yield from group
         else:
-            note = f"The same applies to {len(pages)} other pages, such as {pages[0]}."
+            note = f"The same applies to {len(repeated)} other pages, such as {repeated[0]}."
             yield rule, replace(first, fix=f"{first.fix} {note}")
-
-
-def _line(context: LintContext, problem: Problem) -> int:
-    if problem.page is None:
-        return 0
-    if problem.line is not None:
-        return problem.line
-    return context.text_by_path[problem.page.path].starts[problem.position]
 
 
 def _to_finding(
@@ -254,10 +260,14 @@ def _to_finding(
         identity.append(page.sections[problem.position].id)
     key = "\0".join(identity)
     counts[key] += 1
-    fingerprint = hashlib.sha256(f"{key}\0{counts[key]}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    numbered = f"{key}\0{counts[key]}".encode("utf-8", "surrogatepass")
+    fingerprint = hashlib.sha256(numbered).hexdigest()[:_FINGERPRINT_CHARS]
     if page is None:
         return Finding(rule.id, rule.severity, problem.message, problem.fix, fingerprint=fingerprint)
     ref = SectionRef(page, problem.position)
+    line = problem.line
+    if line is None:
+        line = context.text_by_path[page.path].starts[problem.position]
     source = open_source(page.source)
     return Finding(
         rule=rule.id,
@@ -265,7 +275,7 @@ def _to_finding(
         message=problem.message,
         fix=problem.fix,
         markdown=page.markdown,
-        line=_line(context, problem) + 1,
+        line=line + 1,
         source=page.source,
         source_line=source.find_line(page, problem.position, problem.quote) if source else None,
         page=page.path,
@@ -289,7 +299,10 @@ class _Source:
         front_matter = FRONT_MATTER.match(text)
         end = front_matter.end() if front_matter else 0
         offset = text.count("\n", 0, end)
-        headings = [(offset + heading.start, _slug(heading.text)) for heading in parse_blocks(text[end:]).headings]
+        headings = []
+        for heading in parse_blocks(text[end:]).headings:
+            title = strip_markup(_ATTRIBUTES.sub("", heading.text))
+            headings.append((offset + heading.start, github_slug(title)))
         return cls(text.split("\n"), headings)
 
     def find_line(self, page: PageEntry, position: int, quote: str) -> int | None:
@@ -302,26 +315,20 @@ class _Source:
         same = [index for index, heading in enumerate(self.headings) if heading[1] == slug]
         start = 0
         end = len(self.lines)
-        found = 1 if position == 0 else None
+        line_of_heading = 1 if position == 0 else None
         if number < len(same):
             start = self.headings[same[number]][0]
-            found = start + 1
-            if same[number] + 1 < len(self.headings):
-                end = self.headings[same[number] + 1][0]
+            line_of_heading = start + 1
+            following = same[number] + 1
+            if following < len(self.headings):
+                end = self.headings[following][0]
         for line in range(start, end):
             if quote and quote in " ".join(self.lines[line].split()):
                 return line + 1
-        return found
-
-
-def _slug(title: str) -> str:
-    return github_slug(strip_markup(re.sub(r"\s*\{:?[^{}]*\}\s*$", "", title)))
+        return line_of_heading
 
 
 # Formats: text, build log, JSON, GitHub annotations
-
-_MAX_LOGGED = 20
-_GITHUB_LEVELS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "hint": "notice"}
 
 
 def format_text(report: LintReport, docs: str = "", lib: str = "") -> Iterator[str]:
@@ -337,7 +344,7 @@ def format_text(report: LintReport, docs: str = "", lib: str = "") -> Iterator[s
         yield f"{finding.describe_location(docs)}: {finding.severity} {finding.rule}{section}"
         yield f"    {finding.message}"
         yield f"    Fix: {finding.fix}"
-    yield f"{lib + ': ' if lib else ''}{report}"
+    yield f"{lib}: {report}" if lib else str(report)
 
 
 def format_log(report: LintReport) -> Iterator[tuple[Severity | None, str]]:
@@ -354,16 +361,15 @@ def format_log(report: LintReport) -> Iterator[tuple[Severity | None, str]]:
 
 def report_to_dict(report: LintReport) -> dict[str, Any]:
     """Return a report as JSON-compatible data, with the summaries of the rules that found something."""
-    found = {finding.rule for finding in report.findings}
+    ids = {finding.rule for finding in report.findings}
+    rules = [rule for rule in load_rules().values() if rule.id in ids]
     return {
         "site": report.site,
         "score": report.score,
         "pages": report.pages,
         "sections": report.sections,
         "counts": {severity: report.count(severity) for severity in SEVERITIES},
-        "rules": {
-            id_: {"severity": rule.severity, "why": rule.summary} for id_, rule in load_rules().items() if id_ in found
-        },
+        "rules": {rule.id: {"severity": rule.severity, "why": rule.summary} for rule in rules},
         "findings": [asdict(finding) for finding in report.findings],
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import Any
 
 from mkdocs_roaming.errors import PluginError
 from mkdocs_roaming.lint.context import Rule
@@ -31,8 +32,8 @@ def load_rules() -> Mapping[str, Rule]:
         PluginError: If an entry point cannot be imported, is not a rule, or has the id of another rule.
     """
     rules = dict(BUILTIN_RULES)
-    for name, found in load_entry_points(GROUP).items():
-        for rule in _as_rules(name, found):
+    for name, value in load_entry_points(GROUP).items():
+        for rule in _as_rules(name, value):
             if rule.id in rules:
                 raise PluginError(
                     f"the entry point {name!r} ({GROUP}) defines the rule {rule.id!r}, which exists already; "
@@ -42,11 +43,15 @@ def load_rules() -> Mapping[str, Rule]:
     return rules
 
 
-def _as_rules(name: str, found: object) -> list[Rule]:
-    rules = [found] if isinstance(found, Rule) else list(found) if isinstance(found, Iterable) else []
+def _as_rules(name: str, value: object) -> list[Rule]:
+    rules: list[Any] = []
+    if isinstance(value, Rule):
+        rules = [value]
+    elif isinstance(value, Iterable):
+        rules = list(value)
     if not rules or not all(isinstance(rule, Rule) for rule in rules):
         raise PluginError(
-            f"the entry point {name!r} ({GROUP}) is {type(found).__name__}, expected a Rule or a list of rules; "
+            f"the entry point {name!r} ({GROUP}) is {type(value).__name__}, expected a Rule or a list of rules; "
             "decorate its function with mkdocs_roaming.lint.rule"
         )
     return rules

@@ -11,6 +11,8 @@ from mkdocs_roaming.lint.context import LintContext, PageText, Problem, rule
 from mkdocs_roaming.text.injection import explains_injection, find_instructions, find_invisible, is_reported_speech
 
 _MAX_QUOTE = 60
+_MAX_SENTENCE_START = 20
+"""Number of characters before an instruction that are searched for the end of a sentence."""
 _UNPARSED_FRONT_MATTER = re.compile(
     r"\A(?:# [^\n]*\n)?\s*-{3,}[ \t]*\n\s*(?P<text>#+[ \t]+[a-z_][\w\\-]*:[ \t][^\n]*"
     r"|[a-z_][\w\\-]*:(?:[ \t][^\n]*)?(?:\n(?!-{3,}[ \t]*$)[^\n]*){0,60}\n-{3,}[ \t]*)$",
@@ -56,14 +58,16 @@ def unclosed_fence(site: LintContext) -> Iterator[Problem]:
 )
 def unrendered_source(site: LintContext) -> Iterator[Problem]:
     """Find front matter and directives in rendered pages; each kind is reported once per page."""
-    for text in (text for text in site.pages if text.page.origin == "html"):
-        found: dict[str, int] = {}
+    for text in site.pages:
+        if text.page.origin != "html":
+            continue
+        lines: dict[str, int] = {}
         if front_matter := _UNPARSED_FRONT_MATTER.match("\n".join(text.lines[text.starts[0] :])):
-            found["---"] = text.starts[0] + front_matter.string.count("\n", 0, front_matter.start("text"))
+            lines["---"] = text.starts[0] + front_matter.string.count("\n", 0, front_matter.start("text"))
         for number, line in enumerate(text.prose):
             if match := _DIRECTIVE.match(line):
-                found.setdefault(match["mark"], number)
-        for number in found.values():
+                lines.setdefault(match["mark"], number)
+        for number in lines.values():
             quote = text.lines[number].strip(" \t>#")[:_MAX_QUOTE].rstrip()
             yield Problem(
                 f"“{quote}” is published as text.",
@@ -113,7 +117,7 @@ def orders_to_models(site: LintContext) -> Iterator[Problem]:
             if not is_reported_speech(text.page.description, match):
                 yield Problem(f"The page's description says “{match[0]}”, an instruction to a model.", fix, text.page)
         prose = _EMPHASIS.sub("", "\n".join(text.prose))
-        line_ends = [match.start() for match in re.finditer("\n", prose)]
+        line_ends = [offset for offset, char in enumerate(prose) if char == "\n"]
         examples = _Examples(text, prose)
         reported: set[tuple[int, str]] = set()
         for match in find_instructions(prose):
@@ -147,7 +151,9 @@ class _Examples:
         if quote >= 0 and match.end() <= self._quotes[quote][1]:
             return True
         is_listed = self._text.lines[line].lstrip().startswith((">", "-", "*", "|"))
-        if not is_listed and _SENTENCE_START.search(self._prose, max(0, match.start() - 20), match.start()):
+        if not is_listed and _SENTENCE_START.search(
+            self._prose, max(0, match.start() - _MAX_SENTENCE_START), match.start()
+        ):
             return False
         return self._explains_injection(position)
 

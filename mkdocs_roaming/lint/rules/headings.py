@@ -60,14 +60,14 @@ def repeated_sibling(site: LintContext) -> Iterator[Problem]:
         positions: dict[str, list[int]] = defaultdict(list)
         for child in site.sections.children(ref):
             positions[" ".join(child.section.title.split())].append(child.position)
-        for title, (_, *others) in positions.items():
-            if title and others:
+        for title, same in positions.items():
+            if title and len(same) > 1:
                 yield Problem(
-                    f"{len(others) + 1} sections below “{ref.section.title}” have the title “{title}”: their ids "
+                    f"{len(same)} sections below “{ref.section.title}” have the title “{title}”: their ids "
                     "depend on their order.",
                     "Say in each title what is different about the section, or merge the sections.",
                     ref.page,
-                    others[0],
+                    same[1],
                 )
 
 
@@ -81,11 +81,13 @@ def unstable_id(site: LintContext) -> Iterator[Problem]:
     for text in site.pages:
         page = text.page
         siblings: set[tuple[int | None, str]] = set()
-        for position, (name, section) in enumerate(zip(make_names(page.sections), page.sections, strict=True)):
+        names = make_names(page.sections)
+        for position, section in enumerate(page.sections):
+            name = names[position]
             ref = SectionRef(page, position)
             parent = site.sections.parent(ref)
             sibling = (parent.position if parent else None, " ".join(section.title.split()))
-            is_numbered = name and _NUMBERED.search(name) and not _NUMBERED.search(section.anchor or "")
+            is_numbered = _is_numbered(name or "") and not _is_numbered(section.anchor or "")
             # `repeated-sibling` reports equal siblings; names of code cannot be changed.
             if is_numbered and sibling not in siblings and not is_identifier(text, ref):
                 yield Problem(
@@ -98,10 +100,17 @@ def unstable_id(site: LintContext) -> Iterator[Problem]:
             siblings.add(sibling)
 
 
+def _is_numbered(name: str) -> bool:
+    """Return whether a name ends with the number of a section, as in `install~2`."""
+    return name.rpartition("~")[2].isdecimal() and "~" in name
+
+
 def _suggest_group_title(site: LintContext, page: PageEntry) -> str:
     """Return an example with the page's title and that of its group in the nav."""
-    group = site.sections.breadcrumb(SectionRef(page, 0))[:-1]
-    return f", as in “{group[-1]}: {page.title}”" if group and group[-1] != MORE_GROUP else ""
+    above = site.sections.breadcrumb(SectionRef(page, 0))[:-1]
+    if not above or above[-1] == MORE_GROUP:
+        return ""
+    return f", as in “{above[-1]}: {page.title}”"
 
 
 def _fix_empty_title(site: LintContext, ref: SectionRef) -> str:
@@ -119,6 +128,3 @@ def _is_proper_name(text: PageText, ref: SectionRef) -> bool:
     title = re.escape(ref.section.title.strip())
     in_sentence = re.compile(rf"(?:[\w,;)]\s+|`){title}\b|\[{title}\]", re.UNICODE)
     return any(in_sentence.search(text.lines[line]) for line in text.own_lines(ref.position))
-
-
-_NUMBERED = re.compile(r"~\d+$")

@@ -9,7 +9,8 @@ from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.lookup import count_incoming_links
 
 _MANY_SUBSECTIONS = 5
-_MAX_PAGE_BYTES = 50_000
+_KILOBYTE = 1000
+_MAX_PAGE_BYTES = 50 * _KILOBYTE
 
 
 @rule(
@@ -29,14 +30,14 @@ def no_opening(site: LintContext) -> Iterator[Problem]:
         first = children[0].section
         if first.body and is_empty_title(first.title, site.language):  # an introduction, such as “Overview”
             continue
-        fix = "Write its docstring" if "." in (section.anchor or "") else "Write a sentence below the heading"
-        yield Problem(
-            f"“{section.title}” has {len(children)} subsections and no text of its own: outlines show only its title.",
-            f"{fix}: what the section covers, and for whom."
-            + (" A `description` in the front matter is enough, too." if ref.position == 0 else ""),
-            ref.page,
-            ref.position,
+        action = "Write its docstring" if "." in (section.anchor or "") else "Write a sentence below the heading"
+        fix = f"{action}: what the section covers, and for whom."
+        if ref.position == 0:
+            fix += " A `description` in the front matter is enough, too."
+        message = (
+            f"“{section.title}” has {len(children)} subsections and no text of its own: outlines show only its title."
         )
+        yield Problem(message, fix, ref.page, ref.position)
 
 
 @rule(
@@ -68,8 +69,8 @@ def long_page(site: LintContext) -> Iterator[Problem]:
     for text in site.manual_pages:
         if (size := text.page.bytes) > _MAX_PAGE_BYTES:
             yield Problem(
-                f"The page has {size // 1000} KB of Markdown; agents that fetch it whole truncate it, often at "
-                f"{_MAX_PAGE_BYTES // 1000} KB.",
+                f"The page has {size // _KILOBYTE} KB of Markdown; agents that fetch it whole truncate it, often at "
+                f"{_MAX_PAGE_BYTES // _KILOBYTE} KB.",
                 "Split it into several pages, such as one for each module of an API.",
                 text.page,
             )
