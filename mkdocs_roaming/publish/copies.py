@@ -45,7 +45,7 @@ def replace_copies(batch: Batch) -> Site:
     """Replace excerpts and repeated pages in a batch. Return the site with the posts of blogs in the nav."""
     excerpts = _Excerpts(batch)
     lists: dict[str, list[str]] = {}
-    first_pages: dict[tuple[str, ...], str] = {}
+    first_pages: dict[object, str] = {}
     for path in sort_paths_by_nav(batch.site, batch.pages):
         converted = batch.converted[path]
         if batch.pages[path].markdown is not None:  # as its site publishes it
@@ -53,11 +53,14 @@ def replace_copies(batch: Batch) -> Site:
         if posts := excerpts.replace_on(path, converted):
             lists[path] = posts
         elif sum(section.tokens for section in converted.sections) >= _MIN_TOKENS:
-            key = tuple(text for section in converted.sections for text in (section.title, section.body))[1:]
+            own, *below = converted.sections
+            key = (own.body, *((section.title, section.body) for section in below))
             first = first_pages.setdefault(key, path)
             if first != path and not _are_variants(first, path):
                 _point_to(batch, path, first)
-    return replace(batch.site, nav=_add_posts(batch.site.nav, _find_blogs(lists))) if lists else batch.site
+    if not lists:
+        return batch.site
+    return replace(batch.site, nav=_add_posts(batch.site.nav, _find_blogs(lists)))
 
 
 def _store(batch: Batch, path: str, text: str, sections: Sequence[Section], anchors: Iterable[str | None]) -> bool:
@@ -65,36 +68,41 @@ def _store(batch: Batch, path: str, text: str, sections: Sequence[Section], anch
 
     A page with raw HTML may have other sections without a part of it; its text is left, and the result is False.
     """
-    own, *others = (Heading(one.level, one.title, one.anchor, one.anchors) for one in sections)
-    own = replace(own, anchors=tuple(dict.fromkeys(filter(None, (*own.anchors, *anchors)))))
-    split = split_sections(text, title=sections[0].title, headings=(own, *others))
+    headings = [Heading(section.level, section.title, section.anchor, section.anchors) for section in sections]
+    own_anchors = dict.fromkeys(filter(None, (*headings[0].anchors, *anchors)))
+    headings[0] = replace(headings[0], anchors=tuple(own_anchors))
+    split = split_sections(text, title=sections[0].title, headings=headings)
     if [section.level for section in split] != [section.level for section in sections]:
         return False
-    flagged = (replace(new, flags=old.flags) for new, old in zip(split, sections, strict=True))
+    flagged = tuple(replace(new, flags=old.flags) for new, old in zip(split, sections, strict=True))
     converted = batch.converted[path]
-    batch.converted[path] = ConvertedPage(text, tuple(flagged), converted.links, converted.images)
+    batch.converted[path] = ConvertedPage(text, flagged, converted.links, converted.images)
     return True
 
 
 # Repeated pages
 
 
-def _are_variants(path: str, other: str) -> bool:
-    """Return whether two pages have the same file name, as versions and translations do; home pages have none."""
-    return not path or not other or path.rstrip("/").rpartition("/")[2] == other.rstrip("/").rpartition("/")[2]
+def _are_variants(*paths: str) -> bool:
+    """Return whether pages have the same file name, as versions and translations do; home pages have none."""
+    names = {path.rstrip("/").rpartition("/")[2] for path in paths if path}
+    return len(names) == 1
 
 
 def _point_to(batch: Batch, path: str, first: str) -> None:
     """Replace the text of a page by a link to the page that has it, too."""
     site = batch.site
-    (own, *others) = batch.converted[path].sections
+    own, *below = batch.converted[path].sections
     target = batch.converted[first].sections[0].title
     address = _address(site, first) if site.url else relative_url(markdown_path(path), markdown_path(first))
     link = f"[{escape_text(target)}]({address})"
     text = f"# {escape_text(own.title)}\n\nThis page has the same text as {link}.\n"
     if pointer := format_pointer(site, batch.pages[path]):
         text = f"{pointer}\n{text}"
-    _store(batch, path, text, [own], (anchor for one in others for anchor in (one.anchor, *one.anchors)))
+    anchors: list[str | None] = []
+    for section in below:
+        anchors += (section.anchor, *section.anchors)
+    _store(batch, path, text, [own], anchors)
 
 
 def _address(site: Site, path: str) -> str:
@@ -117,19 +125,21 @@ class _Excerpts:
         if not _LINKED_TITLE.search(converted.markdown):
             return []
         data = converted.markdown.encode("utf-8", "surrogatepass")
-        own, *others = converted.sections
+        own, *below = converted.sections
         texts = [data[: own.end].decode("utf-8", "surrogatepass").rstrip()]
         kept = [own]
         posts = list[str]()
         anchors = list[str | None]()
         excerpt: Section | None = None
-        for section in others:
+        for section in below:
             text = data[section.start : section.end].decode("utf-8", "surrogatepass")
             post = self._find_linked_page(path, text)
             last = excerpt
-            if last is None or (section.level <= last.level and post != posts[-1]):  # not a heading in the last excerpt
-                excerpt = section if post and post != path and self._is_from(post, section, text) else None
-                if excerpt:
+            is_in_last = last is not None and (section.level > last.level or post == posts[-1])
+            if not is_in_last:
+                is_excerpt = post and post != path and self._is_from(post, section, text)
+                excerpt = section if is_excerpt else None
+                if is_excerpt:
                     texts.append(("\n" if last else "\n\n") + self._format_item(post, text))
                     posts.append(post)
                 else:
@@ -137,28 +147,39 @@ class _Excerpts:
                     kept.append(section)
             if excerpt:
                 anchors += (section.anchor, *section.anchors)
-        return posts if posts and _store(self._batch, path, "".join(texts) + "\n", kept, anchors) else []
+        is_stored = posts and _store(self._batch, path, "".join(texts) + "\n", kept, anchors)
+        return posts if is_stored else []
 
     def _find_linked_page(self, path: str, text: str) -> str:
         """Return the page that the heading of a section is a link to; an empty string if there is none."""
-        found = _LINKED_TITLE.match(text)
-        return self._paths.get(join_url(_address(self._batch.site, path), found[1]), "") if found else ""
+        link = _LINKED_TITLE.match(text)
+        if link is None:
+            return ""
+        address = join_url(_address(self._batch.site, path), link[1])
+        return self._paths.get(address, "")
 
     def _is_from(self, post: str, section: Section, text: str) -> bool:
         """Return whether a section has the title of a page, and its first line of text, or only a date."""
         converted = self._batch.converted[post]
+        if section.title != converted.sections[0].title:
+            return False
         lines = [line for line in text.split("\n")[1:] if line.strip() and line[0] not in "-*`~|"]  # only prose
-        first = next((line for line in lines if len(line) >= _LONG_LINE), lines[0] if lines else "")
-        is_copied = first[:_LONG_LINE] in converted.markdown if first else _DATE.match(text) is not None
-        return is_copied and section.title == converted.sections[0].title
+        if not lines:
+            return _DATE.match(text) is not None
+        first = next((line for line in lines if len(line) >= _LONG_LINE), lines[0])
+        return first[:_LONG_LINE] in converted.markdown
 
     def _format_item(self, post: str, text: str) -> str:
-        link = text.lstrip("# ").partition("\n")[0].rstrip()
-        page = self._batch.pages[post]
-        sections = self._batch.converted[post].sections
-        about = to_single_line(page.description) or next((one.opening for one in sections if one.opening), "")
-        date = _DATE.match(text)
-        return f"- {link}{': ' if about else ''}{escape_text(about)}{f' ({date[1].strip()})' if date else ''}"
+        item = "- " + text.lstrip("# ").partition("\n")[0].rstrip()
+        about = to_single_line(self._batch.pages[post].description)
+        if not about:
+            openings = (section.opening for section in self._batch.converted[post].sections)
+            about = next(filter(None, openings), "")
+        if about:
+            item += f": {escape_text(about)}"
+        if date := _DATE.match(text):
+            item += f" ({date[1].strip()})"
+        return item
 
 
 # The nav
@@ -169,11 +190,13 @@ def _find_blogs(lists: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     listed: dict[str, Counter[str]] = {}
     for path, posts in lists.items():
         blog = find_blog(path)
+        main = path if blog is None else blog
         for post in posts:
-            listed.setdefault(post, Counter())[path if blog is None else blog] += 1
+            listed.setdefault(post, Counter())[main] += 1
     blogs: dict[str, list[str]] = {}
     for post, counts in listed.items():
-        blogs.setdefault(max(counts, key=lambda blog: (counts[blog], len(blog))), []).append(post)
+        main = max(counts, key=lambda blog: (counts[blog], len(blog)))
+        blogs.setdefault(main, []).append(post)
     return blogs
 
 

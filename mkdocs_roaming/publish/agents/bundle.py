@@ -27,13 +27,15 @@ from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 MAX_BYTES = 500_000
 """Default maximum size of a bundle in a wheel: of its compressed files with their entries in the archive."""
 
-_ENTRY_BYTES = 100  # of a file in a zip archive besides its data and, twice, its path
+_ENTRY_BYTES = 100
+"""Size of a file in a zip archive besides its data and, twice, its path."""
 _LOW = 0.95
-# of the pages that are left out, and of them in llms.txt
 _MAX_NAMED = 1_000
+"""Number of pages that are left out and named."""
 _MAX_LISTED = 40
-_MAX_TITLES = 300
-_MAX_ALL_TITLES = 60_000
+"""Number of them in llms.txt."""
+_MAX_TITLE_CHARS = 300
+_MAX_ALL_TITLE_CHARS = 60_000
 
 _Files = dict[str, bytes]
 
@@ -74,7 +76,9 @@ def write_bundle(
     Raises:
         UsageError: The folder contains something else, the licence cannot be read, or there is room for no page.
     """
-    if folder.exists() and not (folder / BUNDLE_PATH).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+    is_bundle = (folder / BUNDLE_PATH).is_file()
+    is_empty = folder.is_dir() and not any(folder.iterdir())
+    if folder.exists() and not is_bundle and not is_empty:
         raise UsageError(f"{folder}: contains something else than a bundle; name a new or an empty folder")
     try:
         texts = {licence.name: licence.read_bytes()}
@@ -84,7 +88,12 @@ def write_bundle(
     files = _choose_files(manifest, data, texts, max_bytes)
     _replace_folder(folder, files)
     left_out = tuple(page.path for page in manifest.pages if page.markdown not in files)
-    return BundleReport(len(data) - len(left_out), sum(map(len, files.values())), _compressed_size(files), left_out)
+    return BundleReport(
+        pages=len(data) - len(left_out),
+        bytes=sum(map(len, files.values())),
+        compressed=_compressed_size(files),
+        left_out=left_out,
+    )
 
 
 def _choose_files(manifest: Manifest, data: _Files, texts: _Files, max_bytes: int) -> _Files:
@@ -97,9 +106,11 @@ def _choose_files(manifest: Manifest, data: _Files, texts: _Files, max_bytes: in
     sizes = dict[str, float]()
     room = float(max_bytes)
     lists = _compressed_size(_make_files(manifest, ranked, data.keys(), texts))
-    share = _LOW * lists / max(1, sum(len(page.sections) for page in ranked))
+    sections = sum(len(page.sections) for page in ranked)
+    share = _LOW * lists / max(1, sections)
     for page in ranked:
-        sizes[page.markdown] = _compressed_size({page.markdown: data[page.markdown]}) + share * len(page.sections)
+        size = _compressed_size({page.markdown: data[page.markdown]})
+        sizes[page.markdown] = size + share * len(page.sections)
     while kept := frozenset(_fill(room, sizes)):
         files = _make_files(manifest, ranked, kept, texts) | {path: data[path] for path in kept}
         excess = _compressed_size(files) - max_bytes
@@ -129,44 +140,51 @@ def rank_pages(manifest: Manifest) -> Sequence[PageEntry]:
     """
     needs = rank_needs(manifest)
     incoming = count_incoming_links(manifest)
-    described = {page.path for page in manifest.pages if page.questions or any(one.asks for one in page.sections)}
-    return sorted(manifest.pages, key=lambda page: (needs[page.path], page.path not in described, -incoming[page.path]))
+
+    def rank(page: PageEntry) -> tuple[int, bool, int]:
+        is_described = bool(page.questions) or any(section.asks for section in page.sections)
+        return needs[page.path], not is_described, -incoming[page.path]
+
+    return sorted(manifest.pages, key=rank)
 
 
 def _make_files(manifest: Manifest, ranked: Sequence[PageEntry], kept: Set[str], texts: _Files) -> _Files:
     """Return the lists of the pages that are kept, and those of the others in their order of importance."""
     site = manifest.site
-    others = [page for page in ranked if page.markdown not in kept]
+    rest = [page for page in ranked if page.markdown not in kept]
     pages = tuple(replace(page, full=None) for page in manifest.pages)
     manifest = replace(
         manifest, site=replace(site, alternates=()), pages=pages, rules=(), vectors=None, llms_txt=None, digest=""
     )
     manifest = keep_pages(manifest, {page.path for page in pages if page.markdown in kept})
-    left_out = [_describe(page, site.url, _MAX_ALL_TITLES // len(others)) for page in others[:_MAX_NAMED]]
-    is_part = f" {len(kept)} of {len(ranked)} pages of {site.name}; the others are on {site.url or 'its site'}."
-    summary = (site.description + (is_part if others else "")).strip()
-    local = replace(manifest, site=replace(manifest.site, url="", description=summary))
+    left_out = []
+    for page in rest[:_MAX_NAMED]:
+        max_chars = min(_MAX_ALL_TITLE_CHARS // len(rest), _MAX_TITLE_CHARS)
+        titles = truncate_at_word(" · ".join(section.title for section in page.sections[1:]), max_chars)
+        url = page.url or path_to_url(site.url, page.path)
+        left_out.append(LeftOutPage(page.path, url, page.title, titles))
+    summary = site.description
+    if rest:
+        summary += f" {len(kept)} of {len(ranked)} pages of {site.name}; the others are on {site.url or 'its site'}."
+    local = replace(manifest, site=replace(manifest.site, url="", description=summary.strip()))
     listing = build_llms_txt(local, section_files=False)
-    listing[LLMS_TXT] += _list_left_out(left_out, len(others), site.url) if others and site.url else ""
+    if rest and site.url:
+        listing[LLMS_TXT] += _list_left_out(left_out, len(rest), site.url)
     entry = {"url": site.url, "version": site.version, "licence": next(iter(texts)), "left_out": left_out}
-    return texts | {
-        MANIFEST_PATH: dump_manifest(manifest).encode("utf-8", "surrogatepass"),
-        OUTLINE_PATH: render_outline(SectionIndex(manifest)).encode("utf-8", "surrogatepass"),
-        BUNDLE_PATH: msgspec.json.format(msgspec.json.encode(entry)) + b"\n",
-        **{path: text.encode("utf-8", "surrogatepass") for path, text in listing.items()},
-    }
-
-
-def _describe(page: PageEntry, site_url: str, max_chars: int) -> LeftOutPage:
-    titles = truncate_at_word(" · ".join(one.title for one in page.sections[1:]), min(max_chars, _MAX_TITLES))
-    return LeftOutPage(page.path, page.url or path_to_url(site_url, page.path), page.title, titles)
+    listing |= {MANIFEST_PATH: dump_manifest(manifest), OUTLINE_PATH: render_outline(SectionIndex(manifest))}
+    files = {path: text.encode("utf-8", "surrogatepass") for path, text in listing.items()}
+    files[BUNDLE_PATH] = msgspec.json.format(msgspec.json.encode(entry)) + b"\n"
+    return texts | files
 
 
 def _list_left_out(pages: Sequence[LeftOutPage], total: int, site_url: str) -> str:
     """Return the part of llms.txt on the pages that are left out, in the form of the others."""
-    links = [(escape_link_text(to_single_line(page.title)), page.url) for page in pages[:_MAX_LISTED]]
-    links += [(f"and {total - len(links)} more", site_url)] if total > len(links) else []
-    return "\n## Not in this bundle\n\n" + "".join(f"- [{title}]({url})\n" for title, url in links)
+    text = "\n## Not in this bundle\n\n"
+    for page in pages[:_MAX_LISTED]:
+        text += f"- [{escape_link_text(to_single_line(page.title))}]({page.url})\n"
+    if total > _MAX_LISTED:
+        text += f"- [and {total - _MAX_LISTED} more]({site_url})\n"
+    return text
 
 
 def _replace_folder(folder: Path, files: _Files) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import msgspec
@@ -33,8 +32,13 @@ MAX_SECTIONS = 10_000
 
 _VERSION = 3
 _SHARD_NUMBERS = 18_000
-_DIGEST_CHARS = len("sha256:") + 16  # notices changed files; it is no protection against forged ones
-_OPENING_CHARS = 140  # two lines
+_SHARD_NAME_CHARS = 12
+_DIGEST_CHARS = len("sha256:") + 16
+"""Notices changed files; it is no protection against forged ones."""
+_OPENING_CHARS = 140
+"""Two lines."""
+_ENTRY_FIELDS = 3
+"""Row, kind and packed places of an entry in a list of postings."""
 
 
 def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> Iterator[tuple[str, bytes]]:
@@ -50,10 +54,13 @@ def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> 
     index["site"] = {"name": site.name, "url": site.url, "language": site.language}
     if len(sections) <= MAX_SECTIONS:
         index["pages"] = [_describe_page(page, sections.nav_titles(page)) for page in manifest.pages]
-        texts = [read(section) for section in sections]
+        texts = [read(place) for place in sections]
         built = Index.from_texts(sections, texts, Weights().fields)
-        titles = [section.title for section in manifest.sections()]
-        runs = dict.fromkeys(chain.from_iterable(map(split_words, chain(titles, texts))))
+        runs: dict[str, None] = {}
+        for section in manifest.sections():
+            runs |= dict.fromkeys(split_words(section.title))
+        for text in texts:
+            runs |= dict.fromkeys(split_words(text))
         words = [parse_word(run, site.language) for run in runs if not is_spaceless(run)]
         index["search"], shards = _describe_search(built, words)
         yield from shards.items()
@@ -94,9 +101,12 @@ def _find_stems(words: Iterable[Word], terms: Iterable[str]) -> dict[str, str]:
     known = frozenset(terms)
     stems = dict[str, dict[str, None]]()
     for word in words:
-        if word.whole.isalpha():
-            found = (run[0] for run in word.runs if len(run) == 1 and run[0] != word.whole and run[0] in known)
-            stems.setdefault(word.whole, {}).update(dict.fromkeys(found))
+        if not word.whole.isalpha():
+            continue
+        own = stems.setdefault(word.whole, {})
+        for run in word.runs:
+            if len(run) == 1 and run[0] != word.whole and run[0] in known:
+                own[run[0]] = None
     unguessed: dict[str, str] = {}
     for whole in sorted(stems, key=lambda word: (len(word), word)):
         stem = " ".join(stems[whole])
@@ -107,9 +117,14 @@ def _find_stems(words: Iterable[Word], terms: Iterable[str]) -> dict[str, str]:
 
 def _guess_stem(word: str, known: Container[str], stems: Mapping[str, str]) -> str:
     """Return the stem of the longest beginning of a word that the site has, as `roaming-finder.js` does."""
-    ends = range(len(word), max(2, (len(word) - 1) // 2), -1)
-    beginnings = (word[:end] for end in ends)
-    return next((each if each in known else stems[each] for each in beginnings if each in known or each in stems), word)
+    shortest = max(2, (len(word) - 1) // 2)
+    for end in range(len(word), shortest, -1):
+        beginning = word[:end]
+        if beginning in known:
+            return beginning
+        if beginning in stems:
+            return stems[beginning]
+    return word
 
 
 def _describe_search(index: Index, words: Sequence[Word]) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -119,9 +134,13 @@ def _describe_search(index: Index, words: Sequence[Word]) -> tuple[dict[str, Any
     postings = index.postings
     code = base_language(language)
     entries = _collect_entries(postings, words, code)
-    counts = Counter(kind for each in entries.values() for kind, _ in each)
+    counts = Counter[_Kind]()
+    for entries_of_term in entries.values():
+        counts.update(kind for kind, _ in entries_of_term)
     kinds = [kind for kind, _ in counts.most_common()]
     shards = list(_make_shards(entries, kinds))
+    stop_words = {name: sorted(load_words(name, "stop_words")) for name in dict.fromkeys([code, "en"])}
+    synonyms = [group for group in synonym_stems(language) if any(stem in postings for stem in group)]
     search = {
         "terms": list(entries),
         "shards": [(name, count) for name, count, _ in shards],
@@ -134,8 +153,8 @@ def _describe_search(index: Index, words: Sequence[Word]) -> tuple[dict[str, Any
         "weights": msgspec.to_builtins(Weights()),
         "fillers": sorted(filler_words()),
         "changes": sorted(change_words(language)),
-        "stop": {each: sorted(load_words(each, "stop_words")) for each in dict.fromkeys([code, "en"])},
-        "synonyms": [group for group in synonym_stems(language) if any(stem in postings for stem in group)],
+        "stop": stop_words,
+        "synonyms": synonyms,
         "stems": _find_stems(words, entries) if has_stemmer(code) and code != "en" else None,
         "compounds": code in COMPOUNDING,
     }
@@ -152,12 +171,19 @@ _Entry = tuple[_Kind, tuple[int, ...]]
 def _collect_entries(postings: Postings, words: Iterable[Word], code: str) -> dict[str, list[_Entry]]:
     """Return the entries of each term; of stop words, a browser needs only those titles that have no other words."""
     # The stem of another word may be a stop word, and with a sign it is none: `--all`.
-    spoken = {term for word in words if not word.stop and len(word.parts) == 1 for term in word.terms}
+    spoken: set[str] = set()
+    for word in words:
+        if not word.stop and len(word.parts) == 1:
+            spoken.update(word.terms)
     silent = {term for term in postings.data.terms if is_stop_word(term, code)} - spoken
     if code == "zh":  # a single character matches the stop words that begin with it
         silent = {term for term in silent if term.isascii()}
-    found = {term: list(_iter_entries(postings, term, in_title=term in silent)) for term in postings.data.terms}
-    return {term: entries for term, entries in found.items() if entries}
+    entries_by_term = {}
+    for term in postings.data.terms:
+        entries = list(_iter_entries(postings, term, in_title=term in silent))
+        if entries:
+            entries_by_term[term] = entries
+    return entries_by_term
 
 
 def _make_shards(entries: Mapping[str, Iterable[_Entry]], kinds: Iterable[_Kind]) -> Iterator[tuple[str, int, bytes]]:
@@ -165,12 +191,14 @@ def _make_shards(entries: Mapping[str, Iterable[_Entry]], kinds: Iterable[_Kind]
     numbers = {kind: number for number, kind in enumerate(kinds)}
     shard = list[list[int]]()
     size = 0
-    for at, each in enumerate(entries.values(), 1):
-        shard.append(list(_encode(each, numbers)))
-        size += len(shard[-1])
-        if size >= _SHARD_NUMBERS or at == len(entries):
+    for count, entries_of_term in enumerate(entries.values(), 1):
+        encoded = list(_encode(entries_of_term, numbers))
+        shard.append(encoded)
+        size += len(encoded)
+        if size >= _SHARD_NUMBERS or count == len(entries):
             content = msgspec.json.encode(shard) + b"\n"
-            yield hashlib.sha256(content).hexdigest()[:12], len(shard), content
+            name = hashlib.sha256(content).hexdigest()[:_SHARD_NAME_CHARS]
+            yield name, len(shard), content
             shard = []
             size = 0
 
@@ -178,11 +206,13 @@ def _make_shards(entries: Mapping[str, Iterable[_Entry]], kinds: Iterable[_Kind]
 def _iter_entries(postings: Postings, term: str, *, in_title: bool) -> Iterator[_Entry]:
     """Yield the entries of a term, or only those in titles."""
     entries = postings.entries(term)
-    kinds = postings.data.kinds
-    for row, kind, packed in zip(entries[0::3], entries[1::3], entries[2::3], strict=True):
-        places = sorted(unpack_places(packed))
-        in_row, in_group, is_title = kinds[kind]
+    rows = entries[0::_ENTRY_FIELDS]
+    kinds = entries[1::_ENTRY_FIELDS]
+    packed = entries[2::_ENTRY_FIELDS]
+    for row, kind, packed_places in zip(rows, kinds, packed, strict=True):
+        in_row, in_group, is_title = postings.data.kinds[kind]
         if is_title or not in_title:
+            places = sorted(unpack_places(packed_places))
             yield (in_row, in_group, int(is_title), len(places)), (row, *places)
 
 
