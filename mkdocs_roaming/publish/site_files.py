@@ -22,6 +22,10 @@ from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
+_CACHED_PAGES = 4
+_CHARS_PER_TOKEN = 4
+_MAX_OUTLINE_TOKENS = MAX_CHARS // _CHARS_PER_TOKEN - 100
+
 
 def make_site_files(
     manifest: Manifest,
@@ -45,11 +49,20 @@ def make_site_files(
         note: Receives a line about files that are left out.
     """
     sections = SectionIndex(manifest)
-    read_page = lru_cache(maxsize=4)(read_page)  # sections are in page order
+    read_page = lru_cache(_CACHED_PAGES)(read_page)  # sections are in page order
+    positions = {page.path: position for position, page in enumerate(manifest.pages)}
+
+    def read_section(place: SectionRef) -> str:
+        data = read_page(positions[place.page.path])
+        return data[place.section.start : place.section.end].decode("utf-8", "surrogatepass")
+
+    files: list[SiteFile] = []
     section_files = _has_section_files(options, len(sections), note)
-    files = list(_make_section_files(sections, read_page)) if section_files else []
+    if section_files:
+        for place in sections:
+            files += _make_section_files(sections, place, positions[place.page.path], read_page, read_section)
     skill = skill_path(manifest) if options.agent_skill else ""
-    outline = render_outline(sections, budget=min(options.outline_tokens, MAX_CHARS // 4 - 100))
+    outline = render_outline(sections, budget=min(options.outline_tokens, _MAX_OUTLINE_TOKENS))
     own = b""
     if options.llms_txt is not False:
         texts = build_llms_txt(
@@ -67,11 +80,14 @@ def make_site_files(
     files.append(SiteFile(SCHEMA_PATH, render_schema().encode()))
     if options.agent_skill:
         files += starmap(SiteFile, iter_skill_files(sections, outline, options, section_files=section_files))
-        files += list(iter_copies(files, manifest.site.url)) if not manifest.crawled_from else []
+        if not manifest.crawled_from:
+            files += list(iter_copies(files, manifest.site.url))
     if options.similar_pages:
         files += starmap(SiteFile, iter_not_found_files(manifest, site))
-    if _has_finder(options):
-        files += starmap(SiteFile, iter_finder_files(manifest, _section_reader(sections, read_page)))
+    widget = options.widget
+    is_widget_off = not widget or (isinstance(widget, Mapping) and widget.get("mode") in ("off", False))
+    if options.mcp or not is_widget_off:  # the widget, or the function for MCP, searches the site
+        files += starmap(SiteFile, iter_finder_files(manifest, read_section))
     llms_txt = LlmsTxtEntry(len(own), file_digest(own))
     if key:
         complete = replace(manifest, llms_txt=llms_txt)
@@ -87,12 +103,6 @@ def make_site_files(
     )
 
 
-def _has_finder(options: PublishOptions) -> bool:
-    """Return whether the widget or the function for MCP searches the site."""
-    widget = options.widget
-    return bool(options.mcp or (widget and not (isinstance(widget, Mapping) and widget.get("mode") in ("off", False))))
-
-
 def _has_section_files(options: PublishOptions, count: int, note: Callable[[str], None]) -> bool:
     if options.section_files != "auto":
         return options.section_files
@@ -104,25 +114,18 @@ def _has_section_files(options: PublishOptions, count: int, note: Callable[[str]
     return count <= MAX_SECTION_FILES
 
 
-def _section_reader(sections: SectionIndex, read_page: Callable[[int], bytes]) -> Callable[[SectionRef], str]:
-    """Return a function that returns the own text of a section."""
-    positions = {page.path: position for position, page in enumerate(sections.manifest.pages)}
-
-    def read(place: SectionRef) -> str:
-        section = place.section
-        return read_page(positions[place.page.path])[section.start : section.end].decode("utf-8", "surrogatepass")
-
-    return read
-
-
-def _make_section_files(sections: SectionIndex, read_page: Callable[[int], bytes]) -> Iterator[SiteFile]:
-    positions = {page.path: position for position, page in enumerate(sections.manifest.pages)}
-    read = _section_reader(sections, read_page)
-    for place in sections:
-        head, (start, end), tail = render_section_file(sections, place, read)
-        position = positions[place.page.path]
-        if start < end and not read_page(position).endswith(b"\n", start, end):
-            tail = f"\n{tail}"
-        texts = head.encode("utf-8", "surrogatepass"), tail.encode("utf-8", "surrogatepass")
-        for id_ in (place.id, *place.section.aliases):
-            yield SiteFile(f"roaming/sections/{id_}.md", texts[0], position, start, end, texts[1])
+def _make_section_files(
+    sections: SectionIndex,
+    place: SectionRef,
+    position: int,
+    read_page: Callable[[int], bytes],
+    read_section: Callable[[SectionRef], str],
+) -> Iterator[SiteFile]:
+    """Yield the file of a section, and its copies by former ids."""
+    head, (start, end), tail = render_section_file(sections, place, read_section)
+    if start < end and not read_page(position).endswith(b"\n", start, end):
+        tail = f"\n{tail}"
+    before = head.encode("utf-8", "surrogatepass")
+    after = tail.encode("utf-8", "surrogatepass")
+    for id_ in (place.id, *place.section.aliases):
+        yield SiteFile(f"roaming/sections/{id_}.md", before, position, start, end, after)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.manifest.models import LLMS_TXT, Manifest, NavEntry, PageEntry, iter_nav, path_to_url
+from mkdocs_roaming.manifest.models import LLMS_TXT, Manifest, NavEntry, iter_nav, path_to_url
 from mkdocs_roaming.manifest.outline import render_outline_lines
 from mkdocs_roaming.publish.agents.skill import full_name
 from mkdocs_roaming.publish.llms_txt import BY_A_MODEL
@@ -24,7 +24,14 @@ MAX_BYTES = 8_000
 
 MIN_BYTES = 2_000
 
-_BUDGETS = range(200, 20_000, 25)  # of the outline, in tokens
+_BUDGETS = range(200, 20_000, 25)
+"""Budgets of the outline in tokens, of which the largest that fits is chosen."""
+_MIN_FENCE = 3
+_TICKS = re.compile("`+")
+_ENTRY = re.compile(r"^( *)\[(\w+)(\+?)\] ", re.MULTILINE)
+"""The beginning of a line in an outline: `  [1a2b3c4d+] `."""
+_ADDRESS = re.compile(r"\S*://\S*")
+_SIGNS = str.maketrans("[]<>`", "()‹›'")
 
 
 def render_agents_md(manifest: Manifest, *, section_files: bool, trusted: bool, max_bytes: int = MAX_BYTES) -> str:
@@ -78,7 +85,7 @@ def insert_block(text: str, block: str, url: str) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     block = block.replace("\n", newline)
     begin, end = _comments(url)
-    counts = text.count(begin), text.count(end)
+    counts = (text.count(begin), text.count(end))
     if counts == (0, 0):
         before = text.rstrip()
         return f"{before}{newline * 2}{block}" if before else block
@@ -98,8 +105,9 @@ def _comments(url: str) -> tuple[str, str]:
 
 def _make_head(manifest: Manifest, *, section_files: bool, trusted: bool) -> str:
     site = manifest.site
-    file = f"`{site.url}roaming/sections/<id>.md`; addresses without `.md` are HTML"
-    opens = file if section_files else f"`roaming expand {site.url} <id>`"
+    opens = f"`roaming expand {site.url} <id>`"
+    if section_files:
+        opens = f"`{site.url}roaming/sections/<id>.md`; addresses without `.md` are HTML"
     if trusted:
         advice = "Open the sections that fit a task before you rely on what you know: they describe the version in use."
     else:
@@ -126,17 +134,21 @@ def enclose(url: str, head: str, lines: str) -> str:
     """
     begin, end = _comments(url)
     lines = lines.replace("<!--", "<! --")
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", lines)), default=0))
+    longest = max(map(len, _TICKS.findall(lines)), default=0)
+    fence = "`" * max(_MIN_FENCE, 1 + longest)
     return f"{begin}\n{head}\n{fence}text\n{lines}{fence}\n{end}\n"
 
 
 def _hide_group_ids(lines: str, manifest: Manifest) -> str:
     """Return the lines without the ids that have no file: those of groups, and of entries that are not listed."""
     pages = {page.id for page in manifest.pages}
-    groups = {entry.id for entry in iter_nav(manifest.nav) if entry.id and entry.id not in pages}
-    return re.sub(
-        r"^( *)\[(\w+)(\+?)\] ", lambda line: line[1] if line[2] in groups or line[3] else line[0], lines, flags=re.M
-    )
+    groups = {entry.id for entry in iter_nav(manifest.nav)} - pages
+
+    def hide(entry: re.Match[str]) -> str:
+        indent, id_, is_unlisted = entry.groups()
+        return indent if is_unlisted or id_ in groups else entry[0]
+
+    return _ENTRY.sub(hide, lines)
 
 
 # Sites of others
@@ -144,14 +156,14 @@ def _hide_group_ids(lines: str, manifest: Manifest) -> str:
 
 def _keep_titles(manifest: Manifest) -> Manifest:
     """Return a manifest without descriptions and openings, whose titles cannot be read as markup or links."""
-    site = replace(manifest.site, name=neutralize(manifest.site.name), version=neutralize(manifest.site.version or ""))
-    pages = tuple(map(_keep_page_titles, manifest.pages))
-    return replace(manifest, site=site, pages=pages, nav=tuple(map(_keep_nav_title, manifest.nav)))
-
-
-def _keep_page_titles(page: PageEntry) -> PageEntry:
-    sections = tuple(replace(one, title=neutralize(one.title), opening="") for one in page.sections)
-    return replace(page, title=neutralize(page.title), description="", summary="", sections=sections)
+    version = neutralize(manifest.site.version or "")
+    site = replace(manifest.site, name=neutralize(manifest.site.name), version=version)
+    pages = []
+    for page in manifest.pages:
+        sections = tuple(replace(section, title=neutralize(section.title), opening="") for section in page.sections)
+        title = neutralize(page.title)
+        pages.append(replace(page, title=title, description="", summary="", sections=sections))
+    return replace(manifest, site=site, pages=tuple(pages), nav=tuple(map(_keep_nav_title, manifest.nav)))
 
 
 def _keep_nav_title(entry: NavEntry) -> NavEntry:
@@ -160,8 +172,4 @@ def _keep_nav_title(entry: NavEntry) -> NavEntry:
 
 def neutralize(title: str) -> str:
     """Return a title without addresses, and with other signs in place of those of ids and markup."""
-    title = re.sub(r"\S*://\S*", "…", to_single_line(title))
-    return title.translate(_SIGNS)
-
-
-_SIGNS = str.maketrans("[]<>`", "()‹›'")
+    return _ADDRESS.sub("…", to_single_line(title)).translate(_SIGNS)

@@ -13,6 +13,14 @@ from urllib.parse import quote
 
 CLIENTS = {"claude-code": "Claude Code", "cursor": "Cursor", "vscode": "VS Code", "zed": "Zed"}
 """Names of the clients."""
+_SERVER_KEYS = {"cursor": "mcpServers", "vscode": "servers", "zed": "context_servers"}
+"""The key of the servers in the configuration of a client."""
+
+_MAX_SITE_CHARS = 200
+_MAX_NAME_CHARS = 40
+_UNSAFE = re.compile(r"[^a-z0-9]+")
+_PLAIN = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
+"""An argument that no shell changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +47,11 @@ def make_server_name(site: str, url: str) -> str:
     """Return the name of a site's server, of letters, digits and hyphens: Claude Code accepts no others."""
 
     def slugify(text: str) -> str:
-        ascii_text = unicodedata.normalize("NFKD", text[:200]).encode("ascii", "ignore").decode()
-        return re.sub(r"[^a-z0-9]+", "-", ascii_text.lower())[:40].strip("-")
+        decomposed = unicodedata.normalize("NFKD", text[:_MAX_SITE_CHARS])
+        letters = decomposed.encode("ascii", "ignore").decode().lower()
+        return _UNSAFE.sub("-", letters)[:_MAX_NAME_CHARS].strip("-")
 
-    return slugify(site) or slugify(re.sub(r"^\w+://", "", url)) or "docs"
+    return slugify(site) or slugify(url.rpartition("://")[2]) or "docs"
 
 
 def format_client_config(client: str, server: McpServer) -> str:
@@ -53,12 +62,12 @@ def format_client_config(client: str, server: McpServer) -> str:
         server: The server.
     """
     if client == "claude-code":
-        target = (
-            ("--transport", "http", server.name, server.url) if server.url else (server.name, "--", *server.command)
-        )
+        target = (server.name, "--", *server.command)
+        if server.url:
+            target = ("--transport", "http", server.name, server.url)
         return " ".join(map(_quote, ("claude", "mcp", "add", *target)))
-    key = {"cursor": "mcpServers", "vscode": "servers", "zed": "context_servers"}[client]
-    return json.dumps({key: {server.name: _describe_server(client, server)}}, indent=2, ensure_ascii=False)
+    config = {_SERVER_KEYS[client]: {server.name: _describe_server(client, server)}}
+    return json.dumps(config, indent=2, ensure_ascii=False)
 
 
 def make_install_link(client: str, server: McpServer) -> str:
@@ -76,14 +85,16 @@ def make_install_link(client: str, server: McpServer) -> str:
 
 
 def _describe_server(client: str, server: McpServer) -> dict[str, Any]:
-    entry: dict[str, Any] = {"url": server.url}
-    if not server.url:
-        entry = {"command": server.command[0], "args": list(server.command[1:])}
-    return {"type": "http" if server.url else "stdio", **entry} if client == "vscode" else entry
+    entry: dict[str, Any] = {}
+    if client == "vscode":
+        entry["type"] = "http" if server.url else "stdio"
+    if server.url:
+        return {**entry, "url": server.url}
+    return {**entry, "command": server.command[0], "args": list(server.command[1:])}
 
 
 def _quote(argument: str) -> str:
     """Quote an argument for POSIX shells, PowerShell and cmd, as far as one quotation fits all of them."""
-    if re.fullmatch(r"[\w@%+=:,./-]+", argument, re.ASCII):
+    if _PLAIN.fullmatch(argument):
         return argument
-    return shlex.quote(argument) if re.search(r'["$`\\!%]', argument) else f'"{argument}"'
+    return f'"{argument}"' if set(argument).isdisjoint('"$`\\!%') else shlex.quote(argument)

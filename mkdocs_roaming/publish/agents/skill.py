@@ -15,7 +15,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from importlib import resources
-from itertools import accumulate
 from os.path import lexists
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
@@ -43,13 +42,18 @@ WELL_KNOWN = ".well-known/"
 
 _COPIED_SKILLS = f"{WELL_KNOWN}agent-skills/"
 _COPIED_LIST = f"{WELL_KNOWN}{LLMS_TXT}"
-_OWN_SENTENCE = re.compile(r"^A collapsed outline of all sections is at \S+/roaming/outline\.md", re.MULTILINE)
+_OWN_SENTENCE = "A collapsed outline of all sections is at "
 _GENERATOR = "mkdocs-roaming"
 _SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
 _VERSION = re.compile(r"\(?\bv?\d+\.[\w.]+\)?")
-_IS_DOCUMENTATION = re.compile(r"\b(?:docs|documentation)\b", re.IGNORECASE)
+"""The version in the name of a site: `(v2.1)`."""
+_UNSPECIFIC = re.compile(r"\b(?:the|official|docs|documentation)\b", re.IGNORECASE)
+"""Words in the name of a site that do not say what it is about."""
+_WORD = re.compile(r"\w+")
 _GENERIC_NAMES = ("docs", "documentation")
-# the description has room for 1,024
+_ID = re.compile(r"\[([0-9a-f]{8})\] ")
+"""The id of a section in the outline: `[1a2b3c4d] Install`."""
+# The description has room for 1,024.
 _MAX_NAME_CHARS = 100
 _MAX_SUMMARY_CHARS = 250
 _MAX_TOPICS_CHARS = 350
@@ -61,7 +65,7 @@ def name_skill(manifest: Manifest) -> str:
     slug = make_server_name(name, manifest.site.url)
     if slug in _GENERIC_NAMES:
         slug = make_server_name("", manifest.site.url)
-    return slug if _IS_DOCUMENTATION.search(slug) else f"{slug}-docs"
+    return slug if _is_documentation(slug) else f"{slug}-docs"
 
 
 def skill_path(manifest: Manifest) -> str:
@@ -83,9 +87,8 @@ def iter_skill_files(
     manifest = sections.manifest
     name = name_skill(manifest)
     description = _describe(manifest)
-    data = _render_skill(name, description, sections, outline, options, section_files=section_files).encode(
-        "utf-8", "replace"
-    )
+    text = _render_skill(name, description, sections, outline, options, section_files=section_files)
+    data = text.encode("utf-8", "replace")
     path = skill_path(manifest)
     yield path, data
     entry = {
@@ -116,6 +119,10 @@ def _render_skill(
     site = manifest.site
     home = next((page.summary for page in manifest.pages if not (page.path or page.description)), "")
     has_own = not home or site.description != summarize_home(manifest.pages)
+    widget = parse_widget_options(options.widget)
+    endpoint = ""
+    if widget and widget.endpoint:
+        endpoint = urljoin(site.url, widget.endpoint).rstrip("/") + "/"
     template = resources.files(__package__).joinpath("SKILL.md.jinja").read_text("utf-8")
     environment = Environment(
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=StrictUndefined
@@ -139,21 +146,17 @@ def _render_skill(
         example_url=sections.url(example),
         page_title=to_single_line(example.page.title),
         page_url=path_to_url(site.url, example.page.markdown),
-        **_find_services(options, site.url),
+        endpoint=endpoint,
+        mcp=options.find_mcp_url(site.url, endpoint),
     )
-
-
-def _find_services(options: PublishOptions, site_url: str) -> dict[str, str]:
-    """Return the URLs of the answer endpoint and of the MCP server that the options name; empty ones for none."""
-    widget = parse_widget_options(options.widget)
-    endpoint = urljoin(site_url, widget.endpoint).rstrip("/") + "/" if widget and widget.endpoint else ""
-    return {"endpoint": endpoint, "mcp": options.find_mcp_url(site_url, endpoint)}
 
 
 def full_name(manifest: Manifest) -> str:
     """Return the name of a site with its version, on one line."""
-    version = f" {to_single_line(manifest.site.version)}" if manifest.site.version else ""
-    return truncate_at_word(to_single_line(manifest.site.name), _MAX_NAME_CHARS) + version
+    name = truncate_at_word(to_single_line(manifest.site.name), _MAX_NAME_CHARS)
+    if manifest.site.version:
+        name += f" {to_single_line(manifest.site.version)}"
+    return name
 
 
 def _describe(manifest: Manifest) -> str:
@@ -162,41 +165,42 @@ def _describe(manifest: Manifest) -> str:
     summary = shorten(to_single_line(manifest.site.description), _MAX_SUMMARY_CHARS)
     kinds = classify_pages(manifest)
     guides = [page.title for page in manifest.pages if page.path and kinds[page.path] is PageKind.GUIDE]
-    titles = [to_single_line(title) for title in dict.fromkeys(guides)]
-    sizes = accumulate(len(title) + 2 for title in titles)
-    topics = [title for title, size in zip(titles, sizes, strict=True) if size < _MAX_TOPICS_CHARS]
-    about = f" {summary}" + "." * summary[-1].isalnum() if summary else ""
-    covers = f" It covers: {', '.join(topics)}." if topics else ""
-    use = f"Use it for questions and tasks about {_find_topic(name)}."
-    return f"Find and read {_describe_subject(name)}. {use}{about}{covers}"
-
-
-def _find_topic(name: str) -> str:
-    """Return what a documentation is about: its name without words such as “documentation”."""
-    topic = re.sub(r"\b(?:the|official|docs|documentation)\b", "", name, flags=re.IGNORECASE)
-    return " ".join(topic.split()).strip(" -–—:|") or name
+    topics = []
+    size = 0
+    for title in map(to_single_line, dict.fromkeys(guides)):
+        size += len(title) + len(", ")
+        if size < _MAX_TOPICS_CHARS:
+            topics.append(title)
+    topic = " ".join(_UNSPECIFIC.sub("", name).split()).strip(" -–—:|") or name
+    text = f"Find and read {_describe_subject(name)}. Use it for questions and tasks about {topic}."
+    if summary:
+        text += f" {summary}"
+        if summary[-1].isalnum():
+            text += "."
+    if topics:
+        text += f" It covers: {', '.join(topics)}."
+    return text
 
 
 def _describe_subject(name: str) -> str:
-    return name if _IS_DOCUMENTATION.search(name) else f"the documentation of {name}"
+    return name if _is_documentation(name) else f"the documentation of {name}"
+
+
+def _is_documentation(name: str) -> bool:
+    return not set(_GENERIC_NAMES).isdisjoint(_WORD.findall(name.casefold()))
 
 
 def _choose_example(sections: SectionIndex, outline: str) -> SectionRef:
     """Return a section of a guide that the outline lists, if possible the one that most others link to."""
     kinds = classify_pages(sections.manifest)
-    listed = set(re.findall(r"\[([0-9a-f]{8})\] ", outline))
+    listed = set(_ID.findall(outline))
     links = Counter(link for section in sections.manifest.sections() for link in section.links)
 
     def rank(place: SectionRef) -> tuple[int, ...]:
         section = place.section
         is_inner = section.id != place.page.id
-        return (
-            section.id in listed,
-            is_inner,
-            kinds[place.page.path] is PageKind.GUIDE,
-            bool(section.opening),
-            links[section.id],
-        )
+        is_guide = kinds[place.page.path] is PageKind.GUIDE
+        return section.id in listed, is_inner, is_guide, bool(section.opening), links[section.id]
 
     return max(sections, key=rank)
 
@@ -219,7 +223,8 @@ def iter_own_copies(folder: Path) -> Iterator[str]:
     """Yield the paths of the files below `.well-known` that an earlier build has written."""
     for pattern in (_COPIED_LIST, f"{_COPIED_SKILLS}{INDEX_NAME}", f"{_COPIED_SKILLS}*/SKILL.md"):
         for file in folder.glob(pattern):
-            if is_own_copy(folder, path := file.relative_to(folder).as_posix()):
+            path = file.relative_to(folder).as_posix()
+            if is_own_copy(folder, path):
                 yield path
 
 
@@ -233,7 +238,7 @@ def is_own_copy(folder: Path, path: str) -> bool:
     except (OSError, ValueError):
         return False
     if path == _COPIED_LIST:
-        return _OWN_SENTENCE.search(text) is not None
+        return f"\n{_OWN_SENTENCE}" in f"\n{text}"
     head, end, _ = text.partition("\n---\n")
     return bool(end) and head.startswith("---\n") and f"\n  generator: {_GENERATOR}\n" in f"{head}\n"
 

@@ -50,8 +50,10 @@ def parse_page_menu_options(config: object) -> PageMenuOptions | None:
     """
     if config is None or config is False:
         return None
+    if config is True:
+        return PageMenuOptions()
     try:
-        return PageMenuOptions() if config is True else msgspec.convert(config, PageMenuOptions)
+        return msgspec.convert(config, PageMenuOptions)
     except msgspec.ValidationError as error:
         raise PublishError(
             f"page_menu: {error}. Set it to true, or to a mapping with `items` (a list of {', '.join(ITEMS)}) and "
@@ -60,6 +62,14 @@ def parse_page_menu_options(config: object) -> PageMenuOptions | None:
 
 
 # Pages
+
+_MATERIAL_ARTICLE = re.compile(r"<(?:article|div)\b(?=[^<>]*\bmd-content__inner\b)[^<>]*>")
+"""The article of Material; lists of posts have a div."""
+_MAIN = re.compile(r"""<(?:main|article)\b[^<>]*>|<[a-z]+\b(?=[^<>]*\brole=["']?main\b)[^<>]*>""", re.IGNORECASE)
+_TITLE_TAG = re.compile(r"<(/?)h1\b", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
+_BROWSER_APPLICATION = re.compile(r"""\bid=["']?(?:__docusaurus|__next|__nuxt|___gatsby|app)["'\s>]""")
+"""The element of a page that a script renders again: `<div id="__docusaurus">`."""
 
 _ASSISTANTS = {
     "claude": ("Claude", "https://claude.ai/new?q=", "https://claude.ai/settings/connectors"),
@@ -86,16 +96,18 @@ class PageMenu:
         self._words = load_texts(site.language)
         self.pages_without = 0
         name = make_server_name(site.name, site.url)
-        local = McpServer(name, command=make_command(site.url))
-        self._server = McpServer(name, urljoin(site.url, mcp)) if mcp else local
+        self._server = McpServer(name, command=make_command(site.url))
+        if mcp:
+            self._server = McpServer(name, urljoin(site.url, mcp))
         self._clients = list(self._iter_clients()) if site.url else []
 
     def _iter_clients(self) -> Iterator[dict[str, str]]:
         """Yield the items of MCP clients. Web applications cannot start a command."""
         words = self._words
         server = self._server
-        for name, _, settings in _ASSISTANTS.values() if server.url else ():
-            yield _make_item("connect", name, words["copyAddress"], href=settings, copy=server.url)
+        if server.url:
+            for name, _, settings in _ASSISTANTS.values():
+                yield _make_item("connect", name, words["copyAddress"], href=settings, copy=server.url)
         command = format_client_config("claude-code", server)
         yield _make_item("command", CLIENTS["claude-code"], words["copyCommand"], copy=command)
         for client in ("cursor", "vscode"):
@@ -113,11 +125,15 @@ class PageMenu:
             title: The first heading of its article.
             root: See `relative_url`.
         """
-        place = (html.rfind("</body"), " hidden") if _BROWSER_APPLICATION.search(html) else _find_place(html, title)
-        if place is None or place[0] < 0:
+        if _BROWSER_APPLICATION.search(html):
+            start = html.rfind("</body")
+            attributes = " hidden"
+        else:
+            start = _find_place(html, title)
+            attributes = ' class="md-content__button"' if "md-content" in html else ""
+        if start < 0:
             self.pages_without += 1
             return html
-        start, attributes = place
         html = html[:start] + self._format_element(path, attributes, root) + html[start:]
         sheet = f'<link rel="stylesheet" href="{escape(relative_url(path, _SHEET, root))}" data-roaming>'
         return insert_in_head(html, sheet)
@@ -126,14 +142,18 @@ class PageMenu:
         words = self._words
         markdown = relative_url(path, markdown_path(path), root)
         label = f"{load_icon('menu')}<span>{escape(words['copyPage'])}</span>"
+        items: list[dict[str, Any]] = []
+        for name in self._options.items:
+            items += self._make_items(name, path, markdown)
         data = {
             "name": words["menu"],
             "file": markdown,
             "copied": words["copied"],
             "failed": words["notCopied"],
-            "items": [item for name in self._options.items for item in self._make_items(name, path, markdown)],
+            "items": items,
         }
-        text = escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")), quote=False).replace("'", "&#39;")
+        encoded = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        text = escape(encoded, quote=False).replace("'", "&#39;")
         script = escape(relative_url(path, _SCRIPT, root))
         return (
             f"<roaming-menu data-roaming data-pagefind-ignore{attributes} data-menu='{text}'>"
@@ -164,40 +184,36 @@ def _make_item(icon: str, text: str, note: str, **action: str) -> dict[str, str]
     return {"icon": icon, "text": text, "note": note, **action}
 
 
-def _find_place(html: str, title: str) -> tuple[int, str] | None:
-    """Return the offset for the element and its attributes, or None if there is no place for it.
+def _find_place(html: str, title: str) -> int:
+    """Return the offset for the element; a negative number if there is no place for it.
 
     In Material and Zensical it is among the buttons of the theme. Elsewhere it is before the heading with the page's
     title; a logo may be a heading, too, so a heading without that text counts only within the main content.
     """
-    classes = ' class="md-content__button"' if "md-content" in html else ""
-    if found := _MATERIAL_ARTICLE.search(html):
-        return found.end(), classes
+    if article := _MATERIAL_ARTICLE.search(html):
+        return article.end()
     body = find_content_start(html) or 0
     main = _MAIN.search(html, body)
     wanted = _letters(title)
-    first = None
+    first = -1
     start = -1
     for tag in _TITLE_TAG.finditer(html, body):
         if not tag[1]:
             start = tag.start()
-            first = start if first is None and main and main.end() <= start else first
+            if first < 0 and main and main.end() <= start:
+                first = start
         elif start >= 0:
             if wanted and _letters(html[start : tag.start()]).startswith(wanted):
-                return start, classes
+                return start
             start = -1
-    return None if first is None else (first, classes)
+    return first
 
 
 def _letters(text: str) -> str:
     """Return the letters and digits of HTML or Markdown, for comparisons."""
-    return "".join(filter(str.isalnum, unescape(re.sub(r"<[^<>]*>", "", text)))).casefold()
+    plain = unescape(_TAG.sub("", text))
+    return "".join(filter(str.isalnum, plain)).casefold()
 
-
-_MATERIAL_ARTICLE = re.compile(r"<(?:article|div)\b(?=[^<>]*\bmd-content__inner\b)[^<>]*>")  # lists of posts have a div
-_MAIN = re.compile(r"""<(?:main|article)\b[^<>]*>|<[a-z]+\b(?=[^<>]*\brole=["']?main\b)[^<>]*>""", re.IGNORECASE)
-_TITLE_TAG = re.compile(r"<(/?)h1\b", re.IGNORECASE)
-_BROWSER_APPLICATION = re.compile(r"""\bid=["']?(?:__docusaurus|__next|__nuxt|___gatsby|app)["'\s>]""")
 
 # Files
 

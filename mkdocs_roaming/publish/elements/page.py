@@ -23,6 +23,7 @@ from mkdocs_roaming.text.markdown import to_single_line
 
 MAX_SUGGESTIONS = 4
 """Maximum number of questions that a page suggests."""
+_QUESTION_MARKS = ("?", "？", "؟")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,10 @@ class PageElements:
         self._widget = options.widget
         self._batch = batch
         self._site = batch.site
-        if options.widget and sum(len(one.sections) for one in batch.converted.values()) > MAX_SECTIONS:
-            self._widget = replace(options.widget, replace_search=False)
+        if options.widget:
+            sections = sum(len(page.sections) for page in batch.converted.values())
+            if sections > MAX_SECTIONS:
+                self._widget = replace(options.widget, replace_search=False)
         self.menu = PageMenu(options.menu, batch.site, options.mcp) if options.menu else None
         self._asks = index_first_asks(descriptions) if descriptions else {}
         self._home_asks: list[str] | None = None  # the first question of each page
@@ -91,37 +94,48 @@ class PageElements:
             root: See `relative_url`.
         """
         converted = self._batch.converted.get(path)
-        pages = self._batch.pages
         if self._widget and has_widget:
-            own, home = (pages[one].questions if one in pages else () for one in (path, ""))
-            suggestions = own or tuple(map(to_single_line, self._widget.questions)) or home
-            asked = suggestions or self._suggest_asks(path) or _find_questions(converted)
-            suggestions = asked[:MAX_SUGGESTIONS]
             is_published = converted is not None
+            suggestions = self._suggest_questions(path)
             html = add_widget(html, self._widget, path, self._site, suggestions, published=is_published, root=root)
-        return self.menu.add(html, path, converted.sections[0].title, root) if self.menu and converted else html
+        if self.menu and converted:
+            html = self.menu.add(html, path, converted.sections[0].title, root)
+        return html
+
+    def _suggest_questions(self, path: str) -> tuple[str, ...]:
+        """Return the questions of a page, of the options, of the home page, of a model, or in headings."""
+        pages = self._batch.pages
+        widget = self._widget
+        questions: tuple[str, ...] = pages[path].questions if path in pages else ()
+        if not questions and widget:
+            questions = tuple(map(to_single_line, widget.questions))
+        if not questions and "" in pages:
+            questions = pages[""].questions
+        questions = questions or self._suggest_asks(path) or _find_questions(self._batch.converted.get(path))
+        return questions[:MAX_SUGGESTIONS]
 
     def _suggest_asks(self, path: str) -> tuple[str, ...]:
         """Return the first question of each section; for the home page and pages without any also of other pages."""
         asks = self._find_asks(path)
         if self._asks and (not asks or not path):
             if self._home_asks is None:
-                paths = sort_paths_by_nav(self._site, self._batch.pages)
-                self._home_asks = [ask for one in paths for ask in self._find_asks(one)[:1]]
+                self._home_asks = []
+                for page_path in sort_paths_by_nav(self._site, self._batch.pages):
+                    self._home_asks += self._find_asks(page_path)[:1]
             asks += self._home_asks
         return tuple(dict.fromkeys(asks))
 
     def _find_asks(self, path: str) -> list[str]:
         converted = self._batch.converted.get(path)
-        sections = converted.sections if converted else ()
-        keys = ((section.body, to_single_line(section.title)) for section in sections)
+        if converted is None:
+            return []
+        keys = [(section.body, to_single_line(section.title)) for section in converted.sections]
         return [self._asks[key] for key in keys if key in self._asks]
 
 
 def _find_questions(page: ConvertedPage | None) -> tuple[str, ...]:
     """Return the headings of a page that are questions, in any language."""
-    titles = (to_single_line(section.title) for section in page.sections) if page else ()
-    return tuple(title for title in dict.fromkeys(titles) if title.endswith(_QUESTION_MARKS))
-
-
-_QUESTION_MARKS = ("?", "？", "؟")
+    if page is None:
+        return ()
+    titles = dict.fromkeys(to_single_line(section.title) for section in page.sections)
+    return tuple(title for title in titles if title.endswith(_QUESTION_MARKS))
