@@ -26,7 +26,7 @@ CONVERTER_VERSION = "18"
 """Increased when the Markdown or the manifest of the same HTML differs. Cached pages are converted again then."""
 
 _FORMAT = "3"
-
+_NAME_CHARS = 20
 _SITE_NAME = "site.msgpack"
 
 
@@ -99,8 +99,11 @@ class ConversionCache:
         """Return the cached conversion of a page, or None if converting it now would give another result."""
         if self._folder is None:
             return None
-        entry = _read(self._folder / _file_name(page.path))
-        if entry is None or entry.key != _page_key(page, pointer):
+        try:
+            entry = decode_json((self._folder / _file_name(page.path)).read_bytes(), _PageEntry)
+        except (OSError, ValueError):
+            return None
+        if entry.key != _page_key(page, pointer):
             return None
         cached = entry.page
         self._new.pop(page.path, None)  # an earlier conversion may show what is hidden now
@@ -174,7 +177,8 @@ def project_cache_folder(project: Path) -> Path:
 
 
 def _file_name(path: str) -> str:
-    return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:20] + ".json"
+    digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{digest[:_NAME_CHARS]}.json"
 
 
 def _page_key(page: Page, pointer: str) -> str:
@@ -182,10 +186,3 @@ def _page_key(page: Page, pointer: str) -> str:
     if page.markdown is not None:
         parts += [page.markdown, repr(page.headings)]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _read(file: Path) -> _PageEntry | None:
-    try:
-        return decode_json(file.read_bytes(), _PageEntry)
-    except (OSError, ValueError):
-        return None

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from heapq import heappop, heappush
-from itertools import count, takewhile
+from itertools import count
 from math import ceil
 from typing import TypeVar
 from urllib.parse import urljoin
@@ -39,20 +39,51 @@ MAX_CHARS = 50_000
 MAX_UNMAPPED_CHARS = 20_000
 """Maximum length of a list that does not begin with the names of its groups."""
 
-_DESCRIPTIONS = ((200, 200), (120, 120), (80, 80), (120, 0), (80, 0), (0, 0))  # lengths: in guides, elsewhere
-_MAX_HEAD_CHARS = 12_000  # of the names of groups, at the top of a list
+_DESCRIPTIONS = ((200, 200), (120, 120), (80, 80), (120, 0), (80, 0), (0, 0))
+"""Lengths of descriptions, in guides and elsewhere, of which the first that fits is chosen."""
+_MAX_HEAD_CHARS = 12_000
+"""Length of the names of groups, at the top of a list."""
 # Limits of a group: its file stays below MAX_CHARS even if all groups in it become nested lists.
 _MAX_GROUPS = 40
 _MAX_GROUP_CHARS = 15_000
-_NESTED_BASE = "../../../"  # from roaming/nav/<id>/llms.txt
+_LINK_CHARS = 80
+"""Length of a link to a nested list, besides its title and the URL of the site."""
+_HEADING_CHARS = len("\n## \n\n")
+_NESTED_BASE = "../../../"
+"""The folder of the site from `roaming/nav/<id>/llms.txt`."""
 _MAX_TITLE_CHARS = 150
-_MAX_SHARED = 2  # pages whose titles are equal without naming their group
+_MAX_SHARED = 2
+"""Number of pages whose titles are equal without naming their group."""
 
 _UNGROUPED = "Pages"
-_ALL_PAGES = "All pages"  # heading below the text of an author
-_OPTIONAL = "Optional"  # llmstxt.org: links that can be skipped if a shorter context is needed
+_ALL_PAGES = "All pages"
+"""The heading below the text of an author."""
+_OPTIONAL = "Optional"
+"""The heading of links that can be skipped if a shorter context is needed (llmstxt.org)."""
+_MORE_RANK = 2
 _OPTIONAL_RANK = 3
-_OTHER_FILE = "not Markdown"  # note on a link to a file of the site
+_OTHER_FILE = "not Markdown"
+"""The note on a link to a file of the site."""
+
+_KILOBYTE = 1000
+_MEGABYTE = 1000 * _KILOBYTE
+
+BY_A_MODEL = "Descriptions in *italics* were written by a model."
+
+_HEADING = re.compile(r"^##[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+"""A heading in the text of an author: `## Guides ##`."""
+_BRACKET = re.compile(r"([\\\[\]])")
+_OWN_SENTENCE = re.compile(r"A collapsed outline of all sections is at |> .* All pages are listed in \[llms\.txt\]\(")
+"""A sentence that no other program writes, and each list has."""
+_OWN_LINE = re.compile(
+    r"$|##? |> |- \[|- .* \(\d+ pages?\)|(?:Every link below leads to a page as|Links to pages lead to their) "
+    r"Markdown\.$|The text of all pages is in \["
+    r"|A collapsed outline of all sections is at |Tools to search and read all sections are at "
+    r"|How agents find and read sections is described at "
+    r"|Descriptions in \*italics\* were written by a model\.$"
+    r"|The groups of this list"
+)
+"""The beginning of any line that this or an earlier version writes."""
 
 _T = TypeVar("_T")
 
@@ -84,20 +115,32 @@ def build_llms_txt(
     if size := full_size(manifest):
         about += f"The text of all pages is in [{LLMS_FULL}]({url}{LLMS_FULL}) ({size}).\n"
     about += f"A collapsed outline of all sections is at {url}roaming/outline.md"
-    about += f" ({format_size(len(outline.encode()))})" if outline else ""
-    about += f", each section at {url}roaming/sections/<id>.md.\n" if section_files else ".\n"
-    about += f"{BY_A_MODEL}\n" if any(page.summary for page in manifest.pages) else ""
-    about += f"How agents find and read sections is described at {url}{skill}\n" if skill else ""
-    about += f"Tools to search and read all sections are at {mcp} (MCP, streamable HTTP).\n" if mcp else ""
-    lists = ((one.language, urljoin(site.url + MANIFEST_PATH, one.manifest)) for one in site.alternates if one.language)
-    if others := ", ".join(f"[{name}]({place.removesuffix(MANIFEST_PATH)}{LLMS_TXT})" for name, place in lists):
-        about += f"The site in other languages: {others}.\n"
+    if outline:
+        about += f" ({format_size(len(outline.encode()))})"
+    if section_files:
+        about += f", each section at {url}roaming/sections/<id>.md"
+    about += ".\n"
+    if any(page.summary for page in manifest.pages):
+        about += f"{BY_A_MODEL}\n"
+    if skill:
+        about += f"How agents find and read sections is described at {url}{skill}\n"
+    if mcp:
+        about += f"Tools to search and read all sections are at {mcp} (MCP, streamable HTTP).\n"
+    translations = []
+    for alternate in site.alternates:
+        if alternate.language:
+            root = urljoin(site.url + MANIFEST_PATH, alternate.manifest).removesuffix(MANIFEST_PATH)
+            translations.append(f"[{alternate.language}]({root}{LLMS_TXT})")
+    if translations:
+        about += f"The site in other languages: {', '.join(translations)}.\n"
     files = _Files(manifest)
     head = f"# {name}\n\n> {summary}\n\n{about}"
     if above:
-        files.taken = [_OPTIONAL, *re.findall(r"^##[ \t]+(.+?)[ \t#]*$", above, re.MULTILINE)]
+        headings = _HEADING.findall(above)
+        files.taken = [_OPTIONAL, *headings]
         title = _find_unused(_ALL_PAGES, " ({})", files.taken)
-        head = f"{above}\n\n" + (f"## {title}\n\n" if len(files.taken) > 1 else "") + about
+        heading = f"## {title}\n\n" if headings else ""
+        head = f"{above}\n\n{heading}{about}"
     files.add(LLMS_TXT, head, _make_root(manifest))
     return files.texts
 
@@ -109,19 +152,8 @@ def _base_url(manifest: Manifest) -> str:
 
 def is_page_list(text: str) -> bool:
     """Return whether a text has the form of llms.txt or of a nested list: no line is of another kind."""
-    return any(map(_OWN_SENTENCE.match, text.split("\n"))) and all(map(_OWN_LINE.match, text.split("\n")))
-
-
-BY_A_MODEL = "Descriptions in *italics* were written by a model."
-_OWN_SENTENCE = re.compile(r"A collapsed outline of all sections is at |> .* All pages are listed in \[llms\.txt\]\(")
-_OWN_LINE = re.compile(
-    r"$|##? |> |- \[|- .* \(\d+ pages?\)|(?:Every link below leads to a page as|Links to pages lead to their) "
-    r"Markdown\.$|The text of all pages is in \["
-    r"|A collapsed outline of all sections is at |Tools to search and read all sections are at "
-    r"|How agents find and read sections is described at "
-    r"|Descriptions in \*italics\* were written by a model\.$"
-    r"|The groups of this list"
-)
+    lines = text.split("\n")
+    return any(map(_OWN_SENTENCE.match, lines)) and all(map(_OWN_LINE.match, lines))
 
 
 def full_size(manifest: Manifest) -> str:
@@ -132,7 +164,9 @@ def full_size(manifest: Manifest) -> str:
 
 def format_size(size: int) -> str:
     """Return a number of bytes for people."""
-    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{-(-size // 1000)} KB"
+    if size >= _MEGABYTE:
+        return f"{size / _MEGABYTE:.1f} MB"
+    return f"{ceil(size / _KILOBYTE)} KB"
 
 
 # Groups
@@ -159,7 +193,8 @@ class _Item(Struct, frozen=True):
             if page.summary and not page.description:
                 note = to_italics(note)
         url = path_to_url(base, self.url) if self.is_own else self.url
-        return f"- [{escape_link_text(self.title)}]({url}){note and ': '}{note}\n"
+        line = f"- [{escape_link_text(self.title)}]({url})"
+        return f"{line}: {note}\n" if note else f"{line}\n"
 
 
 class _Group(Struct, eq=False):
@@ -190,14 +225,22 @@ class _Group(Struct, eq=False):
     pages: int = 0
 
     def __post_init__(self) -> None:
-        heading = len(self.title()) + 6 if self.items else 0
-        self.own_chars = heading + sum(len(item.render(self.base)) for item in self.items)
-        self.chars = self.own_chars + sum(group.chars for group in self.groups)
-        self.pages = sum(item.page is not None for item in self.items) + sum(group.pages for group in self.groups)
+        self.own_chars = sum(len(item.render(self.base)) for item in self.items)
+        if self.items:
+            self.own_chars += len(self.title()) + _HEADING_CHARS
+        self.pages = sum(item.page is not None for item in self.items)
+        self.chars = self.own_chars
+        for group in self.groups:
+            self.chars += group.chars
+            self.pages += group.pages
 
     def title(self, base: Sequence[str] = ()) -> str:
         """Return the title below those groups that it has in common with `base`."""
-        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self.titles, base, strict=False)))
+        common = 0
+        for own, above in zip(self.titles, base, strict=False):
+            if own != above:
+                break
+            common += 1
         title = " › ".join(filter(None, self.titles[common:]))
         return truncate_at_word(title, _MAX_TITLE_CHARS) or _UNGROUPED
 
@@ -253,25 +296,37 @@ class _Tree(Struct, frozen=True):
     def make_group(self, entry: NavEntry, above: tuple[str, ...] = ()) -> _Group:
         """Return an entry with its children, without empty groups."""
         titles = (*above, to_single_line(entry.title)) if entry.id else above
-        leaves = [entry, *(child for child in entry.children if not child.children)]
-        items = [item for leaf in leaves if (item := self._make_item(leaf, titles))]
-        groups = [self.make_group(child, titles) for child in entry.children if child.children]
-        groups = [group for group in groups if group.items or group.groups]
-        group = _Group(titles, entry.id or "", items, groups, _base_url(self.manifest) or _NESTED_BASE)
-        if titles:
-            group.raise_rank(2 if titles == (MORE_GROUP,) else int(group.is_reference()))
+        items = [self._make_item(entry, titles)]
+        groups = []
+        for child in entry.children:
+            if not child.children:
+                items.append(self._make_item(child, titles))
+                continue
+            inner = self.make_group(child, titles)
+            if inner.items or inner.groups:
+                groups.append(inner)
+        base = _base_url(self.manifest) or _NESTED_BASE
+        group = _Group(titles, entry.id or "", list(filter(None, items)), groups, base)
+        if titles == (MORE_GROUP,):
+            group.raise_rank(_MORE_RANK)
+        elif titles:
+            group.raise_rank(int(group.is_reference()))
         return group
 
     def _make_item(self, entry: NavEntry, titles: tuple[str, ...]) -> _Item | None:
-        own = to_single_line(entry.title)
-        above = titles[-1] if own in self.shared and titles else own
-        title = truncate_at_word(own if above == own else f"{above}: {own}", _MAX_TITLE_CHARS)
+        title = to_single_line(entry.title)
+        if title in self.shared and titles and titles[-1] != title:
+            title = f"{titles[-1]}: {title}"
+        title = truncate_at_word(title, _MAX_TITLE_CHARS)
         if entry.page is not None and entry.page in self.listed:
             page = self.pages[entry.page]
             return _Item(title, page.markdown, is_own=True, page=page, kind=self.kinds[page.path])
-        path = url_to_path(self.manifest.site.url, entry.url) if entry.url else ""
-        note = "" if path is None else _OTHER_FILE
-        return _Item(title, entry.url, note) if self.links and entry.url and path not in self.pages else None
+        if not (self.links and entry.url):
+            return None
+        path = url_to_path(self.manifest.site.url, entry.url)
+        if path in self.pages:
+            return None
+        return _Item(title, entry.url, "" if path is None else _OTHER_FILE)
 
 
 def _split(group: _Group) -> None:
@@ -279,16 +334,19 @@ def _split(group: _Group) -> None:
     longest = max((len(item.render(group.base)) for item in group.items), default=1)
     size = max(1, _MAX_GROUP_CHARS // longest)
     if group.own_chars > _MAX_GROUP_CHARS and len(group.items) > size:
-        runs = _divide(group.items, size)
-        ids = (next((item.page.id for item in run if item.page), "links") for run in runs)
-        parts = [_join(group, run[0].title, run[-1].title, id_, items=run) for run, id_ in zip(runs, ids, strict=True)]
+        parts = []
+        for items in _divide(group.items, size):
+            id_ = next((item.page.id for item in items if item.page), "links")
+            parts.append(_join(group, items[0].title, items[-1].title, id_, items=items))
         group.items = ()
         group.groups = [*parts, *group.groups]
     while len(group.groups) > _MAX_GROUPS:
-        group.groups = [
-            _join(group, run[0].title(group.titles), run[-1].title(group.titles), run[0].id, groups=run)
-            for run in _divide(group.groups, _MAX_GROUPS)
-        ]
+        runs = _divide(group.groups, _MAX_GROUPS)
+        group.groups = []
+        for groups in runs:
+            first = groups[0].title(group.titles)
+            last = groups[-1].title(group.titles)
+            group.groups.append(_join(group, first, last, groups[0].id, groups=groups))
     group.__post_init__()
 
 
@@ -343,11 +401,10 @@ class _Files:
             text = _render(head, blocks, base) or head + "".join(block.render(base) for block in blocks)
         self.texts[path] = text
         name = to_single_line(self._manifest.site.name)
+        home = _base_url(self._manifest) or _NESTED_BASE
         for further, group in nested.items():
-            home = _base_url(self._manifest) or _NESTED_BASE
-            summary = (
-                f"{pluralize(group.pages, 'page')} of {name}. All pages are listed in [{LLMS_TXT}]({home}{LLMS_TXT})."
-            )
+            pages = pluralize(group.pages, "page")
+            summary = f"{pages} of {name}. All pages are listed in [{LLMS_TXT}]({home}{LLMS_TXT})."
             for inner in group.walk():
                 inner.is_open = True
             self.add(further, f"# {name}: {group.title()}\n\n> {summary}\n", group)
@@ -359,14 +416,19 @@ class _Files:
         def add_group(group: _Group, block: _Block | None) -> None:
             if block is None and group.rank == _OPTIONAL_RANK and group is not root:
                 block = blocks[_OPTIONAL] = _Block(_OPTIONAL, group.rank)
-            items = group.items if group.is_open else [self._make_link(group, root, nested)]
+            items = group.items
+            pages = sum(item.page is not None for item in items)
+            if not group.is_open:
+                items = [self._make_link(group, root, nested)]
+                pages = group.pages
             if items:
                 title = _find_unused(group.title(root.titles), " ({})", (*self.taken, *blocks))
                 target = block or blocks.setdefault(title, _Block(title, group.rank))
                 target.items.extend(items)
-                target.pages += sum(item.page is not None for item in items) if group.is_open else group.pages
-            for child in group.groups if group.is_open else ():
-                add_group(child, block)
+                target.pages += pages
+            if group.is_open:
+                for child in group.groups:
+                    add_group(child, block)
 
         add_group(root, None)
         return sorted(blocks.values(), key=lambda block: block.rank)
@@ -384,8 +446,10 @@ def _render(head: str, blocks: Sequence[_Block], base: str) -> str | None:
     groups = Counter[str]()
     for block in blocks:
         groups[block.title.partition(" › ")[0]] += block.pages
-    lines = (f"- {escape_link_text(title)} ({pluralize(pages, 'page')})\n" for title, pages in groups.items() if pages)
-    names = "".join(lines)
+    names = ""
+    for title, pages in groups.items():
+        if pages:
+            names += f"- {escape_link_text(title)} ({pluralize(pages, 'page')})\n"
     for limits in _DESCRIPTIONS:
         body = "".join(block.render(base, limits) for block in blocks)
         if len(head) + len(body) <= MAX_UNMAPPED_CHARS:
@@ -401,7 +465,7 @@ def _open_groups(root: _Group, room: int) -> None:
     """Open the groups that a file has room for, divided into small ones; guides first, and the largest last."""
 
     def link_chars(group: _Group) -> int:
-        return 2 * len(group.title()) + len(group.base) + 80
+        return 2 * len(group.title()) + len(group.base) + _LINK_CHARS
 
     for group in root.walk():
         group.is_open = group is root
@@ -422,10 +486,14 @@ def _open_groups(root: _Group, room: int) -> None:
 
 def _find_unused(name: str, suffix: str, taken: Collection[str]) -> str:
     """Return a name, with a number if it is taken."""
-    names = (name if number == 1 else name + suffix.format(number) for number in count(1))
-    return next(found for found in names if found not in taken)
+    unused = name
+    number = 1
+    while unused in taken:
+        number += 1
+        unused = name + suffix.format(number)
+    return unused
 
 
 def escape_link_text(text: str) -> str:
     """Escape the characters that would end the text of a link."""
-    return re.sub(r"([\\\[\]])", r"\\\1", text)
+    return _BRACKET.sub(r"\\\1", text)

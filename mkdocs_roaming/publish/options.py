@@ -92,9 +92,11 @@ class PublishOptions(msgspec.Struct, frozen=True, kw_only=True):
             site_url: URL of the site.
             endpoint: URL of the widget's endpoint, which offers MCP by default; may be relative to the site.
         """
-        if self.mcp is None:
-            return urljoin(site_url, endpoint).rstrip("/") + "/mcp" if endpoint else ""
-        return urljoin(site_url, "mcp" if self.mcp is True else self.mcp) if self.mcp else ""
+        if self.mcp is None and endpoint:
+            return urljoin(site_url, endpoint).rstrip("/") + "/mcp"
+        if not self.mcp:
+            return ""
+        return urljoin(site_url, "mcp" if self.mcp is True else self.mcp)
 
 
 def parse_options(block: Mapping[str, object], where: str = "") -> PublishOptions:
@@ -105,6 +107,7 @@ def parse_options(block: Mapping[str, object], where: str = "") -> PublishOption
     """
     given = {name: value for name, value in block.items() if value is not None}
     for name in ("include", "exclude"):
-        if isinstance(lines := given.get(name), str):
-            given[name] = [line for line in lines.splitlines() if line.strip() and not line.startswith("#")]
+        patterns = given.get(name)
+        if isinstance(patterns, str):
+            given[name] = [line for line in patterns.splitlines() if line.strip() and not line.startswith("#")]
     return decode_table(given, PublishOptions, where)

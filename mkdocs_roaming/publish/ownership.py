@@ -6,9 +6,7 @@ after an interruption the folder contains files of both.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -29,8 +27,20 @@ _UNFINISHED = "roaming/.unfinished-"
 """The manifest of a build that is writing its files. Each has another name: several may have been interrupted."""
 _NAV = "roaming/nav/"
 _SHARDS = "roaming/finder/"
-_SECTION = re.compile(r"roaming/sections/([0-9a-f]{8})\.md")
-_NAMED = 3  # files in a message
+_SECTIONS = "roaming/sections/"
+_HEX = "[0-9a-f]"
+_PATTERNS = (
+    f"{_SECTIONS}{_HEX * 8}.md",
+    f"{_SHARDS}{_HEX * 12}.json",
+    f"{_NAV}*/llms.txt",
+    VECTORS_PATH,
+    f"{SKILL_FOLDER}index.json",
+    f"{SKILL_FOLDER}*/SKILL.md",
+)
+"""The files below `roaming/` whose names depend on the site."""
+_MAX_NAMED = 3
+"""Number of files in a message."""
+_TOKEN_BYTES = 6
 
 
 class ForeignFilesError(PublishError):
@@ -59,8 +69,9 @@ class ForeignFilesError(PublishError):
 
 def _name(paths: Sequence[str]) -> str:
     """Return the first paths, and the number of the others."""
-    more = len(paths[_NAMED:])
-    return ", ".join(paths[:_NAMED]) + (f" and {more} more" if more else "")
+    named = ", ".join(paths[:_MAX_NAMED])
+    more = len(paths[_MAX_NAMED:])
+    return f"{named} and {more} more" if more else named
 
 
 class PublishedFiles:
@@ -97,7 +108,8 @@ class PublishedFiles:
                 own = {page.markdown, *page_files(page.path)}
                 for path in own:  # `guide.md` is also the name of the copy of `guide/index.md`
                     self._digests.setdefault(path, set()).add(page.digest)
-                self._section_ids.update(id_ for section in page.sections for id_ in (section.id, *section.aliases))
+                for section in page.sections:
+                    self._section_ids.update((section.id, *section.aliases))
                 if page.full is not None:
                     in_full.append((page.full, msgspec.structs.replace(page, sections=())))
         except (OSError, ManifestError):
@@ -116,7 +128,7 @@ class PublishedFiles:
 
     def start(self, manifest: bytes | Callable[[], Iterable[bytes]]) -> Path:
         """Write the manifest of a build before all its other files, under a temporary name."""
-        path = _UNFINISHED + os.urandom(6).hex()
+        path = _UNFINISHED + os.urandom(_TOKEN_BYTES).hex()
         try:
             write_site_file(self._folder, path, manifest)
         except OSError as error:
@@ -165,8 +177,8 @@ class PublishedFiles:
                 return any(map(self._owns_llms_full, self._in_full))
         except OSError:
             return False
-        if section := _SECTION.fullmatch(path):
-            return section[1] in self._section_ids
+        if path.startswith(_SECTIONS) and path.endswith(".md"):
+            return path.removeprefix(_SECTIONS).removesuffix(".md") in self._section_ids
         if self.is_unfinished and is_temporary(path):
             return True
         is_named = path.startswith(_SHARDS) or (path.startswith("roaming/") and path.count("/") == 1)
@@ -184,9 +196,7 @@ class PublishedFiles:
             return
         yield from self._digests
         yield from (LLMS_FULL, LLMS_TXT)
-        skill = (f"{SKILL_FOLDER}index.json", f"{SKILL_FOLDER}*/SKILL.md")
-        named = f"roaming/sections/{'[0-9a-f]' * 8}.md", f"{_SHARDS}{'[0-9a-f]' * 12}.json", f"{_NAV}*/llms.txt"
-        for pattern in (*named, VECTORS_PATH, *skill):
+        for pattern in _PATTERNS:
             for file in self._folder.glob(pattern):
                 yield file.relative_to(self._folder).as_posix()
         if self.is_unfinished:
@@ -219,10 +229,11 @@ class PublishedFiles:
         with (self._folder / LLMS_FULL).open("rb") as file:
             end = 0
             for start, page in pages:
-                above = file.read(start - end)
-                if not re.fullmatch(rb"\n?Source: [^\n]*\n\n", above):
+                above = file.read(start - end).removeprefix(b"\n")
+                is_line = above.startswith(b"Source: ") and above.find(b"\n") == len(above) - 2
+                if not is_line or not above.endswith(b"\n\n"):
                     return False
-                if "sha256:" + hashlib.sha256(file.read(page.bytes)).hexdigest() != page.digest:
+                if file_digest(file.read(page.bytes)) != page.digest:
                     return False
                 end = start + page.bytes
             return end > 0 and file.read() == b"\n"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterable, MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urljoin
 
 from mkdocs_roaming.errors import ConversionError
@@ -30,10 +30,13 @@ from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
 from mkdocs_roaming.publish.markdown_source import normalize_markdown
 from mkdocs_roaming.text.markdown import to_single_line
 
-if TYPE_CHECKING:
-    from mkdocs_roaming.html.converter import ConvertedArticle
-
 Warn = Callable[[str], None]
+
+_PAGE = re.compile(rf"https?:|(?!{HAS_HOST.pattern})", re.IGNORECASE)
+"""The beginning of a URL that may be that of a page of the site."""
+_MARKUP = re.compile(r"([\\`*_\[\]<>])")
+_SAFE = "/-._~!$&'()*+,;=:@?#%[]"
+"""Reserved characters of URLs, and the % of existing escapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +114,12 @@ def convert_pages(
     """
     batch = Batch(site, cache, warn, mapping_factory(), mapping_factory(), context=digest_themes(site.classes))
     for page in pages:
-        if page.path in batch.pages:
-            first = batch.pages[page.path]
-            warn(f"{_name(page)}: same path as {_name(first)}: `{page.path}`. Only the first is published; rename one")
-            batch.left_out.append(LeftOut(page.path, f"same path as {_name(first)}", page.source))
+        first = batch.pages.get(page.path)
+        if first is None:
+            batch.pages[page.path] = page
             continue
-        batch.pages[page.path] = page
+        warn(f"{_name(page)}: same path as {_name(first)}: `{page.path}`. Only the first is published; rename one")
+        batch.left_out.append(LeftOut(page.path, f"same path as {_name(first)}", page.source))
     uncached = []
     for path, page in batch.pages.items():
         if _load_cached(batch, page):
@@ -140,16 +143,18 @@ def reconvert_page(batch: Batch, page: Page) -> None:
 
 def remove_left_out_entries(batch: Batch) -> None:
     """Remove the titles of pages that are not published from indexes of tags, and convert these again."""
-    left_out = {one.path for one in batch.left_out}
+    left_out = {page.path for page in batch.left_out}
     site_url = batch.site.url
-    pages = [page for page in batch.pages.values() if 'id="tag:' in page.article] if left_out else ()
-    for page in pages:
+
+    def is_left_out(base: str, href: str) -> bool:
+        target = urljoin(base, href).partition("#")[0]
+        return url_to_path(site_url, target) in left_out
+
+    for page in list(batch.pages.values()) if left_out else ():
+        if 'id="tag:' not in page.article:
+            continue
         base = page.url or path_to_url(site_url, page.path)
-
-        def is_left_out(href: str, base: str = base) -> bool:
-            return url_to_path(site_url, urljoin(base, href).partition("#")[0]) in left_out
-
-        article = remove_tag_entries(page.article, is_left_out)
+        article = remove_tag_entries(page.article, partial(is_left_out, base))
         if article != page.article:
             reconvert_page(batch, replace(page, article=article))
 
@@ -158,13 +163,13 @@ def reconvert_stale_pages(batch: Batch) -> None:
     """Convert pages again that link to dropped pages, until no link is stale."""
     while not batch.links_checked:
         batch.links_checked = True
-        for page in [page for page in batch.pages.values() if _has_stale_links(batch, page)]:
+        stale = []
+        for page in batch.pages.values():
+            resolve = LinkResolver(page, batch.site, batch.pages).link
+            if any(resolve(href) != url for href, url in batch.converted[page.path].links.items()):
+                stale.append(page)
+        for page in stale:
             _convert(batch, page)
-
-
-def _has_stale_links(batch: Batch, page: Page) -> bool:
-    resolve = LinkResolver(page, batch.site, batch.pages).link
-    return any(resolve(href) != url for href, url in batch.converted[page.path].links.items())
 
 
 # Conversion of one page
@@ -177,11 +182,12 @@ def _convert(batch: Batch, page: Page) -> None:
 
 def _load_cached(batch: Batch, page: Page) -> bool:
     links = LinkResolver(page, batch.site, batch.pages)
-    addresses = f"{page.url} {batch.addresses}"
-    cached = batch.cache.get(page, format_pointer(batch.site, page) + batch.context, addresses, links.link, links.image)
-    if cached is not None:
-        batch.converted[page.path] = cached
-    return cached is not None
+    context = format_pointer(batch.site, page) + batch.context
+    cached = batch.cache.get(page, context, f"{page.url} {batch.addresses}", links.link, links.image)
+    if cached is None:
+        return False
+    batch.converted[page.path] = cached
+    return True
 
 
 def _store_result(batch: Batch, page: Page, result: ConvertedPage | str) -> None:
@@ -189,8 +195,8 @@ def _store_result(batch: Batch, page: Page, result: ConvertedPage | str) -> None
         batch.warn(f"{_name(page)}: {result}; the page is left out")
         batch.drop(page.path, result)
         return
-    addresses = f"{page.url} {batch.addresses}"
-    batch.cache.put(page, format_pointer(batch.site, page) + batch.context, addresses, result)
+    context = format_pointer(batch.site, page) + batch.context
+    batch.cache.put(page, context, f"{page.url} {batch.addresses}", result)
     batch.converted[page.path] = result
 
 
@@ -205,26 +211,22 @@ def _try_convert(site: Site, paths: Collection[str], page: Page) -> ConvertedPag
             text = head + body
             sections = split_sections(text, title=page.title, headings=page.headings or None)
         else:
-            article = _convert_article(page, links, site.classes)
+            from mkdocs_roaming.html.converter import convert  # slow to import, and not needed if all pages are cached
+
+            article = convert(
+                page.article,
+                title=page.title,
+                link=links.link,
+                image=links.image,
+                code_languages=page.code_languages,
+                themes=load_themes(site.classes),
+            )
             text = head + article.markdown
             offsets = [len(head) + offset for offset in article.offsets]
             sections = split_sections(text, title=page.title, headings=article.headings, offsets=offsets)
     except ConversionError as error:
         return str(error)
     return ConvertedPage(text, sections, links.links, links.images)
-
-
-def _convert_article(page: Page, links: LinkResolver, classes: Mapping[str, str]) -> ConvertedArticle:
-    from mkdocs_roaming.html.converter import convert  # slow to import, and not needed if all pages are cached
-
-    return convert(
-        page.article,
-        title=page.title,
-        link=links.link,
-        image=links.image,
-        code_languages=page.code_languages,
-        themes=load_themes(classes),
-    )
 
 
 def _name(page: Page) -> str:
@@ -241,16 +243,19 @@ def format_pointer(site: Site, page: Page) -> str:
     """
     if not site.has_llms_txt:
         return ""
-    name = re.sub(r"([\\`*_\[\]<>])", r"\\\1", to_single_line(site.name))
-    relative = relative_url(markdown_path(page.path), LLMS_TXT)
+    name = _MARKUP.sub(r"\\\1", to_single_line(site.name))
+    llms_txt = relative_url(markdown_path(page.path), LLMS_TXT)
     if site.crawled_from:
+        url = page.url or path_to_url(site.url, page.path)
         return (
-            f"> This is a copy of [a page of {name}]({page.url or path_to_url(site.url, page.path)}). All pages of the "
-            f"copy, as Markdown, are listed in [{LLMS_TXT}]({relative}).\n"
+            f"> This is a copy of [a page of {name}]({url}). All pages of the copy, as Markdown, are listed in "
+            f"[{LLMS_TXT}]({llms_txt}).\n"
         )
+    if site.url:
+        llms_txt = site.url + LLMS_TXT
     return (
         f"> This page belongs to the documentation of {name}. "
-        f"All its pages, as Markdown, are listed in [{LLMS_TXT}]({site.url + LLMS_TXT if site.url else relative}).\n"
+        f"All its pages, as Markdown, are listed in [{LLMS_TXT}]({llms_txt}).\n"
     )
 
 
@@ -281,8 +286,9 @@ class LinkResolver:
             if address not in self._resolved:  # pages often link to several sections of the same page
                 self._resolved[address] = self._localize(self._resolve(address))
             url = self._resolved[address]
-            own = hash_sign + quote(fragment, safe=_SAFE) if fragment else ""
-            self.links[href] = url.partition("#")[0] + own if own else url
+            if fragment:
+                url = url.partition("#")[0] + hash_sign + quote(fragment, safe=_SAFE)
+            self.links[href] = url
         return self.links[href]
 
     def image(self, src: str) -> str:
@@ -295,10 +301,10 @@ class LinkResolver:
         url = self._absolute(address)
         if "?" in url or not _PAGE.match(url):
             return url
-        page = self._find_page_at(url)
+        page = self._find_page(url)
         if page is None:
             url = self._site.follow_redirects(url)
-            page = self._find_page_at(url)
+            page = self._find_page(url)
         _, hash_sign, fragment = url.partition("#")  # a redirect may lead to a section
         if page is None:
             return url
@@ -307,28 +313,27 @@ class LinkResolver:
 
     def _localize(self, url: str) -> str:
         """Return a URL relative to the Markdown of the page if it is below the site, whose URL is not known."""
-        return url if self._site.url or HAS_HOST.match(url) else posixpath.relpath(f"/{url}", self._folder)
-
-    def _find_page_at(self, url: str) -> str | None:
-        path = url_to_path(self._site.url, url) if "?" not in url else None
-        return None if path is None else self._find_page(path)
+        if self._site.url or HAS_HOST.match(url):
+            return url
+        return posixpath.relpath(f"/{url}", self._folder)
 
     def _absolute(self, href: str) -> str:
         return quote(join_url(self._page_url, href.strip()), safe=_SAFE)
 
-    def _find_page(self, path: str) -> str | None:
-        """Return the published page of a path.
+    def _find_page(self, url: str) -> str | None:
+        """Return the path of the published page at a URL.
 
         Static hosts serve `guide`, `guide/` and `guide/index.html` alike. Sites that publish Markdown link to it by
         its file name.
         """
+        path = url_to_path(self._site.url, url) if "?" not in url else None
+        if path is None:
+            return None
         candidates = [path, path + "/", path.rstrip("/")]
         if path.endswith(".md"):
             stem = path.removesuffix(".md")
-            candidates += [re.sub(r"(^|/)index$", r"\1", stem), stem, stem + "/", stem + ".html"]
+            folder, _, name = stem.rpartition("/")
+            if name == "index":
+                candidates.append(f"{folder}/" if folder else "")
+            candidates += [stem, stem + "/", stem + ".html"]
         return next((candidate for candidate in candidates if candidate in self._paths), None)
-
-
-_PAGE = re.compile(rf"https?:|(?!{HAS_HOST.pattern})", re.IGNORECASE)
-"""The beginning of a URL that may be that of a page of the site."""
-_SAFE = "/-._~!$&'()*+,;=:@?#%[]"  # reserved characters, and the % of existing escapes

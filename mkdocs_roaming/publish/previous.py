@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import quote, urljoin
 
@@ -16,6 +17,9 @@ from mkdocs_roaming.manifest.models import SectionEntry
 from mkdocs_roaming.manifest.sections import slice_digest
 
 _MAX_BYTES = 256 * 2**20
+_CACHED_PAGES = 64
+_UNPUBLISHED = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
+_TEMPORARY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 def read_previous(
@@ -40,7 +44,9 @@ def read_previous(
         The site with its texts, or None if the manifest cannot be read.
     """
     try:
-        return _fetch_site(where, seconds) if where.startswith(("http://", "https://")) else _read_site(base / where)
+        if where.startswith(("http://", "https://")):
+            return _fetch_site(where, seconds)
+        return _read_site(base / where)
     except (RoamingError, OSError, ValueError) as error:
         reason = f"{where}: {error.strerror}" if isinstance(error, OSError) else error
         report = inform if inform and isinstance(error, UnavailableError) else warn
@@ -53,7 +59,7 @@ def _read_site(path: Path) -> PreviousSite:
     root = file.parent.parent
     manifest = load_skeleton(file)
 
-    @lru_cache(maxsize=64)
+    @lru_cache(_CACHED_PAGES)
     def read_page(path: str) -> bytes:
         return read_inside(root, path) or b""
 
@@ -64,20 +70,24 @@ def _fetch_site(url: str, seconds: float) -> PreviousSite:
     address = url if url.endswith(".json") else urljoin(url.rstrip("/") + "/", MANIFEST_PATH)
     client = HttpClient(address, seconds=seconds)
     response = client.get(address, _MAX_BYTES)
-    if response.status in (404, 410):
+    if response.status in _UNPUBLISHED:
         raise UnavailableError(f"{address}: not published yet (HTTP status {response.status})")
-    if response.status != 200:
-        kind = UnavailableError if response.status in (408, 429) or response.status >= 500 else LibraryError
-        raise kind(f"{address}: HTTP status {response.status}")
+    message = f"{address}: HTTP status {response.status}"
+    if response.status in _TEMPORARY or response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise UnavailableError(message)
+    if response.status != HTTPStatus.OK:
+        raise LibraryError(message)
     manifest = load_manifest(response.body, where=address)
     root = urljoin(address, "../")
     is_reachable = True
 
-    @lru_cache(maxsize=64)
+    @lru_cache(_CACHED_PAGES)
     def fetch_page(path: str) -> bytes:
         nonlocal is_reachable
+        if not is_reachable:
+            return b""
         try:
-            return client.get(urljoin(root, quote(path.lstrip("/"))), _MAX_BYTES).body if is_reachable else b""
+            return client.get(urljoin(root, quote(path.lstrip("/"))), _MAX_BYTES).body
         except LibraryError:
             is_reachable = False  # wait for one page, not for each of a thousand
             return b""

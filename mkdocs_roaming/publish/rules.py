@@ -5,13 +5,13 @@ Errors name the file and the number of each invalid rule. A rule that can never 
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
+from string import hexdigits
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -20,12 +20,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import PublishError
 from mkdocs_roaming.manifest.lookup import PageName, SectionIndex, SectionRef, match_pattern
-from mkdocs_roaming.manifest.models import (
-    Manifest,
-    PageEntry,
-    RuleCondition,
-    RuleEntry,
-)
+from mkdocs_roaming.manifest.models import Manifest, PageEntry, RuleCondition, RuleEntry
 from mkdocs_roaming.manifest.sections import github_slug
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.text.tokenizer import parse_words
@@ -34,7 +29,13 @@ MAX_OPENED = 64
 """Maximum number of sections that one rule opens. An answer has room for a few of them."""
 
 _MAX_PROBLEMS = 10
-_YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError)  # PyYAML raises them all
+_MAX_SIMILAR = 3
+_SIMILARITY_OF_ANCHORS = 0.4
+_SIMILARITY_OF_PAGES = 0.5
+_GLOB = frozenset("*?[")
+_ID_CHARS = 8
+_YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError)
+"""What PyYAML raises for invalid YAML."""
 
 T = TypeVar("T")
 
@@ -81,10 +82,10 @@ def load_rules(
     if isinstance(data, str):
         where = str(config_file.parent / data)
         data = _read_rules_file(config_file.parent / data)
-    rules = list(_parse_rules(data, where))
+    rules = [_parse_rule(rule, f"{where}, rule {number}") for number, rule in enumerate(data, 1)]
     for source, value in front_matter.items():
         own = _decode(value, _FrontMatter, f"{source}: roaming").rules
-        rules += _parse_rules(own, source, page=source)
+        rules += [_parse_rule(rule, f"{source}, rule {number}", source) for number, rule in enumerate(own, 1)]
     return RuleSet(tuple(rules), lenient)
 
 
@@ -122,8 +123,10 @@ def resolve_rules(
         else:
             problems += [f"{rule.where}: {problem}" for problem in resolved]
     if problems and not rules.lenient:
-        more = f" (and {len(problems) - _MAX_PROBLEMS} more)" if len(problems) > _MAX_PROBLEMS else ""
-        raise PublishError("; ".join(problems[:_MAX_PROBLEMS]) + more)
+        message = "; ".join(problems[:_MAX_PROBLEMS])
+        if len(problems) > _MAX_PROBLEMS:
+            message += f" (and {len(problems) - _MAX_PROBLEMS} more)"
+        raise PublishError(message)
     for problem in problems:
         note(f"{problem}; the rule is skipped")
     return replace(manifest, rules=tuple(entries))
@@ -167,15 +170,10 @@ def _decode(value: object, kind: type[T], where: str) -> T:
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
-        problem, _, path = str(error).replace("Object contains unknown field", "unknown key").partition(" - at `$")
+        message = str(error).replace("Object contains unknown field", "unknown key")
+        problem, _, path = message.partition(" - at `$")
         place = f"{where}: {path.strip('.`')}".removesuffix(": ")
         raise PublishError(f"{place}: {problem}. {_FORMAT}") from None
-
-
-def _parse_rules(rules: list[Any], file: str, page: str | None = None) -> Iterator[ParsedRule]:
-    """Yield the parsed rules; `file` names their file in messages, `page` the page whose front matter has them."""
-    for number, rule in enumerate(rules, 1):
-        yield _parse_rule(rule, f"{file}, rule {number}", page)
 
 
 def _parse_rule(data: object, where: str, page: str | None = None) -> ParsedRule:
@@ -185,15 +183,22 @@ def _parse_rule(data: object, where: str, page: str | None = None) -> ParsedRule
         raise PublishError(f"{where}: `when` must contain `any`, `all` or `page`, or only `always: true`")
     if rule.open is None and page is None:
         raise PublishError(f"{where}: `open` is missing; name the sections to open")
-    any_, all_ = (tuple(map(_normalize_phrase, _as_tuple(texts))) for texts in (when.any, when.all))
-    condition = RuleCondition(any_, all_, _as_tuple(when.page), when.always)
-    return ParsedRule(
-        where, _as_tuple(rule.open) or (page or "",), " ".join((rule.name or "").split()), condition, page
+    condition = RuleCondition(
+        any=tuple(map(_normalize_phrase, _as_tuple(when.any))),
+        all=tuple(map(_normalize_phrase, _as_tuple(when.all))),
+        pages=_as_tuple(when.page),
+        always=when.always,
     )
+    name = " ".join((rule.name or "").split())
+    return ParsedRule(where, _as_tuple(rule.open) or (page or "",), name, condition, page)
 
 
 def _as_tuple(texts: _Texts) -> tuple[str, ...]:
-    return tuple(text.strip() for text in ([texts] if isinstance(texts, str) else texts or ()))
+    if texts is None:
+        return ()
+    if isinstance(texts, str):
+        return (texts.strip(),)
+    return tuple(text.strip() for text in texts)
 
 
 def _normalize_phrase(text: str) -> str:
@@ -216,9 +221,10 @@ def _resolve(rule: ParsedRule, targets: _Targets, warn: Callable[[str], None]) -
         if not matches:
             problems.append(f"`page` “{glob}” matches no published page{targets.suggest(glob)}")
     ids: dict[str, None] = {}
-    for address in rule.open:
-        # In front matter `#anchor` is a section of that page.
-        address = (rule.page or "") + address if address.startswith("#") else address
+    for target in rule.open:
+        address = target
+        if address.startswith("#"):  # a section of the page with the rule in its front matter
+            address = (rule.page or "") + address
         sections = _find_opened(rule.where, address, targets, warn)
         ids |= {section.id: None for section in sections}
         if not sections:
@@ -242,7 +248,8 @@ def _find_opened(where: str, address: str, targets: _Targets, warn: Callable[[st
     place = targets.sections.resolve(address)
     if place is None:
         return targets.match_sections(address) if _is_glob(address) else []
-    if _ID.fullmatch(address) and place.id != address:
+    is_id = len(address) == _ID_CHARS and set(address) <= set(hexdigits.lower())
+    if is_id and place.id != address:
         breadcrumb = " › ".join(targets.sections.breadcrumb(place))
         warn(f"{where}: opens {address}, an old id of {place.id} ({breadcrumb}); use the new one")
     return [place]
@@ -260,10 +267,6 @@ def _missing_target(address: str, targets: _Targets) -> str:
 
 def _is_glob(text: str) -> bool:
     return bool(_GLOB & set(text))
-
-
-_GLOB = frozenset("*?[")
-_ID = re.compile(r"[0-9a-f]{8}")
 
 
 class _Targets:
@@ -291,7 +294,9 @@ class _Targets:
         tops = [SectionRef(page, 0) for page in self.match_pages(page_glob)]
         if not hash_sign:
             return tops
-        places = (place for top in tops for place in (top, *self.sections.descendants(top)))
+        places = []
+        for top in tops:
+            places += [top, *self.sections.descendants(top)]
         return [place for place in places if fnmatchcase(_anchor(place), anchor_glob)]
 
     def suggest(self, address: str) -> str:
@@ -302,10 +307,11 @@ class _Targets:
         page = self.page(name)
         if hash_sign and page:
             anchors = [_anchor(SectionRef(page, position)) for position in range(1, len(page.sections))]
-            similar = [f"{name}#{match}" for match in get_close_matches(anchor, anchors, 3, 0.4)]
+            matches = get_close_matches(anchor, anchors, _MAX_SIMILAR, _SIMILARITY_OF_ANCHORS)
+            similar = [f"{name}#{match}" for match in matches]
         else:
             names = [page.source or page.path for page in self.sections.manifest.pages]
-            similar = get_close_matches(name.lstrip("/"), [*filter(None, names)], 3, 0.5)
+            similar = get_close_matches(name.lstrip("/"), filter(None, names), _MAX_SIMILAR, _SIMILARITY_OF_PAGES)
         return f"; nearest: {', '.join(similar)}" if similar else ""
 
 

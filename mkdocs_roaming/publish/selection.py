@@ -16,6 +16,7 @@ from mkdocs_roaming.manifest.lookup import PageName, match_name
 
 _ESCAPED = re.compile(r"\\.")
 r"""A character that has no meaning of its own: `\[` in `\[draft`."""
+_BRACKET = r"\["
 _INDEX_FILE = re.compile(r"/index\.\w+$")
 """The index file of a folder: `guide/index.md`."""
 _SPECIAL = re.compile(r"[*?\[\\]|\s+$")
@@ -81,7 +82,7 @@ def _explain_invalid(text: str) -> str:
     if text.startswith("#"):
         return f"it is a comment. To match a name with #, write `\\{text}`"
     if "[" in bare and "]" not in bare.rpartition("[")[2]:
-        return f"a bracket is not closed. To match a bracket, write `{text.replace('[', chr(92) + '[')}`"
+        return f"a bracket is not closed. To match a bracket, write `{text.replace('[', _BRACKET)}`"
     if not text.strip() or bare.endswith("\\"):
         return "name a file or a folder, such as `internal/`"
     return ""

@@ -27,7 +27,9 @@ from mkdocs_roaming.text.meta_tags import find_redirect
 VERSIONS_PATH = "versions.json"
 
 _DEFAULT_ALIASES = ("stable", "latest")
+_DIGEST_CHARS = 16
 _DESCRIPTION = re.compile(r"(?m)^(- \[.*?\]\([^\s)]+\)): .*$")
+"""A line with a description: `- [Install](https://…/install.md): How to install it.`."""
 _MARK = re.compile(r" <!-- roaming versions ([0-9a-f]{16}) -->")
 
 
@@ -44,7 +46,7 @@ class VersionsReport:
         """Return a summary in one line."""
         notes = {self.default: " (default)", **dict.fromkeys(self.unpublished, " (HTML only)")}
         names = ", ".join(name + notes.get(name, "") for name in self.versions)
-        return f"llms.txt lists {names}" + ("" if self.written else "; unchanged")
+        return f"llms.txt lists {names}" if self.written else f"llms.txt lists {names}; unchanged"
 
 
 def publish_versions(root: Path, *, default: str | None = None, overwrite: bool = False) -> VersionsReport:
@@ -125,34 +127,45 @@ def _read_entries(root: Path) -> list[_Entry]:
 def _open_version(root: Path, entry: _Entry) -> _Version:
     path = f"{entry.version}/{MANIFEST_PATH}"
     data = read_inside(root, path)
-    return _Version(entry, load_manifest(data, where=f"{root}/{path}").site if data is not None else None)
+    if data is None:
+        return _Version(entry, None)
+    return _Version(entry, load_manifest(data, where=f"{root}/{path}").site)
 
 
 def _find_default(root: Path, versions: Sequence[_Version], default: str | None) -> _Version:
     if default is not None:
-        names = ", ".join(version.name for version in versions)
-        found = _find(versions, default)
-        if found is None:
+        chosen = _find(versions, default)
+        if chosen is None:
+            names = ", ".join(version.name for version in versions)
             raise PublishError(f"{root}: no version {default}; {VERSIONS_PATH} lists {names}")
-        return found
+        return chosen
     home = (read_inside(root, "index.html") or b"").decode("utf-8", "replace")
     target = unquote(urlsplit(find_redirect(home) or "").path).strip("/").removesuffix("/index.html")
-    candidates = (target, target.rpartition("/")[2], *_DEFAULT_ALIASES)
-    aliased = (found for name in candidates if name and (found := _find(versions, name)))
-    return next(aliased, versions[0])
+    for name in (target, target.rpartition("/")[2], *_DEFAULT_ALIASES):
+        version = _find(versions, name) if name else None
+        if version:
+            return version
+    return versions[0]
 
 
 def _find(versions: Sequence[_Version], name: str) -> _Version | None:
     """Return the version that a user means by its folder, an alias or its title."""
-    return next((one for one in versions if name in (one.entry.version, *one.entry.aliases, one.entry.title)), None)
+    for version in versions:
+        entry = version.entry
+        if name in (entry.version, *entry.aliases, entry.title):
+            return version
+    return None
 
 
 def _check_urls(root: Path, versions: Sequence[_Version]) -> None:
     urls: dict[str, str] = {}
     for version in versions:
-        if version.site is not None and (other := urls.setdefault(version.site.url, version.name)) != version.name:
+        if version.site is None:
+            continue
+        first = urls.setdefault(version.site.url, version.name)
+        if first != version.name:
             raise PublishError(
-                f"{root}: the versions {other} and {version.name} have the same URL, {version.site.url}. "
+                f"{root}: the versions {first} and {version.name} have the same URL, {version.site.url}. "
                 "Build each with the URL of its own folder"
             )
 
@@ -169,10 +182,10 @@ def _render(chosen: _Version, site: SiteEntry, versions: Sequence[_Version], lis
     lines = "".join(f"- {_version_link(version, version is chosen, root)}\n" for version in versions)
     rest = f"\n\n## Versions\n\n{lines}"
     head, heading, pages = listing.partition("\n## ")
-    for listed in (pages, _DESCRIPTION.sub(r"\1", pages)) if heading else ():
-        about = f"This documentation has several versions. The pages below are those of {chosen.name}."
+    about = f"This documentation has several versions. The pages below are those of {chosen.name}."
+    for listed in (pages, _DESCRIPTION.sub(r"\1", pages)):
         text = _mark(f"{head}\n{about}", f"{rest}{heading}{listed}")
-        if len(text) < MAX_CHARS:
+        if heading and len(text) < MAX_CHARS:
             return text
     summary = to_single_line(site.description) or f"Documentation of {to_single_line(site.name)}."
     return _mark(f"# {to_single_line(site.name)}\n\n> {summary}\n\nThis documentation has several versions.", rest)
@@ -180,7 +193,7 @@ def _render(chosen: _Version, site: SiteEntry, versions: Sequence[_Version], lis
 
 def _version_link(version: _Version, is_default: bool, root: str) -> str:
     aliases = ", ".join(alias for alias in sorted(version.entry.aliases) if alias not in version.name)
-    name = version.name + (f" ({to_single_line(aliases)})" if aliases else "")
+    name = f"{version.name} ({to_single_line(aliases)})" if aliases else version.name
     name = escape_link_text(name)
     note = "default version, " if is_default else ""
     if version.site is None:
@@ -191,11 +204,11 @@ def _version_link(version: _Version, is_default: bool, root: str) -> str:
 
 def _mark(head: str, rest: str) -> str:
     """Return a text with a comment that shows later that nothing else changed it."""
-    digest = hashlib.sha256((head + rest).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"{head} <!-- roaming versions {digest} -->{rest}"
+    digest = hashlib.sha256((head + rest).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{head} <!-- roaming versions {digest[:_DIGEST_CHARS]} -->{rest}"
 
 
 def _is_own(data: bytes) -> bool:
     text = data.decode("utf-8", "replace")
-    found = _MARK.search(text)
-    return found is not None and _mark(text[: found.start()], text[found.end() :]) == text
+    mark = _MARK.search(text)
+    return mark is not None and _mark(text[: mark.start()], text[mark.end() :]) == text

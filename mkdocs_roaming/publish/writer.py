@@ -19,11 +19,7 @@ from mkdocs_roaming.files import check_links, has_content, resolve_inside, site_
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.builder import build_manifest, sanitize_manifest
 from mkdocs_roaming.manifest.descriptions import Descriptions, describe_manifest
-from mkdocs_roaming.manifest.io import (
-    MANIFEST_PATH,
-    VECTORS_PATH,
-    iter_manifest_json,
-)
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, iter_manifest_json
 from mkdocs_roaming.manifest.models import (
     LLMS_FULL,
     LLMS_TXT,
@@ -52,6 +48,7 @@ if TYPE_CHECKING:
 GENERATOR = f"mkdocs-roaming {__version__}"
 
 _CACHED_VECTORS = "vectors.bin"
+_CACHED_PAGES = 4
 
 WITHOUT_URL = (
     "links are relative, and what needs the address of the site is not published: llms-full.txt, files of sections, "
@@ -90,12 +87,14 @@ class PublishReport:
     """The pages that are not published, with the reasons."""
 
     def __str__(self) -> str:
-        reused = f", {pluralize(self.reused, 'page')} reused" if self.reused else ""
-        left_out = f", {len(self.left_out)} left out" if self.left_out else ""
-        return (
-            f"{pluralize(self.pages, 'page')}{left_out}, {pluralize(self.sections, 'section')}, ~{self.tokens} tokens, "
-            f"outline ~{self.outline_tokens} tokens{reused}"
-        )
+        parts = [pluralize(self.pages, "page")]
+        if self.left_out:
+            parts.append(f"{len(self.left_out)} left out")
+        parts += [pluralize(self.sections, "section"), f"~{self.tokens} tokens"]
+        parts.append(f"outline ~{self.outline_tokens} tokens")
+        if self.reused:
+            parts.append(f"{pluralize(self.reused, 'page')} reused")
+        return ", ".join(parts)
 
 
 def publish_batch(
@@ -134,7 +133,8 @@ def publish_batch(
     remove_left_out_entries(batch)
     if not batch.pages:
         raise PublishError(f"{folder}: no page to publish; check include, exclude and the nav")
-    site = batch.site = replace_copies(batch)
+    site = replace_copies(batch)
+    batch.site = site
     pages = _BatchPages(batch, sort_paths_by_nav(site, batch.pages))
     published = PublishedFiles(folder)
     is_plain = previous is None and rules is None and embeddings is None
@@ -186,21 +186,18 @@ def publish_mirror(
     if not entries:
         raise PublishError(f"{folder}: no page to publish; none of the manifest's pages could be read")
     site = Site(manifest.site.name, manifest.site.url, manifest.site.description)
-    pages = [
-        PublishedPage(
-            Page(entry.path, entry.title, url=entry.url), texts[entry.path].decode("utf-8", "surrogateescape"), ()
-        )
-        for entry in entries
+    pages = []
+    for entry in entries:
+        text = texts[entry.path].decode("utf-8", "surrogateescape")
+        pages.append(PublishedPage(Page(entry.path, entry.title, url=entry.url), text, ()))
+    offsets: list[int | None] = [None] * len(entries)
+    if options.llms_full:
+        offsets = [*_find_full_offsets(pages, site)]
+    own = [
+        msgspec.structs.replace(entry, full=offset, markdown=markdown_path(entry.path))
+        for entry, offset in zip(entries, offsets, strict=True)
     ]
-    offsets = list(_find_full_offsets(pages, site)) if options.llms_full else [None] * len(entries)
-    manifest = msgspec.structs.replace(
-        manifest,
-        vectors=None,
-        pages=tuple(
-            msgspec.structs.replace(page, full=offset, markdown=markdown_path(page.path))
-            for page, offset in zip(entries, offsets, strict=True)
-        ),
-    )
+    manifest = msgspec.structs.replace(manifest, vectors=None, pages=tuple(own))
     output = _Output(folder, site, pages, options, PublishedFiles(folder))
     output.set_manifest(manifest)
     return output.publish(embeddings, output.notes.append)
@@ -270,14 +267,17 @@ class _Output(msgspec.Struct):
 
     def set_manifest(self, manifest: Manifest, key: str = "") -> None:
         """Make the files from a manifest; with a key, they can be cached."""
-        above = self.published.author_text.decode("utf-8", "surrogateescape").rstrip()
+        author_text = self.published.author_text  # read before another build may overwrite it
+        above = ""
+        if self.options.llms_txt == "preamble":
+            above = author_text.decode("utf-8", "surrogateescape").rstrip()
         files = make_site_files(
             manifest,
             self.site,
             self._read_page,
             self.options,
             key=key,
-            above=above if self.options.llms_txt == "preamble" else "",
+            above=above,
             note=self.notes.append,
         )
         self.files = msgspec.structs.replace(files, notes=[*self.notes])
@@ -291,20 +291,27 @@ class _Output(msgspec.Struct):
         site_files = self.files
         assert site_files is not None
         files = self._leave_foreign(list(self._iter_files(site_files, has_vectors=embeddings is not None)))
-        _check_distinct(path for path, _ in files)
+        paths: set[str] = set()
+        for path, _ in files:
+            if path in paths:
+                raise PublishError(
+                    f"{path}: two published files have this path; rename the page with this Markdown file, or exclude "
+                    "it"
+                )
+            paths.add(path)
         old = set(published.iter_paths())
-        check_links(self.folder, old.union(path for path, _ in files))
+        check_links(self.folder, old | paths)
         unchanged = self._check(files, published)
         if embeddings:
             self._add_vectors(embeddings, warn, cache)
         if self.vectors is None:
-            files = [file for file in files if file[0] != VECTORS_PATH]
-        *others, (_, manifest) = files
+            files = [(path, data) for path, data in files if path != VECTORS_PATH]
+        *files_below, (_, manifest) = files
         is_unchanged = has_content(self.folder / MANIFEST_PATH, manifest)
         unfinished = published.start(manifest)
         written = int(not is_unchanged)
         try:
-            for path, data in others:
+            for path, data in files_below:
                 published.check(unfinished)
                 written += path not in unchanged and self._write(path, data)
         except FileNotFoundError:
@@ -336,7 +343,7 @@ class _Output(msgspec.Struct):
                 f"{path}: not written, because something else wrote it; delete it, or set `overwrite: true`. An index "
                 f"of your own can list the skill of this site: add the entry of {SKILL_FOLDER}index.json"
             )
-        return [file for file in files if file[0] not in foreign]
+        return [(path, data) for path, data in files if path not in foreign]
 
     def _write(self, path: str, data: _Content) -> bool:
         """Write a file. A file that is recognized by its content is never incomplete, even if the process is killed."""
@@ -355,9 +362,10 @@ class _Output(msgspec.Struct):
             target = site_path(self.folder, path)
             if not lexists(target) or published.is_named(path):
                 continue
+            is_kept = path == LLMS_TXT and self.options.llms_txt == "preamble"
             if has_content(Path(target), data):
                 unchanged.add(path)
-            elif not (published.owns(path) or (path == LLMS_TXT and self.options.llms_txt == "preamble")):
+            elif not is_kept and not published.owns(path):
                 foreign.append(path)
         if foreign and not self.options.overwrite:
             raise ForeignFilesError(self.folder, foreign)
@@ -388,25 +396,31 @@ class _Output(msgspec.Struct):
 
         published = resolve_inside(self.folder, VECTORS_PATH)
         assert self.manifest is not None  # sites with vectors have no files in the cache
+        known_files = [published]
+        save = None
+        if cache:
+            known_files = [cache, published]
+            save = partial(write_atomically, cache)
         self.manifest, self.vectors = add_vectors(
             self.manifest,
             self.pages,
             embeddings,
-            known_files=[cache, published] if cache else [published],
-            save=partial(write_atomically, cache) if cache else None,
+            known_files=known_files,
+            save=save,
             warn=warn,
             note=self.notes.append,
         )
 
     def _iter_files(self, files: SiteFiles, *, has_vectors: bool) -> Iterator[tuple[str, _Content]]:
         """Yield path and content of each file in the order of writing; the manifest is the last."""
-        read_page = lru_cache(maxsize=4)(self._read_page)  # a page has two files, and sections are in page order
-        own = {markdown_path(published.page.path) for published in self.pages}
-        for position, published in enumerate(self.pages):
-            path = published.page.path
+        read_page = lru_cache(_CACHED_PAGES)(self._read_page)  # a page has two files, and sections are in page order
+        paths = [published.page.path for published in self.pages]
+        own = set(map(markdown_path, paths))
+        for position, path in enumerate(paths):
             data = partial(_read_chunk, read_page, position)
             yield markdown_path(path), data
-            if self.page_copies and (short_path := short_markdown_path(path)) and short_path not in own:
+            short_path = short_markdown_path(path)
+            if self.page_copies and short_path and short_path not in own:
                 yield short_path, data
         if self.options.llms_full:
             yield LLMS_FULL, partial(_iter_llms_full, self.pages, self.site)
@@ -414,24 +428,14 @@ class _Output(msgspec.Struct):
         if has_vectors:
             yield VECTORS_PATH, lambda: (self.vectors or b"",)
         for file in files.files:
-            yield file.path, partial(_join_file, file, read_page) if file.start < file.end else file.head
+            has_slice = file.start < file.end
+            yield file.path, partial(_join_file, file, read_page) if has_slice else file.head
         if (manifest := self.manifest) is not None:
             yield MANIFEST_PATH, lambda: iter_manifest_json(self.manifest or manifest)
 
     def _read_page(self, position: int) -> bytes:
         markdown: str = self.pages[position].markdown
         return markdown.encode("utf-8", "surrogatepass")
-
-
-def _check_distinct(paths: Iterable[str]) -> None:
-    """Check that no two files have the same path: the later one would replace the other."""
-    seen: set[str] = set()
-    for path in paths:
-        if path in seen:
-            raise PublishError(
-                f"{path}: two published files have this path; rename the page with this Markdown file, or exclude it"
-            )
-        seen.add(path)
 
 
 def _read_chunk(read_page: Callable[[int], bytes], position: int) -> tuple[bytes]:
@@ -462,4 +466,5 @@ def _iter_llms_full(pages: Iterable[PublishedPage], site: Site) -> Iterator[byte
 
 
 def _source_line(page: PublishedPage, site: Site) -> bytes:
-    return f"Source: {page.page.url or path_to_url(site.url, page.page.path)}\n\n".encode("utf-8", "surrogatepass")
+    url = page.page.url or path_to_url(site.url, page.page.path)
+    return f"Source: {url}\n\n".encode("utf-8", "surrogatepass")

@@ -44,6 +44,19 @@ _BEFORE_PAGE = re.compile(
     re.DOTALL,
 )
 """What themes have in the body before the page: scripts, switches, a skip link, each complete."""
+_VALUE = r"""("[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
+"""The value of an attribute."""
+_SEARCH = re.compile(r"""data-md-component=["']?search["'\s>]""")
+_DIALOG = re.compile(
+    r"""<div\b(?=[^<>]*\sdata-md-component=["']?search["'\s>])(?=[^<>]*\srole=["']?dialog["'\s>])[^<>]*>"""
+)
+_INPUT = re.compile(r"""<input\b(?=[^<>]*\sdata-md-component=["']?search-query["'\s>])[^<>]*>""")
+_NAMES = frozenset(("aria-label", "aria-labelledby", "title"))
+_LABEL = re.compile(rf"\saria-label={_VALUE}")
+_OWN_NAME = re.compile(rf" aria-label={_VALUE} data-roaming-named")
+
+_TITLE = re.compile(r"</h1\s*>(?:\s*<p\b[^<>]*>(?:[^<]|<(?:/?(?:strong|em|b|i)\b)[^<>]*>)*</p>)?", re.IGNORECASE)
+"""The end of a heading, with a short paragraph below it."""
 _INSTANT_CONTAINER = re.compile(r"""<div\b(?=[^<>]*\bdata-md-component=["']?container\b)[^<>]*>""")
 
 
@@ -62,19 +75,19 @@ def insert_in_head(html: str, elements: str) -> str:
 def insert_pieces(html: str, *pieces: tuple[int | None, str]) -> str:
     """Return a page with pieces at offsets of it; those without an offset are left out."""
     parts = []
-    at = 0
+    end = 0
     for offset, piece in sorted((offset, piece) for offset, piece in pieces if offset is not None):
-        parts += [html[at:offset], piece]
-        at = offset
-    return "".join((*parts, html[at:])) if parts else html
+        parts += [html[end:offset], piece]
+        end = offset
+    return "".join((*parts, html[end:]))
 
 
 def _find_head_end(html: str) -> int | None:
     """Return the offset of the end tag of the head. A search that ignores case takes a hundred times as long."""
     if (end := html.find("</head>")) >= 0:
         return end
-    found = _HEAD_END.search(html)
-    return found.start() if found else None
+    tag = _HEAD_END.search(html)
+    return tag.start() if tag else None
 
 
 def find_content_start(html: str) -> int | None:
@@ -84,9 +97,9 @@ def find_content_start(html: str) -> int | None:
     outside of it would keep the data of the previous page.
     """
     begin = _find_head_end(html) or 0
-    found = _INSTANT_CONTAINER.search(html, begin) if "data-md-component" in html else None
-    found = found or _BODY.search(html, begin)
-    return found.end() if found else None
+    container = _INSTANT_CONTAINER.search(html, begin) if "data-md-component" in html else None
+    parent = container or _BODY.search(html, begin)
+    return parent.end() if parent else None
 
 
 def find_page_start(html: str) -> int:
@@ -96,8 +109,8 @@ def find_page_start(html: str) -> int:
     """
     body = _BODY.search(html, _find_head_end(html) or 0)
     start = body.end() if body else len(html)
-    while found := _BEFORE_PAGE.match(html, start):
-        start = found.end()
+    while element := _BEFORE_PAGE.match(html, start):
+        start = element.end()
     return start
 
 
@@ -110,7 +123,9 @@ def read_asset(path: str) -> bytes:
 def load_texts(language: str) -> dict[str, str]:
     """Return the texts of a language tag, in English if there is no translation, which has those of the widget, too."""
     code = language_code(language)
-    data = read_asset(f"ask.{code if code in LANGUAGES else 'en'}.json")
+    if code not in LANGUAGES:
+        code = "en"
+    data = read_asset(f"ask.{code}.json")
     return msgspec.json.decode(data, type=dict[str, str])
 
 
@@ -158,8 +173,8 @@ def add_markdown_links(html: str, path: str, *, has_llms_txt: bool = True, root:
         "For agents and language models, every page of this documentation is also there as Markdown, "
         f'this one at <a href="{markdown}">{markdown.rpartition("/")[2]}</a>{listed}.</p>'
     )
-    pieces = (_find_head_end(html), head), (find_content_start(html), sentence), find_dialog_name(html)
-    return insert_pieces(html, *pieces)
+    content = find_content_start(html)
+    return insert_pieces(html, (_find_head_end(html), head), (content, sentence), find_dialog_name(html))
 
 
 # The 404 page
@@ -195,10 +210,6 @@ def add_similar_pages(html: str, site: Site) -> str:
     return insert_in_head(html[:start] + sentence + html[start:end] + place + html[end:], head)
 
 
-_TITLE = re.compile(r"</h1\s*>(?:\s*<p\b[^<>]*>(?:[^<]|<(?:/?(?:strong|em|b|i)\b)[^<>]*>)*</p>)?", re.IGNORECASE)
-"""The end of a heading, with a short paragraph below it."""
-
-
 def iter_not_found_files(manifest: Manifest, site: Site) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the files that the 404 page loads: the script, and the addresses of all pages."""
     yield MISSING_SCRIPT, read_asset(MISSING_SCRIPT)
@@ -229,7 +240,10 @@ def collect_addresses(manifest: Manifest, site: Site) -> Addresses:
         target = url_to_path(site.url, site.follow_redirects(path_to_url(site.url, path)))
         if target in paths:
             moved[path] = target
-    ids = {alias: page.path for page in manifest.pages for section in page.sections for alias in section.aliases}
+    ids: dict[str, str] = {}
+    for page in manifest.pages:
+        for section in page.sections:
+            ids |= dict.fromkeys(section.aliases, page.path)
     entries = tuple((page.path, page.title) for page in manifest.pages)
     return Addresses(site.url or "../", entries, moved, ids)
 
@@ -242,21 +256,15 @@ def find_dialog_name(html: str) -> tuple[int | None, str]:
 
     Agents that read the accessibility tree, and screen readers, announce a dialog by its name.
     """
-    named = _SEARCH.search(html)
-    dialog = _DIALOG.search(html, html.rfind("<", 0, named.start())) if named else None
-    found = _INPUT.search(html, dialog.end()) if dialog else None
-    label = _LABEL.search(found[0]) if found else None
-    if dialog is None or label is None or _NAMED.search(dialog[0]):
+    search = _SEARCH.search(html)
+    dialog = _DIALOG.search(html, html.rfind("<", 0, search.start())) if search else None
+    if dialog is None:
+        return None, ""
+    attributes = [attribute.partition("=")[0] for attribute in dialog[0].split()]
+    if not _NAMES.isdisjoint(attributes):
+        return None, ""
+    field = _INPUT.search(html, dialog.end())
+    label = _LABEL.search(field[0]) if field else None
+    if label is None:
         return None, ""
     return dialog.end() - 1, f" aria-label={label[1]} data-roaming-named"
-
-
-_VALUE = r"""("[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)"""
-_SEARCH = re.compile(r"""data-md-component=["']?search["'\s>]""")
-_DIALOG = re.compile(
-    r"""<div\b(?=[^<>]*\sdata-md-component=["']?search["'\s>])(?=[^<>]*\srole=["']?dialog["'\s>])[^<>]*>"""
-)
-_INPUT = re.compile(r"""<input\b(?=[^<>]*\sdata-md-component=["']?search-query["'\s>])[^<>]*>""")
-_LABEL = re.compile(rf"\saria-label={_VALUE}")
-_NAMED = re.compile(r"\s(?:aria-label|aria-labelledby|title)=")
-_OWN_NAME = re.compile(rf" aria-label={_VALUE} data-roaming-named")

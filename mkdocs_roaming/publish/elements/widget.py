@@ -29,6 +29,15 @@ from mkdocs_roaming.publish.elements.html import (
 )
 from mkdocs_roaming.settings import decode_table
 
+_PLACEHOLDER = re.compile(r"\{(\w*)\}")
+"""A placeholder in the URL of a link: `{question}`."""
+_PLACEHOLDERS = ("question", "sections", "page")
+_LANG = re.compile(r"<html[^>]*?\blang=[\"']?([a-zA-Z]+)")
+_HEADER_ENDS = re.compile(r'<nav\b|</nav\b|<div class="md-header__source"')
+"""Begin and end of the header of Material, and of what is in it."""
+_OFF = {"mode": "off", "persist": "off", "shortcut": ""}
+"""The values of options that are off."""
+
 # Options
 
 _Address = Annotated[
@@ -101,26 +110,21 @@ def parse_widget_options(config: object, *, own_endpoint: str = "") -> WidgetOpt
         raise PublishError(
             f"widget: {config!r} is invalid; set it to true, or to options such as `endpoint: https://…`"
         )
-    off = {name: "" if name == "shortcut" else "off" for name in ("mode", "persist", "shortcut")}
-    values = {
-        name: off[name] if name in off and value in (False, "off") else value
-        for name, value in config.items()
-        if value is not None  # YAML reads a plain `off` as false
-    }
+    values = {name: value for name, value in config.items() if value is not None}
+    for name, off in _OFF.items():
+        if values.get(name) in (False, "off"):  # YAML reads a plain `off` as false
+            values[name] = off
     if own_endpoint and values.get("endpoint"):
         values["endpoint"] = own_endpoint
     options = decode_table(values, WidgetOptions, "widget")
     if options.mode == "endpoint" and not options.endpoint:
         raise PublishError("widget: mode is `endpoint`, but no endpoint is set; add `endpoint: https://…`")
     for link in options.links:
-        if unknown := sorted(set(_PLACEHOLDER.findall(link.url)) - set(_PLACEHOLDERS)):
+        unknown = sorted(set(_PLACEHOLDER.findall(link.url)) - set(_PLACEHOLDERS))
+        if unknown:
             available = ", ".join(f"{{{name}}}" for name in _PLACEHOLDERS)
             raise PublishError(f"widget: links: unknown placeholder {{{unknown[0]}}} in {link.url!r}; use {available}")
     return options if options.mode != "off" else None
-
-
-_PLACEHOLDER = re.compile(r"\{(\w*)\}")
-_PLACEHOLDERS = ("question", "sections", "page")
 
 
 # Pages
@@ -166,7 +170,8 @@ def add_widget(
     source = escape(relative_url(path, _SCRIPT, root))
     script = f'<script src="{source}" data-roaming></script>'
     element = f"<roaming-ask data-roaming{_format_attributes(options)}></roaming-ask>"
-    if (with_script := insert_in_head(html, script)) == html:
+    with_script = insert_in_head(html, script)
+    if with_script == html:
         element = script + element
     return insert_pieces(with_script, (find_page_start(with_script), element))
 
@@ -181,19 +186,20 @@ def _add_header_button(html: str, options: WidgetOptions) -> str:
     if start < 0 or 'data-md-component="search"' not in html:
         return html
     language = _LANG.search(html)
-    label = (options.strings or {}).get("ask") or load_texts(language[1] if language else "en")["ask"]
+    texts = load_texts(language[1] if language else "en")
+    label = (options.strings or {}).get("ask") or texts["ask"]
     shortcut = f" <kbd hidden>Ctrl {escape(options.shortcut.upper())}</kbd>" if options.shortcut else ""
     button = _HEADER_BUTTON.format(icon=load_icon("ask"), label=escape(label), shortcut=shortcut)
     depth = 0
-    for found in _HEADER_ENDS.finditer(html, start):
-        depth += 0 if found[0].startswith("<div") else -1 if found[0].startswith("</") else 1
-        if found[0].startswith("<div") or not depth:
-            return html[: found.start()] + button + html[found.start() :]
+    for tag in _HEADER_ENDS.finditer(html, start):
+        is_source = tag[0].startswith("<div")
+        if not is_source:
+            depth += -1 if tag[0].startswith("</") else 1
+        if is_source or depth == 0:
+            return html[: tag.start()] + button + html[tag.start() :]
     return html
 
 
-_LANG = re.compile(r"<html[^>]*?\blang=[\"']?([a-zA-Z]+)")
-_HEADER_ENDS = re.compile(r'<nav\b|</nav\b|<div class="md-header__source"')
 _HEADER_BUTTON = (
     '<button type="button" class="md-header__button" data-roaming data-roaming-open aria-haspopup="dialog" '
     'aria-expanded="false">{icon} <b>{label}</b>{shortcut}</button>'
@@ -202,19 +208,22 @@ _HEADER_BUTTON = (
 
 def _format_attributes(options: WidgetOptions) -> str:
     """Return the attributes of the element for all options that differ from their default."""
-    changed = {one.name: value for one in fields(options) if (value := getattr(options, one.name)) != one.default}
-    flag = " open" if changed.pop("open", False) else ""
-    changed.pop("questions", None)
-    texts = {name.replace("_", "-"): escape(_format_value(value)) for name, value in changed.items()}
-    return "".join(f' {name}="{text}"' for name, text in texts.items()) + flag
+    attributes = ""
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if value != field.default and field.name not in ("open", "questions"):
+            attributes += f' {field.name.replace("_", "-")}="{escape(_format_value(value))}"'
+    return attributes + (" open" if options.open else "")
 
 
 def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
+    if isinstance(value, str):
+        return value or "off"
     if isinstance(value, tuple) and isinstance(value[0], str):
         return " ".join(value)
-    return (value or "off") if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return msgspec.json.encode(value).decode()
 
 
 # Files
