@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from contextvars import ContextVar
 from functools import cache, wraps
-from itertools import chain
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -30,7 +29,10 @@ class CodeLanguages:
 
     def start(self, page: MkDocsPage, config: MkDocsConfig) -> None:
         """Record what is highlighted from now on as code of a page."""
-        _wrap_highlighters(config)
+        _wrap_codehilite()
+        is_named = any(str(name).startswith("pymdownx") for name in config.markdown_extensions)
+        if is_named or "pymdownx.highlight" in sys.modules:  # it may not be imported yet, or by mkdocstrings
+            _wrap_pymdownx()
         self._pages[page.file.src_uri] = []
         _recorded.set(self._pages[page.file.src_uri])
 
@@ -40,22 +42,21 @@ class CodeLanguages:
 
     def find(self, page: MkDocsPage, article: str) -> tuple[tuple[str, str], ...]:
         """Return the code of an article: of a page, or for a list of blog posts also of the posts that it links to."""
-        posts = [post for post in blog_posts(page) or () if post.url.rstrip("/").rpartition("/")[2] in article]
-        return tuple(chain(*(self._pages.get(source.file.src_uri, ()) for source in (page, *posts))))
+        sources = [page]
+        for post in blog_posts(page) or ():
+            slug = post.url.rstrip("/").rpartition("/")[2]
+            if slug in article:
+                sources.append(post)
+        recorded: _RecordedCode = []
+        for source in sources:
+            recorded += self._pages.get(source.file.src_uri, ())
+        return tuple(recorded)
 
 
 def _record_code(code: str, language: str | None) -> None:
     recorded = _recorded.get()
     if recorded is not None:
         recorded.append((code, language or ""))
-
-
-def _wrap_highlighters(config: MkDocsConfig) -> None:
-    """Make the highlighters of Python-Markdown record code. mkdocstrings uses that of pymdown-extensions, too."""
-    _wrap_codehilite()
-    named = any(str(name).startswith("pymdownx") for name in config.markdown_extensions)  # perhaps not yet imported
-    if named or "pymdownx.highlight" in sys.modules:
-        _wrap_pymdownx()
 
 
 @cache

@@ -23,10 +23,10 @@ from mkdocs_roaming.html.final_page import reconcile_post_list, reconcile_templa
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import Alternate, NavItem, Page, Site, canonicalize_path
-from mkdocs_roaming.publish.cache import project_cache_folder
 from mkdocs_roaming.publish.markdown_source import read_metadata
 
 _MIKE_VERSION = "MIKE_DOCS_VERSION"
+_TAG = re.compile(r"<[^>]+>")
 
 
 # Site
@@ -37,13 +37,17 @@ def make_site(config: MkDocsConfig, description: str | None, nav: tuple[NavItem,
     folder = language_folder(config)
     i18n = i18n_plugin(config)
     language = config.theme.get("language") or config.theme.get("locale") or "en"
+    alternates: tuple[Alternate, ...] = ()
+    if i18n:
+        language = i18n.current_language
+        alternates = tuple(_iter_alternates(config, i18n))
     return Site(
         name=config.site_name,
         url=site_url(config, folder),
         description=description or config.site_description or "",
-        language=str(i18n.current_language if i18n else language).replace("_", "-"),
+        language=str(language).replace("_", "-"),
         version=os.environ.get(_MIKE_VERSION) if "mike" in config.plugins else None,
-        alternates=tuple(_iter_alternates(config, i18n)) if i18n else (),
+        alternates=alternates,
         nav=nav,
         nav_source="mkdocs",
     )
@@ -62,9 +66,10 @@ def site_url(config: MkDocsConfig, folder: str = "", url: str | None = None) -> 
     url = (url or config.site_url or "").rstrip("/")
     if not url:
         return ""
+    version = os.environ.get(_MIKE_VERSION)
     canonical = config.plugins["mike"].config.get("canonical_version") if "mike" in config.plugins else None
-    if canonical and os.environ.get(_MIKE_VERSION):
-        url = url.removesuffix(f"/{canonical}") + "/" + os.environ[_MIKE_VERSION]
+    if canonical and version:
+        url = url.removesuffix(f"/{canonical}") + f"/{version}"
     return f"{url}/{folder}/" if folder else f"{url}/"
 
 
@@ -74,33 +79,37 @@ def dev_server_path(config: MkDocsConfig) -> str:
     return url.path if url.netloc == str(config.dev_addr) else ""
 
 
-def cache_folder(config: MkDocsConfig) -> Path:
-    """Return the cache folder of the project."""
-    return project_cache_folder(Path(config.config_file_path or ".").parent)
+def project_folder(config: MkDocsConfig) -> Path:
+    """Return the folder of mkdocs.yml."""
+    return Path(config.config_file_path or ".").parent
 
 
 def find_llms_txt(config: MkDocsConfig, files: Files) -> File | None:
     """Return the llms.txt among the files that MkDocs copies, or None."""
     folder = language_folder(config)
     path = f"{folder}/llms.txt" if folder else "llms.txt"
-    return next(
-        (file for file in files if file.dest_uri == path and file.inclusion.value > InclusionLevel.DRAFT.value), None
-    )
+    copied = (file for file in files if file.inclusion.value > InclusionLevel.DRAFT.value)
+    return next((file for file in copied if file.dest_uri == path), None)
 
 
 def find_redirects(config: MkDocsConfig, files: Files) -> dict[str, str]:
     """Return the URLs to which the pages of mkdocs-redirects lead, by path. They are written after the build."""
     plugin = config.plugins.get("redirects")
+    redirects: dict[str, str] = {}
+    if plugin is None:
+        return redirects
     folder = language_folder(config)
-    url = site_url(config)
-    redirects = {}
-    for old, new in (plugin.config.get("redirect_maps") or {}).items() if plugin else ():
+    for old, new in (plugin.config.get("redirect_maps") or {}).items():
         source, hash_sign, fragment = str(new).partition("#")
         file = files.get_file_from_path(source)
-        target = urljoin(url, file.url) + hash_sign + fragment if file else str(new)
+        target = str(new)
+        if file:
+            target = urljoin(site_url(config), file.url) + hash_sign + fragment
+        elif not target.startswith(("http:", "https:")):
+            continue
         page = File(str(old), "", "", use_directory_urls=config.use_directory_urls)
         path = canonicalize_path(unquote(page.url.removeprefix("./")))
-        if (file or target.startswith(("http:", "https:"))) and path.startswith(f"{folder}/" if folder else ""):
+        if not folder or path.startswith(f"{folder}/"):
             redirects[path.removeprefix(f"{folder}/")] = target
     return redirects
 
@@ -122,7 +131,9 @@ def is_inner_build(config: MkDocsConfig) -> bool:
 def language_folder(config: MkDocsConfig) -> str:
     """Return the folder of the current language: its locale, or an empty string for the default language."""
     i18n = i18n_plugin(config)
-    return "" if i18n is None or i18n.is_default_language_build else str(i18n.current_language)
+    if i18n is None or i18n.is_default_language_build:
+        return ""
+    return str(i18n.current_language)
 
 
 def localize_previous(previous: str, folder: str) -> str:
@@ -130,7 +141,9 @@ def localize_previous(previous: str, folder: str) -> str:
     if not folder:
         return previous
     site = previous.removesuffix(MANIFEST_PATH).rstrip("/")
-    return f"{site}/{folder}" if site != previous or not previous.endswith(".json") else previous
+    if site == previous and previous.endswith(".json"):
+        return previous
+    return f"{site}/{folder}"
 
 
 def _iter_alternates(config: MkDocsConfig, i18n: Any) -> Iterator[Alternate]:
@@ -138,7 +151,8 @@ def _iter_alternates(config: MkDocsConfig, i18n: Any) -> Iterator[Alternate]:
         if locale != i18n.current_language:
             url = i18n.get_language_config(locale).site_url or i18n.original_configs.get("site_url")
             folder = "" if locale == i18n.default_language else f"{locale}/"
-            base = site_url(config, url=url) or "../" * (1 + bool(language_folder(config)))
+            root = "../../" if language_folder(config) else "../"
+            base = site_url(config, url=url) or root
             yield Alternate(f"{base}{folder}{MANIFEST_PATH}", language=locale.replace("_", "-"))
 
 
@@ -152,7 +166,8 @@ def iter_nav_items(items: Iterable[StructureItem], folder: str, config: MkDocsCo
         children = tuple(iter_nav_items(getattr(item, "children", None) or (), folder, config))
         if isinstance(item, MkDocsPage):
             path = page_path(item, folder) if item.file.is_documentation_page() else None
-            yield NavItem(title, path, None if path is not None else item.canonical_url, children)
+            url = item.canonical_url if path is None else None
+            yield NavItem(title, path, url, children)
             for number, further in enumerate(getattr(item, "pages", [])[1:], 2):  # a paginated list of blog posts
                 yield NavItem(f"{title} ({number})", page_path(further, folder))
         else:
@@ -160,25 +175,30 @@ def iter_nav_items(items: Iterable[StructureItem], folder: str, config: MkDocsCo
             yield NavItem(title, url=url, children=children)
 
 
-def published_files(files: Files) -> Iterator[File]:
-    """Return the pages' files that are built, also those that are not in the nav."""
-    return (file for file in files.documentation_pages() if file.inclusion.value >= InclusionLevel.NOT_IN_NAV.value)
+def published_pages(files: Files) -> list[MkDocsPage]:
+    """Return the pages that are built, also those that are not in the nav."""
+    built = (file for file in files.documentation_pages() if file.inclusion.value >= InclusionLevel.NOT_IN_NAV.value)
+    return [file.page for file in built if file.page is not None]
 
 
 def page_name(file: File, folder: str, config: MkDocsConfig) -> PageName:
     """Return the names by which patterns match a page. Its language in mkdocs-static-i18n is optional."""
     sources = [file.src_uri]
-    path = unquote(file.url.removeprefix("./"))
-    if i18n := i18n_plugin(config):
+    i18n = i18n_plugin(config)
+    if i18n:
         language = re.escape(str(i18n.current_language))
         sources.append(re.sub(rf"^{language}/|\.{language}(?=\.\w+$)", "", file.src_uri))
-    return PageName(canonicalize_path(path).removeprefix(f"{folder}/" if folder else ""), tuple(dict.fromkeys(sources)))
+    path = canonicalize_path(unquote(file.url.removeprefix("./")))
+    if folder:
+        path = path.removeprefix(f"{folder}/")
+    return PageName(path, tuple(dict.fromkeys(sources)))
 
 
 def docs_prefix(config: MkDocsConfig, files: Files) -> str:
     """Return the path of the docs folder below the project, which patterns may start with; empty if pages have it."""
-    folder = os.path.relpath(config.docs_dir, Path(config.config_file_path or ".").parent).replace(os.sep, "/") + "/"
-    return "" if any(file.src_uri.startswith(folder) for file in files.documentation_pages()) else folder
+    folder = os.path.relpath(config.docs_dir, project_folder(config)).replace(os.sep, "/") + "/"
+    has_folder = any(file.src_uri.startswith(folder) for file in files.documentation_pages())
+    return "" if has_folder else folder
 
 
 def make_page(page: MkDocsPage, folder: str, code_languages: tuple[tuple[str, str], ...]) -> Page:
@@ -198,7 +218,9 @@ def page_path(page: MkDocsPage, folder: str) -> str | None:
     path = canonicalize_path(unquote(urlsplit(page.url).path.removeprefix("./")))  # the URL of the home page is `./`
     if not folder:
         return path
-    return path.removeprefix(folder + "/") if path.startswith(folder + "/") else None
+    if not path.startswith(f"{folder}/"):
+        return None
+    return path.removeprefix(f"{folder}/")
 
 
 def blog_posts(page: MkDocsPage) -> list[Any] | None:
@@ -229,8 +251,13 @@ def add_template_content(
     if not posts:
         return reconcile_template(article, html)
     left_out = {post.url for post in posts if not is_published(post)}
-    return reconcile_post_list(article, html, lambda href: urljoin(page.url, href).partition("#")[0] in left_out)
+
+    def is_left_out(href: str) -> bool:
+        return urljoin(page.url, href).partition("#")[0] in left_out
+
+    return reconcile_post_list(article, html, is_left_out)
 
 
 def _plain_text(title: object) -> str:
-    return " ".join(unescape(re.sub(r"<[^>]+>", "", str(title or ""))).split())
+    text = unescape(_TAG.sub("", str(title or "")))
+    return " ".join(text.split())

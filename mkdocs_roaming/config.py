@@ -71,6 +71,8 @@ from mkdocs_roaming.settings import CONFIG_FILE, decode_table, read_toml
 T = TypeVar("T")
 
 FILE = CONFIG_FILE
+_QUERY_TIMEOUT = 5 * QUERY_TIMEOUT
+"""A command waits longer for the vector of a question than an endpoint."""
 
 
 class ModelTable(msgspec.Struct, frozen=True):
@@ -146,20 +148,22 @@ class Settings:
         key = environ.get(own.key_env, "")
         config = {"model": own.name, "base_url": own.base_url, "api_key": key, "key_env": own.key_env}
         selected = name or environ.get("ROAMING_MODEL") or own.name
-        is_other = bool(own.name) and split_model_name(selected) != split_model_name(own.name)
+        is_own = not own.name or split_model_name(selected) == split_model_name(own.name)
         try:
-            options = DEFAULT_OPTIONS if is_other else ModelOptions(own.context, own.tools, own.parameters)
+            options = ModelOptions(own.context, own.tools, own.parameters) if is_own else DEFAULT_OPTIONS
             model = create_model(name, environ=environ, base_url=base_url, config=config, options=options)
         except UsageError as error:
-            is_missing = own.key_env and own.key_env not in environ
-            hint = f" ({self.where} names the variable {own.key_env}, which is not set)" if is_missing else ""
+            message = str(error)
+            if own.key_env and own.key_env not in environ:
+                message += f" ({self.where} names the variable {own.key_env}, which is not set)"
             if not checks_only:
-                raise UsageError(f"{error}{hint}") from None
-            model = UnavailableModel(split_model_name(selected)[1], f"{error}{hint}")
-        prices = None if is_other else self.budget.prices
+                raise UsageError(message) from None
+            model = UnavailableModel(split_model_name(selected)[1], message)
+        prices = self.budget.prices if is_own else None
         if prices is None and getattr(model, "is_hosted", False):
             prices = find_known_prices(model.name)
-        return model, replace(self.budget, prices=prices, cost=None if is_other or prices is None else self.cost)
+        cost = self.cost if is_own and prices is not None else None
+        return model, replace(self.budget, prices=prices, cost=cost)
 
     def search_factory(
         self, environ: Mapping[str, str], on_warning: Callable[[str], None], cache: IndexCache | None = None
@@ -175,7 +179,7 @@ class Settings:
             return partial(Search, cache=cache)
         from mkdocs_roaming.library.hybrid import HybridSearch  # few sites publish vectors
 
-        client = create_embeddings_client(self.embeddings, environ, timeout=5 * QUERY_TIMEOUT, retries=0)
+        client = create_embeddings_client(self.embeddings, environ, timeout=_QUERY_TIMEOUT, retries=0)
         queries = QueryEmbedder(client, prefix=self.embeddings.query_prefix, on_warning=on_warning)
         return lambda library: HybridSearch(library, queries, cache=cache)
 
@@ -193,7 +197,12 @@ def load_settings(path: Path | None = None) -> Settings:
         path = Path(FILE)
         if not path.is_file():
             return Settings()
-    data = _read_tables(path)
+    data = read_toml(path)
+    known = (*TABLES, *OTHER_TABLES)
+    unknown = [name for name in data if name not in known]
+    if unknown:
+        names = ", ".join(f"[{table}]" for table in known)
+        raise UsageError(f"{path}: unknown table [{unknown[0]}]. Known tables: {names}")
 
     def decode(kind: type[T], name: str, **given: object) -> T:
         return decode_table(data.get(name, {}), kind, f"{path}: [{name}]", **given)
@@ -204,9 +213,11 @@ def load_settings(path: Path | None = None) -> Settings:
         embeddings = parse_embeddings_config(data["embeddings"], f"{path}: [embeddings]")
     elif mode == "hybrid":
         raise UsageError(f"{path}: [search]: mode: hybrid needs an embedding model. Configure [embeddings].")
-    prices = decode(Prices, "prices") if "prices" in data else None
-    if prices and not data["prices"].keys() >= {"input", "output"}:
-        raise UsageError(f"{path}: [prices]: needs input and output; write 0 for a free model")
+    prices = None
+    if "prices" in data:
+        prices = decode(Prices, "prices")
+        if not data["prices"].keys() >= {"input", "output"}:
+            raise UsageError(f"{path}: [prices]: needs input and output; write 0 for a free model")
     budget = decode(Budget, "budget", prices=prices or Prices())
     return Settings(
         where=str(path),
@@ -217,12 +228,3 @@ def load_settings(path: Path | None = None) -> Settings:
         embeddings=embeddings,
         serving={name: data[name] for name in OTHER_TABLES if name in data},
     )
-
-
-def _read_tables(path: Path) -> dict[str, Any]:
-    data = read_toml(path)
-    known = (*TABLES, *OTHER_TABLES)
-    if unknown := [name for name in data if name not in known]:
-        names = ", ".join(f"[{table}]" for table in known)
-        raise UsageError(f"{path}: unknown table [{unknown[0]}]. Known tables: {names}")
-    return data

@@ -30,7 +30,6 @@ from mkdocs_roaming._code_languages import CodeLanguages
 from mkdocs_roaming._mkdocs import (
     add_template_content,
     blog_posts,
-    cache_folder,
     dev_server_path,
     docs_prefix,
     find_llms_txt,
@@ -44,7 +43,8 @@ from mkdocs_roaming._mkdocs import (
     order_posts,
     page_name,
     page_path,
-    published_files,
+    project_folder,
+    published_pages,
     site_url,
 )
 from mkdocs_roaming.errors import RoamingError, explain_os_error
@@ -54,7 +54,7 @@ from mkdocs_roaming.html.themes import parse_classes
 from mkdocs_roaming.locks import hold_folder, share_locks
 from mkdocs_roaming.manifest.descriptions import Descriptions, read_configured_descriptions
 from mkdocs_roaming.manifest.models import LLMS_TXT, Page
-from mkdocs_roaming.publish.cache import ConversionCache
+from mkdocs_roaming.publish.cache import ConversionCache, project_cache_folder
 from mkdocs_roaming.publish.elements.html import add_markdown_links
 from mkdocs_roaming.publish.elements.page import ElementOptions, PageElements
 from mkdocs_roaming.publish.markdown_source import split_front_matter
@@ -139,10 +139,19 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             parse_classes(self._options.classes)
             self._load_selection()
             self._load_rules((), config)
-            self._lint = self._load_lint()
             self._elements = ElementOptions.parse(self._options, own_endpoint=dev_server_path(config))
-            self._descriptions = self._load_descriptions(config)
-            self._embeddings = self._load_embeddings()
+            if self._options.lint not in ("off", False, None):
+                from mkdocs_roaming.lint.runner import parse_config
+
+                lint = parse_config(self._options.lint, "lint")
+                self._lint = lint if lint.level != "off" else None
+            if self._options.descriptions:
+                file = project_folder(config) / self._options.descriptions
+                self._descriptions = read_configured_descriptions(file, log.warning)
+            if self._options.search != "lexical":
+                from mkdocs_roaming.embeddings.store import parse_embeddings_options
+
+                self._embeddings = parse_embeddings_options(self._options.embeddings, os.environ, "embeddings")
         return config
 
     def on_pre_build(self, *, config: MkDocsConfig) -> None:
@@ -160,8 +169,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
         """Store the nav, whose titles are read later, when the pages are loaded; check the files before rendering."""
         self._nav = nav
-        if self._options.enabled:
-            self._check_files(files, config)
+        llms_txt = find_llms_txt(config, files) if self._options.enabled else None
+        if llms_txt:
+            with _plugin_errors():
+                check_llms_txt(llms_txt.content_bytes, Path(config.docs_dir), self._options)
         if not is_inner_build(config):
             self._builds = {}
             root = docs_prefix(config, files)
@@ -187,37 +198,48 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return
         gc.freeze()  # the rendered pages live until the end of the build; the collector need not visit them
         started = time.perf_counter()
-        pages = [file.page for file in published_files(files) if file.page is not None]
+        pages = published_pages(files)
         if any(page.content is None for page in pages):
             log.info("nothing is published, because a dirty build reads only edited pages; build without --dirty")
             return
         folder = language_folder(config)
         nav = tuple(iter_nav_items(self._nav.items, folder, config)) if self._nav else ()
-        site = make_site(config, self._options.description, nav)
+        has_plugin = any("llms" in name for name in config.plugins)  # such as mkdocs-llmstxt, which writes it later
+        has_llms_txt = self._options.llms_txt is not False or has_plugin or find_llms_txt(config, files) is not None
         site = replace(
-            site,
+            make_site(config, self._options.description, nav),
             classes=self._options.classes,
             redirects=find_redirects(config, files),
-            # Plugins such as mkdocs-llmstxt write theirs after the build.
-            has_llms_txt=self._options.llms_txt is not False
-            or find_llms_txt(config, files) is not None
-            or any("llms" in name for name in config.plugins),
+            has_llms_txt=has_llms_txt,
         )
+        cache_folder = project_cache_folder(project_folder(config)) / folder
+        cache = ConversionCache(cache_folder if self._options.cache else None)
         with _plugin_errors():
             included, left_out = self._select_pages(order_posts(pages), folder, config, files)
-        cache = ConversionCache(cache_folder(config) / folder if self._options.cache else None)
-        with _plugin_errors():
             batch = convert_pages(site, included, cache=cache, warn=log.warning)
             batch.left_out += left_out
             rules = self._load_rules(pages, config)
-        elements = PageElements(self._select_elements(folder), batch, self._descriptions)
+        options = self._elements
+        if options.widget and folder:  # the questions of the options are in the default language
+            options = replace(options, widget=replace(options.widget, questions=()))
+        elements = PageElements(options, batch, self._descriptions)
         self._builds[folder] = _LanguageBuild(batch, rules, elements, time.perf_counter() - started)
 
     @event_priority(LAST)  # encryption plugins replace articles in this hook
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
-        """Drop pages whose final HTML hides the article; add the links and the widget to the others."""
-        html = self._check_page(output, page, config)
-        return html if _is_blank(html) else self._add_elements(html, page, config)
+        """Drop pages whose final HTML hides the article; add the links and the elements to the others.
+
+        A page with `ask: false` in its front matter has no widget, and one that is not published has no page menu.
+        """
+        folder = language_folder(config)
+        build = self._builds.get(folder)
+        path = page_path(page, folder)
+        if build is None or path is None:
+            return output
+        html = self._check_page(build.batch, path, output, page, config)
+        if _is_blank(html):
+            return html
+        return build.elements.add(html, path, has_widget=page.meta.get("ask") is not False)
 
     @event_priority(LAST)
     def on_post_template(self, output_content: str, *, template_name: str, config: MkDocsConfig) -> str:
@@ -230,13 +252,16 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     @event_priority(LAST)  # mkdocs-static-i18n builds the other languages in this hook, with priority -100
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write all files, and log one line for each language."""
-        if not is_inner_build(config) and self._builds:
-            for message in self._selection.unmatched() if self._selection else ():
+        is_inner = is_inner_build(config)
+        if not is_inner and self._builds and self._selection:
+            for message in self._selection.unmatched():
                 log.warning(message)
-        for folder in [language_folder(config)] if is_inner_build(config) else list(self._builds):
-            if build := self._builds.pop(folder, None):
+        folders = [language_folder(config)] if is_inner else list(self._builds)
+        for folder in folders:
+            build = self._builds.pop(folder, None)
+            if build:
                 self._publish(build, folder, config)
-        if not is_inner_build(config):
+        if not is_inner:
             self._lock.close()
         gc.unfreeze()
 
@@ -265,38 +290,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         config_file = Path(config.config_file_path or "mkdocs.yml")
         return load_rules(self._options, config_file, front_matter, lenient=bool(language_folder(config)))
 
-    def _load_descriptions(self, config: MkDocsConfig) -> Descriptions | None:
-        base = Path(config.config_file_path or ".").parent
-        file = self._options.descriptions
-        return read_configured_descriptions(base / file, log.warning) if file else None
-
-    def _load_lint(self) -> LintConfig | None:
-        if self._options.lint in ("off", False, None):
-            return None
-        from mkdocs_roaming.lint.runner import parse_config
-
-        lint = parse_config(self._options.lint, "lint")
-        return lint if lint.level != "off" else None
-
-    def _select_elements(self, folder: str) -> ElementOptions:
-        options = self._elements
-        if options.widget and folder:  # the questions of the options are in the default language
-            options = replace(options, widget=replace(options.widget, questions=()))
-        return options
-
-    def _load_embeddings(self) -> EmbeddingsOptions | None:
-        if self._options.search == "lexical":
-            return None
-        from mkdocs_roaming.embeddings.store import parse_embeddings_options
-
-        return parse_embeddings_options(self._options.embeddings, os.environ, "embeddings")
-
-    def _check_files(self, files: Files, config: MkDocsConfig) -> None:
-        """Check for an llms.txt among the files that MkDocs copies, before it renders the pages."""
-        if file := find_llms_txt(config, files):
-            with _plugin_errors():
-                check_llms_txt(file.content_bytes, Path(config.docs_dir), self._options)
-
     # Pages
 
     def _select_pages(
@@ -324,28 +317,28 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 self._selection.find_reason(page_name(file, folder, config))  # a pattern of an excluded draft is used
         return included, left_out
 
-    def _check_page(self, output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
+    def _check_page(self, batch: Batch, path: str, output: str, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Compare a page with its final HTML: drop it, convert it again or leave it; return the HTML with links."""
         folder = language_folder(config)
         source = page.file.src_uri
-        path = page_path(page, folder)
-        build = self._builds.get(folder)
-        if path is None or build is None:
-            return output
-        batch = build.batch
         converted = batch.pages.get(path)
         if converted is None or converted.source != source:
             return output
-        if reason := "another plugin leaves it out" if _is_blank(output) else exclusion_reason(output):
+        reason = "another plugin leaves it out" if _is_blank(output) else exclusion_reason(output)
+        if reason:
             batch.drop(path, reason)
             return output
+
+        def is_published(post: MkDocsPage) -> bool:
+            return page_path(post, folder) in batch.pages
+
         posts = blog_posts(page)
-        is_empty = posts and not any(page_path(post, folder) in batch.pages for post in posts)
+        is_empty = posts and not any(map(is_published, posts))
         if is_empty and not Path(config.docs_dir, source).exists():  # posts of a category or a year
             batch.drop(path, "all its posts are left out")
             return output
         visible = reconcile_article(converted.article, output)
-        article = add_template_content(visible, output, page, lambda post: page_path(post, folder) in batch.pages)
+        article = add_template_content(visible, output, page, is_published)
         if article is None:
             # With a template of its own that is intended.
             write = log.info if page.meta.get("template") else log.warning
@@ -364,15 +357,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             reconvert_page(batch, replace(converted, article=article, code_languages=languages))
         return add_markdown_links(output, path, has_llms_txt=batch.site.has_llms_txt)
 
-    def _add_elements(self, html: str, page: MkDocsPage, config: MkDocsConfig) -> str:
-        """Add the widget, unless the front matter has `ask: false`; add the page menu if the page is published."""
-        folder = language_folder(config)
-        build = self._builds.get(folder)
-        path = page_path(page, folder)
-        if build is None or path is None:
-            return html
-        return build.elements.add(html, path, has_widget=page.meta.get("ask") is not False)
-
     # Writing
 
     def _publish(self, build: _LanguageBuild, folder: str, config: MkDocsConfig) -> None:
@@ -388,7 +372,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if where := self._options.previous:
             from mkdocs_roaming.publish.previous import read_previous
 
-            base = Path(config.config_file_path or ".").parent
+            base = project_folder(config)
             previous = read_previous(localize_previous(where, folder), base, log.warning, inform=log.info)
         with _plugin_errors():
             report = publish_batch(
@@ -406,7 +390,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         for note in report.notes:
             log.info(note)
         seconds = build.seconds + time.perf_counter() - started
-        log.info(f"{folder and folder + ': '}{report} ({seconds:.1f} s)")
+        prefix = f"{folder}: " if folder else ""
+        log.info(f"{prefix}{report} ({seconds:.1f} s)")
         for left_out in report.left_out:
             log.debug(f"left out: {left_out}")
         if self._lint:
@@ -420,21 +405,22 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             report = lint_folder(site_folder, lint, Path(config.docs_dir))
         strict = lint.level == "strict"
         for severity, line in format_log(report):
-            (log.warning if strict and severity in ("error", "warning") else log.info)(line)
+            write = log.warning if strict and severity in ("error", "warning") else log.info
+            write(line)
         if strict and report.has_faults and not dev_server_path(config):
             raise PluginError(f"roaming: lint: {report}; fix the findings above, or set `lint: warn`")
 
     def _add_endpoint(self, server: Any, config: MkDocsConfig) -> None:
         from mkdocs_roaming.serve.devserver import OFFLINE_CONFIG, DevServerEndpoint, load_answer_config
 
-        base = Path(config.config_file_path or ".").parent
         try:
-            answers = load_answer_config(self._options.serve_model, base, os.environ)
+            answers = load_answer_config(self._options.serve_model, project_folder(config), os.environ)
         except RoamingError as error:
             log.warning(f"questions are answered offline: {error}")
             answers = OFFLINE_CONFIG
         url = site_url(config)
-        server.set_app(DevServerEndpoint(server.get_app(), urlsplit(url).path, Path(config.site_dir), answers))
+        endpoint = DevServerEndpoint(server.get_app(), urlsplit(url).path, Path(config.site_dir), answers)
+        server.set_app(endpoint)
         log.info(f"questions are answered at {url}v1/ask ({answers.model.name})")
 
 

@@ -38,14 +38,14 @@ def load_entry_point(group: str, name: str) -> Any:
     if name not in entry_point_names(group):
         names = ", ".join(entry_point_names(group)) or "none"
         raise PluginError(f"no entry point {name!r} in the group {group} (installed: {names}); install its package")
-    found = _entry_points(group)[name]
+    entry_point = _entry_points(group)[name]
     try:
-        return found.load()
+        return entry_point.load()
     except Exception as error:  # code of another distribution runs here: it may raise anything
-        package = found.dist.name if found.dist else found.module
+        package = entry_point.dist.name if entry_point.dist else entry_point.module
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise PluginError(
-            f"the plugin {name!r} of the package {package} ({group} = {found.value}) cannot be loaded: {reason}; "
+            f"the plugin {name!r} of the package {package} ({group} = {entry_point.value}) cannot be loaded: {reason}; "
             f"update {package} or uninstall it"
         ) from error
 

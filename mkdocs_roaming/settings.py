@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterable, Mapping
 from inspect import signature
@@ -34,6 +33,7 @@ MAX_NUMBER = 10**15
 """The largest number of a setting: infinity is none."""
 
 _MAX_VALUE_CHARS = 100
+_SIMILARITY = 0.7
 _lock = threading.Lock()
 _prepared: set[Any] = set()
 
@@ -155,7 +155,7 @@ def check_keys(value: object, known: Iterable[str], where: str) -> Mapping[str, 
         if name not in names:
             from difflib import get_close_matches  # not needed for valid settings
 
-            nearest = get_close_matches(str(name), names, 1, 0.7)
+            nearest = get_close_matches(str(name), names, 1, _SIMILARITY)
             hint = f"did you mean `{nearest[0]}`? " if nearest else ""
             raise SettingError(where, str(name), f"unknown option; {hint}Available options: {', '.join(names)}")
     return value
@@ -167,7 +167,7 @@ def _explain(message: str, path: str, table: Mapping[str, object], kind: type, w
         return SettingError(where, "", message)
     from msgspec import inspect  # not needed for valid settings
 
-    name, *items = re.findall(r"[^.\[\]]+", path)
+    name, *items = filter(None, path.replace("[", ".").replace("]", ".").split("."))
     value: Any = table[name]
     fields: Any = inspect.type_info(kind)
     expected = next(field.type for field in fields.fields if field.name == name)
@@ -181,7 +181,8 @@ def _explain(message: str, path: str, table: Mapping[str, object], kind: type, w
         name = f"{name}[{item}]"
         value = list(value)[int(item)]
     shown = repr(value)
-    shown = shown if len(shown) <= _MAX_VALUE_CHARS else f"{shown[:_MAX_VALUE_CHARS]}…"
+    if len(shown) > _MAX_VALUE_CHARS:
+        shown = f"{shown[:_MAX_VALUE_CHARS]}…"
     return SettingError(where, name, f"expected {_describe(expected)}, got {shown}")
 
 
@@ -201,9 +202,9 @@ def _describe(kind: inspect.Type) -> str:
         case inspect.IntType() | inspect.FloatType():
             return _describe_range(kind)
         case inspect.LiteralType(values=values):
-            return " or ".join(str(one) for one in values if one != "")
+            return " or ".join(str(value) for value in values if value != "")
         case inspect.UnionType(types=types):
-            return " or ".join(_describe(one) for one in types if not isinstance(one, inspect.NoneType))
+            return " or ".join(_describe(option) for option in types if not isinstance(option, inspect.NoneType))
         case inspect.DictType(value_type=item):
             return "a mapping of texts to texts" if isinstance(item, inspect.StrType) else "a mapping"
         case inspect.CollectionType(item_type=item):
@@ -214,5 +215,11 @@ def _describe(kind: inspect.Type) -> str:
 
 
 def _describe_range(kind: inspect.IntType | inspect.FloatType) -> str:
-    least = f" of {kind.ge} or more" if kind.ge is not None else f" above {kind.gt}" if kind.gt is not None else ""
-    return f"a number{least}, up to {kind.le}" if kind.le and kind.le < MAX_NUMBER else f"a number{least}"
+    text = "a number"
+    if kind.ge is not None:
+        text += f" of {kind.ge} or more"
+    elif kind.gt is not None:
+        text += f" above {kind.gt}"
+    if kind.le and kind.le < MAX_NUMBER:
+        text += f", up to {kind.le}"
+    return text
