@@ -13,7 +13,7 @@ from typing import Literal
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, PageEntry
 from mkdocs_roaming.manifest.page_kinds import is_changelog
-from mkdocs_roaming.text.blocks import LINE_END, Block, find_code_spans, find_fences, split_lines
+from mkdocs_roaming.text.blocks import LINE_END, Block, find_code_spans, parse_blocks, split_lines
 from mkdocs_roaming.text.languages import base_language, fold, load_phrases
 
 Severity = Literal["error", "warning", "hint"]
@@ -234,10 +234,10 @@ class LintContext:
 def parse_page_text(page: PageEntry, markdown: str) -> PageText:
     """Parse the Markdown of a page into lines, prose and sections."""
     lines = tuple(split_lines(markdown))
-    blocks = find_fences(markdown)
-    prose = tuple(_blank_code(lines, blocks))
-    unclosed = (block for block in blocks if block.code_end == block.end and not any(lines[block.end :]))
-    open_fence = next((block.start for block in unclosed), None)
+    code = _find_code(markdown)
+    blank = {number for block in code for number in range(block.start, block.end)}
+    prose = tuple("" if number in blank else _blank_spans(line) for number, line in enumerate(lines))
+    open_fence = next((block.start for block in code if _is_open(block, lines)), None)
     return PageText(page, markdown, lines, prose, _section_lines(page, markdown), open_fence)
 
 
@@ -284,32 +284,33 @@ def _section_lines(page: PageEntry, markdown: str) -> tuple[int, ...]:
     return tuple(starts)
 
 
-def _blank_code(lines: Sequence[str], blocks: Sequence[Block]) -> Iterator[str]:
-    """Yield the lines with code blanked: fenced, indented and inline code."""
-    fenced = {number for block in blocks for number in range(block.start, block.end)}
-    after_blank = True
-    in_list = False
-    for number, line in enumerate(lines):
-        if number in fenced:
-            yield ""
-        elif not line or line.isspace():
-            after_blank = True
-            yield line
-        elif (indented := line.startswith(("    ", "\t"))) and after_blank and not in_list:
-            yield ""
-        else:
-            in_list = in_list if indented or line[0] == " " else _ITEM.match(line) is not None
-            after_blank = after_blank and indented
-            yield _blank_spans(line) if "`" in line else line
+def _find_code(markdown: str) -> list[Block]:
+    """Return fenced and indented code. CommonMark sees indented code in the second paragraph of a footnote."""
+    code: list[Block] = []
+    if not any(mark in markdown for mark in _MARKS_OF_CODE):
+        return code
+    is_footnote = False
+    for block in parse_blocks(markdown).walk():
+        if block.kind == "paragraph":
+            is_footnote = block.text.startswith("[^")
+        elif block.kind == "fence" or (block.kind == "code" and not is_footnote):
+            code.append(block)
+    return code
+
+
+def _is_open(block: Block, lines: Sequence[str]) -> bool:
+    """Return whether code has a fence that is never closed, so that all text below it is code."""
+    return block.kind == "fence" and block.code_end == block.end and not any(lines[block.end :])
 
 
 def _blank_spans(line: str) -> str:
-    for start, end, ticks in find_code_spans(line):
+    for start, end, ticks in find_code_spans(line) if "`" in line else ():
         line = f"{line[: start + ticks]}{' ' * (end - start - 2 * ticks)}{line[end - ticks :]}"
     return line
 
 
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]|\[\^[^\]]+\]:")
+_MARKS_OF_CODE = ("```", "~~~", "    ", "\t")
+"""Without these a page has neither fenced nor indented code."""
 _NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|[a-z][.)])\s+")
 _DECORATION = " \t.,:;!?…-–—_*#()[]{}¶§→←«»“”\"'"
 _CODE_LIKE = re.compile(r"^[.$@_-]|_|\w\.\w|\(\)|^[a-z][a-z0-9]*$|^[A-Z]{3,}$|[a-z][A-Z]|[A-Z]{2}[a-z]")

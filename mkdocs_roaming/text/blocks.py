@@ -149,25 +149,26 @@ def _build_tree(tokens: Iterable[Token]) -> tuple[Block, ...]:
     texts: list[list[str]] = [[]]  # of each open block
     children: list[list[Block]] = [[]]
     for token in tokens:
-        if token.type == "inline":
+        name = token.type
+        if name == "inline":
             texts[-1].append(token.content)
-        elif token.type in _KINDS and token.nesting == 1:
+        elif token.nesting == 0 and name in _KINDS:
+            children[-1].append(_make_block(token, token.content, ()))
+        elif token.nesting == 1 and name in _KINDS:
             opened.append(token)
             texts.append([])
             children.append([])
-        elif token.type in _KINDS:
-            children[-1].append(_make_block(token, token.content))
-        elif token.type in _ENDS:
+        elif token.nesting == -1 and name in _ENDS:
             inner = tuple(children.pop())
             children[-1].append(_make_block(opened.pop(), "\n".join(texts.pop()), inner))
     return tuple(children[0])
 
 
-def _make_block(token: Token, text: str, children: tuple[Block, ...] = ()) -> Block:
+def _make_block(token: Token, text: str, children: tuple[Block, ...]) -> Block:
     assert token.map is not None
+    start, end = token.map
     kind = _KINDS[token.type]
     level = int(token.tag[1]) if kind == "heading" else 0
-    start, end = token.map
     return Block(kind, start, end, text, level, token.info, token.markup, children)
 
 
