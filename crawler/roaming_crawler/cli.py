@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +22,19 @@ from mkdocs_roaming.plugins import load_entry_point
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
 from mkdocs_roaming.publish.pipeline import LeftOut
 from mkdocs_roaming.text.markdown import pluralize, sanitize, to_single_line
-from roaming_crawler.config import CrawlConfig, CrawlLimits, DiscoveryConfig, EventHandler, Politeness, ScopeConfig
+from roaming_crawler.config import MEGABYTE, CrawlConfig, CrawlLimits, DiscoveryConfig, Politeness, ScopeConfig
 
 if TYPE_CHECKING:
     from roaming_crawler.publish import CrawlResult
 
 
+_MAX_REASONS_SHOWN = 12
+_MIN_WAIT_SHOWN = 5.0
+_MIN_WAIT_ON_LINE = 1.5
+"""Shorter waits are those between two requests."""
+_REDRAW_INTERVAL = 0.25
+_LINE_INTERVAL = 5.0
+_AT_ONCE = click.IntRange(1, 256)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -51,7 +57,7 @@ class _CrawlCommand(click.Command):
     metavar="ENGINE",
     help="With --many: threads (default), or dask=tcp://… of a scheduler.",
 )
-@click.option("--at-once", type=click.IntRange(1, 256), default=4, help="With --many: number of concurrent hosts.")
+@click.option("--at-once", type=_AT_ONCE, default=4, help="With --many: number of concurrent hosts.")
 @click.option("--refresh-older-than", metavar="AGE", help="With --many: crawl again after this time (7d, 12h, 30m).")
 @click.option("--scratch", type=_FOLDER, help="With --many and a bucket: folder for files before the upload.")
 @setting_options(CrawlConfig, "name", "description")
@@ -90,7 +96,19 @@ def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
             as_json=as_json,
         )
         return
-    _crawl_one(url or "", Path(folder), _make_config(options), as_json=as_json)
+    config = _make_config(options)
+    try:
+        result = _run_crawl(url or "", Path(folder), config, as_json=as_json)
+    except KeyboardInterrupt:
+        raise RoamingError(f"{folder}: interrupted; the same command resumes the crawl") from None
+    if not as_json:
+        _print_result(result, Path(folder))
+    if result.stopped:
+        warn(result.stopped)
+    if not result.pages:
+        sys.exit(NOTHING_FOUND)
+    if config.scope.strict and result.incomplete:
+        sys.exit(FAULTS_FOUND)
 
 
 def crawl_part(url: str, folder: Path, options: dict[str, Any]) -> tuple[Callable[[str, str], str], list[LeftOut]]:
@@ -130,27 +148,23 @@ def print_event_as_json(name: str, data: dict[str, Any]) -> None:
 
 
 def _run_crawl(url: str, folder: Path, config: CrawlConfig, *, as_json: bool) -> CrawlResult:
+    """Crawl a site, and show events: as JSON lines, as one line on a terminal, otherwise as several lines."""
     import anyio
 
     from roaming_crawler.crawl import crawl as crawl_site
 
-    with _show_progress(as_json) as on_event:
-        return anyio.run(lambda: crawl_site(url, folder, config, on_event=on_event))
-
-
-def _crawl_one(url: str, folder: Path, config: CrawlConfig, *, as_json: bool) -> None:
-    try:
-        result = _run_crawl(url, folder, config, as_json=as_json)
-    except KeyboardInterrupt:
-        raise RoamingError(f"{folder}: interrupted; the same command resumes the crawl") from None
+    progress = CrawlProgress(redraws=sys.stderr.isatty())
+    done = threading.Event()
+    clock = threading.Thread(target=progress.run, args=(done,), daemon=True)
+    on_event = print_event_as_json if as_json else progress.on_event
     if not as_json:
-        _print_result(result, folder)
-    if result.stopped:
-        warn(result.stopped)
-    if not result.pages:
-        sys.exit(NOTHING_FOUND)
-    if config.scope.strict and result.incomplete:
-        sys.exit(FAULTS_FOUND)
+        clock.start()
+    try:
+        return anyio.run(lambda: crawl_site(url, folder, config, on_event=on_event))
+    finally:
+        done.set()
+        if not as_json:
+            clock.join()
 
 
 def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> None:
@@ -163,11 +177,12 @@ def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> Non
         for name in ("engine", "refresh_older_than", "scratch"):
             if options[name]:
                 raise UsageError(f"--{name.replace('_', '-')}: applies to many sites; give them with --many FILE")
-        if re.match(r"(s3|gs|az)://", folder, re.IGNORECASE):
+        if folder.lower().startswith(("s3://", "gs://", "az://")):
             raise UsageError(f"{folder}: one site is published into a folder; list it in a file for --many")
     if options["prefix"] and options["same_host"]:
         raise UsageError("--prefix and --same-host cannot be combined; give one of them")
-    options["user_agent"] = user_agent = (options["user_agent"] or "").strip()
+    user_agent = (options["user_agent"] or "").strip()
+    options["user_agent"] = user_agent
     if not user_agent.isprintable() or not user_agent.isascii():
         raise UsageError("--user-agent: contains characters that are not allowed in headers; give plain ASCII")
 
@@ -187,29 +202,11 @@ def _make_config(options: dict[str, Any]) -> CrawlConfig:
     )
 
 
-@contextmanager
-def _show_progress(as_json: bool) -> Iterator[EventHandler]:
-    """Provide the handler that shows events: as JSON lines, as a bar on a terminal, otherwise as lines."""
-    if as_json:
-        yield print_event_as_json
-        return
-    progress = CrawlProgress(bar=sys.stderr.isatty())
-    done = threading.Event()
-    clock = threading.Thread(target=progress.run, args=(done,), daemon=True)
-    clock.start()
-    try:
-        yield progress.on_event
-    finally:
-        done.set()
-        clock.join()
-        progress.clear()
-
-
 @dataclass(slots=True)
 class CrawlProgress:
-    """Progress on standard error: a bar, redrawn a few times a second, or a line every five seconds."""
+    """Progress on standard error: a line that is redrawn a few times a second, or one every five seconds."""
 
-    bar: bool
+    redraws: bool
     pages: int = 0
     skipped: int = 0
     known: int = 0
@@ -219,37 +216,34 @@ class CrawlProgress:
 
     def run(self, done: threading.Event) -> None:
         """Show the numbers and the time at intervals, also during steps without events, until `done` is set."""
-        while not done.wait(_BAR_INTERVAL if self.bar else _LINE_INTERVAL):
+        while not done.wait(_REDRAW_INTERVAL if self.redraws else _LINE_INTERVAL):
             self.show()
+        if self.width:
+            click.echo("\r" + " " * self.width + "\r", err=True, nl=False)
 
     def on_event(self, name: str, data: dict[str, Any]) -> None:
         """Update the numbers."""
         if name == "wait":
             seconds = data["seconds"]
-            self.waiting = f", waits {seconds:.0f} s for {data['host']}" if seconds >= 1.5 else ""
+            self.waiting = f", waits {seconds:.0f} s for {data['host']}" if seconds >= _MIN_WAIT_ON_LINE else ""
         elif name in ("found", "page", "skipped"):
             self.pages += name == "page"
             self.skipped += name == "skipped"
-            self.known = max(self.known, data.get("known", data.get("pages", 0)), self.pages + self.skipped)
+            known = data.get("known", data.get("pages", 0))
+            self.known = max(self.known, known, self.pages + self.skipped)
         elif name == "publish":
             self.waiting = ", publishing"
 
-    def clear(self) -> None:
-        """Remove the bar."""
-        if self.width:
-            click.echo("\r" + " " * self.width + "\r", err=True, nl=False)
-
     def show(self) -> None:
         """Show the numbers and the time."""
-        done = self.pages + self.skipped
         seconds = time.monotonic() - self.started
         skipped = f", {self.skipped} skipped" if self.skipped else ""
-        line = sanitize(f"{done} of {self.known} pages{skipped}{self.waiting}, {seconds:.0f} s")
-        if not self.bar:
-            click.echo(f"Crawling: {line}", err=True)
+        done = self.pages + self.skipped
+        line = sanitize(f"Crawling: {done} of {self.known} pages{skipped}{self.waiting}, {seconds:.0f} s")
+        if not self.redraws:
+            click.echo(line, err=True)
             return
-        full = _BAR_WIDTH * done // max(1, self.known)
-        line = f"[{'#' * full:-<{_BAR_WIDTH}}] {line}"[: shutil.get_terminal_size().columns - 1]
+        line = line[: shutil.get_terminal_size().columns - 1]
         click.echo(f"\r{line.ljust(self.width)}", err=True, nl=False)
         self.width = len(line)
 
@@ -259,53 +253,46 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
         click.echo(sanitize(note), err=True)
     size = f"{pluralize(result.pages, 'page')}, {pluralize(result.sections, 'section')}"
     click.echo(f"{folder}: {size}; {result.markdown} came as Markdown")
-    _print_coverage(result)
+    if result.coverage.visible_words:
+        share = f"{result.coverage.share:.1%}".removesuffix("%")
+        click.echo(f"  {share} % of visible words kept")
+    if result.incomplete:
+        shares = {path: f"{result.page_coverage[path]:.0%}".removesuffix("%") for path in result.incomplete}
+        pages = [f"{path or '/'} ({share} %)" for path, share in shares.items()]
+        shown = ", ".join(pages[:_MAX_REASONS_SHOWN])
+        more = " …" if pages[_MAX_REASONS_SHOWN:] else ""
+        click.echo(sanitize(f"  {pluralize(len(pages), 'page')} lost more than a tenth: {shown}{more}"))
     for name in ("new", "changed", "same", "gone", "kept", "skipped", "flagged"):
-        pages = getattr(result, name)
-        count = pages if isinstance(pages, int) else len(pages)
+        value = getattr(result, name)
+        count = value if isinstance(value, int) else len(value)
         if count or name in ("new", "changed", "same", "skipped"):
             click.echo(f"  {name:<8}{count:>6}")
-    for option in dict.fromkeys(other.option for other in result.left_out):
-        others = [other for other in result.left_out if other.option == option]
-        names = ", ".join(other.name for other in others)
-        count = sum(other.pages for other in others)
-        pages = f"{pluralize(count, 'page')} in " if count else ""
-        click.echo(sanitize(f"  left out: {pages}{names}; --{option} {others[0].name}"))
+    for option, variants in groupby(result.left_out, key=lambda variant: variant.option):
+        counts = {variant.name: variant.pages for variant in variants}
+        count = sum(counts.values())
+        pages_in = f"{pluralize(count, 'page')} in " if count else ""
+        click.echo(sanitize(f"  left out: {pages_in}{', '.join(counts)}; --{option} {next(iter(counts))}"))
     _print_reasons(result)
+    megabytes = result.bytes / MEGABYTE
     click.echo(
-        f"  {result.requests} requests ({result.unchanged} not modified), {result.bytes / 1e6:.1f} MB, "
+        f"  {result.requests} requests ({result.unchanged} not modified), {megabytes:.1f} MB, "
         f"{result.seconds:g} s; {result.written} files written"
     )
 
 
-def _print_coverage(result: CrawlResult) -> None:
-    if result.coverage.visible_words:
-        click.echo(f"  {100 * result.coverage.share:.1f} % of visible words kept")
-    if result.incomplete:
-        first = result.incomplete[:_MAX_REASONS_SHOWN]
-        shown = ", ".join(f"{path or '/'} ({100 * result.page_coverage[path]:.0f} %)" for path in first)
-        more = " …" if result.incomplete[_MAX_REASONS_SHOWN:] else ""
-        click.echo(sanitize(f"  {pluralize(len(result.incomplete), 'page')} lost more than a tenth: {shown}{more}"))
-
-
 def _print_reasons(result: CrawlResult) -> None:
     by_reason: dict[str, list[str]] = {}
-    for url, why in result.skipped:
-        by_reason.setdefault("duplicate" if why.startswith("duplicate of ") else why, []).append(url)
+    for url, reason in result.skipped:
+        kind = "duplicate" if reason.startswith("duplicate of ") else reason
+        by_reason.setdefault(kind, []).append(url)
     reasons = sorted(by_reason.items(), key=lambda pair: -len(pair[1]))
-    for why, urls in reasons[:_MAX_REASONS_SHOWN]:
-        click.echo(f"    {len(urls):>4}  {sanitize(why)}: {sanitize(urls[0])}{' …' if len(urls) > 1 else ''}")
+    for reason, urls in reasons[:_MAX_REASONS_SHOWN]:
+        more = " …" if len(urls) > 1 else ""
+        click.echo(f"    {len(urls):>4}  {sanitize(reason)}: {sanitize(urls[0])}{more}")
     if rest := reasons[_MAX_REASONS_SHOWN:]:
         count = sum(len(urls) for _, urls in rest)
         click.echo(f"    {count:>4}  for {pluralize(len(rest), 'more reason')}; --json lists all")
     for flagged in result.flagged[:_MAX_REASONS_SHOWN]:
         click.echo(f"    {flagged.severity} {flagged.kind}: {sanitize(flagged.url)} “{to_single_line(flagged.quote)}”")
-    if more := result.flagged[_MAX_REASONS_SHOWN:]:
-        click.echo(f"    … and {len(more)} more")
-
-
-_MAX_REASONS_SHOWN = 12
-_MIN_WAIT_SHOWN = 5.0
-_BAR_INTERVAL = 0.25
-_LINE_INTERVAL = 5.0
-_BAR_WIDTH = 24
+    if unshown := result.flagged[_MAX_REASONS_SHOWN:]:
+        click.echo(f"    … and {len(unshown)} more")

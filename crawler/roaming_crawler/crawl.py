@@ -5,8 +5,9 @@ A site that publishes a manifest is mirrored: ids, navigation and pages stay byt
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -16,12 +17,12 @@ from msgspec import structs
 
 from mkdocs_roaming.errors import ManifestError, UsageError
 from mkdocs_roaming.locks import STATE_DIR
-from mkdocs_roaming.manifest.descriptions import describe_manifest, read_descriptions
+from mkdocs_roaming.manifest.descriptions import Descriptions, describe_manifest, read_descriptions
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, path_to_url
 from mkdocs_roaming.manifest.sections import extract_pages, file_digest
 from mkdocs_roaming.publish.writer import publish_mirror
-from roaming_crawler.config import CrawlConfig, EventHandler, ScopeConfig
+from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages, discover
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
 from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_folder_site
@@ -47,6 +48,19 @@ from roaming_crawler.variants import (
     match_language,
 )
 from roaming_crawler.versions import find_version
+
+_RECENT_SECONDS = 24 * 3600.0
+"""Maximum age of responses that are not requested again when a crawl continues beyond a page limit."""
+_MIRROR_TASKS = 4
+_DIGEST_CHARS = 16
+"""Length of the digest in the address of a page that a cache between us and the host has not seen."""
+_MISMATCH = "its Markdown does not match the manifest; try again later"
+_WRONG_PAGES = (_MISMATCH, "not found")
+_MAX_WRONG_PAGES = 0.05
+"""Share of the pages of a manifest; with more of them, the HTML of the site is crawled."""
+_UNUSABLE_MANIFEST = (
+    "more than 5 % of its Markdown is missing or does not match its manifest; its HTML is crawled instead"
+)
 
 
 async def crawl(
@@ -77,116 +91,124 @@ async def crawl(
         PublishError: There is nothing to publish, or it cannot be written.
     """
     clock = clock or Clock()
-    if local := parse_folder_site(url):
-        try:
-            return await _Crawl(local.start, folder, config, fetcher or FolderFetcher(local), clock, on_event).run()
-        except NoPagesError as error:
-            raise NoPagesError(explain_empty_folder(local) or str(error)) from None
-    if fetcher is not None:
-        return await _Crawl(url, folder, config, fetcher, clock, on_event).run()
-    private_urls = [_parse_start_url(url)] if config.allow_private else ()
+    local = parse_folder_site(url)
+    if local:
+        url = local.start
+        fetcher = fetcher or FolderFetcher(local)
+    start = _parse_start_url(url)
 
     def report_wait(host: str, seconds: float) -> None:
         on_event("wait", {"host": host, "seconds": round(seconds, 1)})
 
-    async with WebFetcher(config.politeness, clock=clock, private_urls=private_urls, on_wait=report_wait) as web:
-        return await _Crawl(url, folder, config, web, clock, on_event).run()
+    async with AsyncExitStack() as stack:
+        if fetcher is None:
+            private_urls = [start] if config.allow_private else ()
+            web = WebFetcher(config.politeness, clock=clock, private_urls=private_urls, on_wait=report_wait)
+            fetcher = await stack.enter_async_context(web)
+        try:
+            return await _Crawl(start, folder, config, fetcher, clock, on_event).run()
+        except NoPagesError as error:
+            hint = explain_empty_folder(local) if local else ""
+            raise NoPagesError(hint or str(error)) from None
 
 
+@dataclass(slots=True)
 class _Crawl:
     """A running crawl of one site."""
 
-    def __init__(
-        self, url: str, folder: Path, config: CrawlConfig, fetcher: Fetcher, clock: Clock, on_event: EventHandler
-    ) -> None:
-        self.start = _parse_start_url(url)
-        self.record = CrawlRecord(self.start, language=config.scope.language, version=config.scope.version)
-        self.folder = folder
-        self.config = config
-        self.fetcher = fetcher
-        self.clock = clock
-        self.on_event = on_event
-        file = config.options.descriptions
-        self.descriptions = read_descriptions(Path(file)) if file else None
+    start: str
+    folder: Path
+    config: CrawlConfig
+    fetcher: Fetcher
+    clock: Clock
+    on_event: EventHandler
 
     async def run(self) -> CrawlResult:
         """Lock the folder, crawl, and publish."""
+        config = self.config
+        scope = config.scope
+        file = config.options.descriptions
+        descriptions = read_descriptions(Path(file)) if file else None
         _check_output_folder(self.folder)
         with lock_folder(self.folder):
             state = CrawlState(self.folder)
-            resume = self._can_resume(state)
-            state.start(self.record, resume=resume, since=self.clock.wall() - _RECENT_SECONDS)
-            agent = product_token(self.config.politeness.user_agent_header)
-            session = Session(state, self.fetcher, self.config.limits, self.clock, agent=agent)
+            record = CrawlRecord(self.start, language=scope.language, version=scope.version)
+            resume = self._can_resume(state, record)
+            state.start(record, resume=resume, since=self.clock.wall() - _RECENT_SECONDS)
+            agent = product_token(config.politeness.user_agent_header)
+            session = Session(state, self.fetcher, config.limits, self.clock, agent=agent)
             if isinstance(self.fetcher, WebFetcher):
                 session.on_crawl_delay = self.fetcher.set_crawl_delay
             try:
-                result = await self._crawl_and_publish(session, resume)
+                result = await self._crawl_and_publish(session, record, descriptions, resume=resume)
             except (NoPagesError, RefusedError, UsageError):
                 state.discard_first_crawl()
                 raise
             except BaseExceptionGroup as group:  # for example a full disk in one of the tasks
                 raise first_exception(group) from None
-            if session.stopped:
+            stopped = session.stopped
+            if stopped:
                 # The page limit counts existing pages, other limits start from zero.
-                higher = " with a higher --max-pages" if MAX_PAGES_OPTION in session.stopped else ""
-                result = replace(result, stopped=f"{session.stopped}; to continue, give the same command{higher}")
-            result = replace(result, seconds=round(self.clock.monotonic() - session.started, 1))
+                higher = " with a higher --max-pages" if MAX_PAGES_OPTION in stopped else ""
+                stopped = f"{stopped}; to continue, give the same command{higher}"
+            seconds = round(self.clock.monotonic() - session.started, 1)
+            result = replace(result, stopped=stopped, seconds=seconds)
             self.on_event("done", msgspec.to_builtins(result))
             return result
 
-    async def _crawl_and_publish(self, session: Session, resume: bool) -> CrawlResult:
+    async def _crawl_and_publish(
+        self, session: Session, record: CrawlRecord, descriptions: Descriptions | None, *, resume: bool
+    ) -> CrawlResult:
         state = session.state
         config = self.config
-        variant = await self._find_variant(session)
-        scope, notes = (variant, []) if variant else await self._find_scope(session)
+        notes: list[str] = []
+        scope = await self._find_variant(session)
+        scope = scope or await self._find_scope(session, notes)
         self.on_event("start", {"url": self.start, "scope": scope.url, "resumed": resume, "known": len(state.old)})
         discovered = await discover(session, scope, self.start, config.discovery)
-        discovered.notes += notes
         manifest = discovered.manifest
         self.on_event("found", {"pages": len(discovered.entries), "manifest": manifest is not None})
         _check_published_site(self.folder, manifest.site.url if manifest else scope.url)
-        result = await self._mirror_site(session, discovered, manifest) if manifest else None
-        if manifest and result is None:
-            notes.append(f"{discovered.root}: {_UNUSABLE_MANIFEST}")
-            discovered = await discover(session, scope, self.start, replace(config.discovery, manifest=False))
-            discovered.notes += notes
+        result = None
+        if manifest:
+            result = await self._mirror_site(session, discovered, manifest, descriptions, notes)
+            if result is None:
+                notes.append(f"{discovered.root}: {_UNUSABLE_MANIFEST}")
+                discovered = await discover(session, scope, self.start, replace(config.discovery, manifest=False))
         if result is None:
             with DiskDict[PageBody](state.path) as bodies:
                 visited = await visit_pages(session, discovered, config, self.on_event, bodies, self.start)
                 self.on_event("publish", {"pages": len(visited.pages)})
-                discovered.notes += scope.check_patterns(strict=config.scope.strict)
-                result = publish_crawl(session, discovered, visited, bodies, config, self.descriptions)
+                discovered.notes += notes + scope.check_patterns(strict=config.scope.strict)
+                result = publish_crawl(session, discovered, visited, bodies, config, descriptions)
         if session.is_complete:
             limit = config.limits.pages if session.stopped else None
-            state.finish(structs.replace(self.record, url=scope.url, max_pages=limit, boilerplate=state.boilerplate))
+            state.finish(structs.replace(record, url=scope.url, max_pages=limit, boilerplate=state.boilerplate))
         return result
 
-    def _can_resume(self, state: CrawlState) -> bool:
+    def _can_resume(self, state: CrawlState, record: CrawlRecord) -> bool:
         """Return whether an interrupted crawl, or one that reached a lower page limit, is resumed.
 
         Raises:
             UsageError: The folder contains a crawl of another URL, or `--resume` has nothing to resume.
         """
         config = self.config
-        self._check_same_crawl(state)
-        limit = state.site.max_pages if state.site else None
-        if config.resume and not state.unfinished and limit is None:
-            raise UsageError(f"{self.folder}: contains no interrupted crawl; leave --resume out")
-        extends = limit is not None and (config.resume or config.limits.pages is None or config.limits.pages > limit)
-        return (state.unfinished is not None or extends) and not config.refresh
-
-    def _check_same_crawl(self, state: CrawlState) -> None:
         last = state.unfinished or state.site
-        if last is None:
-            return
-        if last.given != self.record.given:
+        if last and last.given != record.given:
             raise UsageError(f"{self.folder}: contains a crawl of {last.given}; give another folder, or that URL")
-        if (last.language, last.version) != (self.record.language, self.record.version):
+        if last and (last.language, last.version) != (record.language, record.version):
             given = {"--language": last.language, "--version": last.version}
             options = " ".join(f"{name} {value}" for name, value in given.items() if value)
             options = f"with {options}" if options else "without --language and --version"
             raise UsageError(f"{self.folder}: contains a crawl {options}; give another folder, or the same options")
+        limit = state.site.max_pages if state.site else None
+        if config.resume and not state.unfinished and limit is None:
+            raise UsageError(f"{self.folder}: contains no interrupted crawl; leave --resume out")
+        if config.refresh:
+            return False
+        if state.unfinished or limit is None:
+            return state.unfinished is not None
+        return config.resume or config.limits.pages is None or config.limits.pages > limit
 
     async def _find_variant(self, session: Session) -> Scope | None:
         """Make the language and the version that the user selected the start, and return their scope.
@@ -194,101 +216,118 @@ class _Crawl:
         Raises:
             UsageError: The start page leads to none.
         """
-        config: ScopeConfig = self.config.scope
+        config = self.config.scope
         base = config.make_scope(self.start)
         scope = None
-        language = config.language
-        version = config.version
-        if language not in ("", ALL):
+        if config.language not in ("", ALL):
             response = await session.get(await session.follow_redirects(self.start), ACCEPT_HTML)
             page = parse_page(response, base.url)
-            if not match_language(page.language, language):
-                start, folder = find_language_start(language, page, base.url)
+            if not match_language(page.language, config.language):
+                start, folder = find_language_start(config.language, page, base.url)
                 if not start:
                     problem = f": {page.skip_reason}" if page.skip_reason else " has no link to it"
-                    raise UsageError(f"--language {language}: {response.url}{problem}; give the URL of that language")
+                    raise UsageError(
+                        f"--language {config.language}: {response.url}{problem}; give the URL of that language"
+                    )
                 self.start = start
                 scope = replace(base, url=folder)
-        if version not in ("", ALL):
-            found = await find_version(session, self.start, version)
-            if not found.exact:
-                near = f"the nearest is {found.url}" if found.kind != "latest" else "it names no such version"
-                raise UsageError(f"--version {version}: {self.start}: {near}; give the URL of that version")
-            self.start = found.page
-            scope = replace(base, url=found.url)
+        if config.version not in ("", ALL):
+            version = await find_version(session, self.start, config.version)
+            if not version.exact:
+                near = f"the nearest is {version.url}" if version.kind != "latest" else "it names no such version"
+                raise UsageError(f"--version {config.version}: {self.start}: {near}; give the URL of that version")
+            self.start = version.page
+            scope = replace(base, url=version.url)
         return scope
 
-    async def _find_scope(self, session: Session) -> tuple[Scope, list[str]]:
-        """Return the scope and notes on it.
-
-        It is the scope of the last crawl, or else that of the URL to which the start URL redirects.
-        """
-        config: ScopeConfig = self.config.scope
+    async def _find_scope(self, session: Session, notes: list[str]) -> Scope:
+        """Return the scope of the last crawl, or else that of the URL to which the start URL redirects."""
+        config = self.config.scope
         scope = config.make_scope(self.start)
         if last := session.state.site:
             if not config.selects_version and scope.url != last.url:
                 raise UsageError(f"{scope.url}: this folder contains a crawl of {last.url}; give another folder")
-            return replace(scope, url=last.url), []
+            return replace(scope, url=last.url)
         try:
             target = await session.follow_redirects(self.start)
         except RefusedError:
             raise
         except FetchError:
-            return scope, []  # the site may have no home page
+            return scope  # the site may have no home page
         if not scope.holds(target):
-            return config.make_scope(target), []
+            return config.make_scope(target)
         version = find_version_folder(target, scope.url)
         if not version or not config.selects_version or config.version == ALL:
-            return scope, []
-        current = replace(scope, url=version)
-        note = (
-            f"{scope.url}: redirects to {current.url}, so other versions are left out; to include them: --version all"
+            return scope
+        notes.append(
+            f"{scope.url}: redirects to {version}, so other versions are left out; to include them: --version all"
         )
-        return current, [note]
+        return replace(scope, url=version)
 
     async def _mirror_site(
-        self, session: Session, discovered: DiscoveredPages, manifest: Manifest
+        self,
+        session: Session,
+        discovered: DiscoveredPages,
+        manifest: Manifest,
+        descriptions: Descriptions | None,
+        notes: Sequence[str],
     ) -> CrawlResult | None:
         """Fetch the pages of a manifest and publish them unchanged. Pages that do not match their digest are skipped.
 
         Returns:
             None if these are more than a few, for example because a server rewrites the Markdown of the site.
         """
-        folder = self.folder
         config = self.config
+        scope = discovered.scope
+        # Ids depend on paths, so paths cannot be changed.
+        paths = disambiguate_paths(page.path for page in manifest.pages)
+        pages: dict[str, PageEntry] = {}
+        skipped: list[SkippedPage] = []
+        for page in manifest.pages:
+            is_safe = storage_path(page.path) == page.path == paths[page.path] and page.path not in pages
+            if not is_safe:
+                skipped.append(SkippedPage(page.path, "its path is not a safe file name"))
+            elif scope.allows_path(page.path):
+                pages[page.path] = page
         root = discovered.root
-        manifest, skipped = _drop_unsafe_paths(manifest)
-        pages = tuple(page for page in manifest.pages if discovered.scope.allows_path(page.path))
-        manifest = structs.replace(manifest, pages=pages, crawled_from=urlsplit(root).netloc)
-        notes = [*discovered.notes, *discovered.scope.check_patterns(strict=config.scope.strict)]
+        notes = [*discovered.notes, *notes, *scope.check_patterns(strict=config.scope.strict)]
         if manifest.rules:
             notes.append(f"{root}: its {len(manifest.rules)} rules are dropped; only rules of own sites apply")
-            manifest = structs.replace(manifest, rules=())
+        host = urlsplit(root).netloc
+        manifest = structs.replace(manifest, pages=tuple(pages.values()), crawled_from=host, rules=())
         texts = await _split_llms_full(session, manifest, root)
         unread = await _fetch_pages(session, manifest, root, texts, self.on_event)
         if unread is None:
             return None
         skipped += unread
         self.on_event("publish", {"pages": len(texts)})
-        if self.descriptions is not None:
-            manifest, counts = describe_manifest(manifest, self.descriptions)
+        if descriptions is not None:
+            manifest, counts = describe_manifest(manifest, descriptions)
             notes.append(str(counts))
         manifest, flagged = flag_manifest(manifest, texts)
         unwanted = select_flagged(flagged, config.skip_flagged)
         texts = {path: text for path, text in texts.items() if path not in unwanted}
         skipped += unwanted.values()
-        rollback = Rollback(folder, read_published_pages(folder))
-        rollback.save({page.path: page.digest for page in manifest.pages})
-        report = publish_mirror(manifest, texts, folder, config.options, embeddings=config.embeddings)
         skipped.sort(key=lambda page: page.url)
+        rollback = Rollback(self.folder, read_published_pages(self.folder))
+        rollback.save({page.path: page.digest for page in manifest.pages})
+        report = publish_mirror(manifest, texts, self.folder, config.options, embeddings=config.embeddings)
         # A page that matches the manifest is as current as the manifest, wherever it came from.
-        is_stale = session.is_stale(discovered.scope.url + MANIFEST_PATH, ACCEPT_ANY)
+        is_stale = session.is_stale(scope.url + MANIFEST_PATH, ACCEPT_ANY)
         stale = [_page_url(manifest, page) for page in manifest.pages if is_stale and page.path in texts]
         result = compare_with_previous(session, rollback, report, skipped, notes, stale)
         site = manifest.site
-        languages = (other.language for other in site.alternates if other.version == site.version)
+        languages = [variant.language for variant in site.alternates if variant.version == site.version]
         left_out = tuple(OtherVariant("language", name, 0) for name in languages if name)
         return replace(result, markdown=result.pages, flagged=tuple(flagged), left_out=left_out)
+
+
+async def _split_llms_full(session: Session, manifest: Manifest, root: str) -> dict[str, bytes]:
+    """Return the pages that llms-full.txt contains at the manifest's offsets: one request for many pages."""
+    if all(page.full is None for page in manifest.pages):
+        return {}
+    response = await session.find(urljoin(root, LLMS_FULL), cap=2 * MAX_FULL_BYTES)
+    return extract_pages(manifest.pages, response.body if response else b"")
 
 
 async def _fetch_pages(
@@ -327,31 +366,12 @@ def _page_url(manifest: Manifest, page: PageEntry) -> str:
     return page.url or path_to_url(manifest.site.url, page.path)
 
 
-def _drop_unsafe_paths(manifest: Manifest) -> tuple[Manifest, list[SkippedPage]]:
-    """Drop pages whose paths cannot be stored as they are; ids depend on paths, so paths cannot be changed."""
-    paths = disambiguate_paths(page.path for page in manifest.pages)
-    safe = {page.path: page for page in manifest.pages if storage_path(page.path) == page.path == paths[page.path]}
-    unsafe = (page.path for page in manifest.pages if safe.get(page.path) is not page)
-    skipped = [SkippedPage(path, "its path is not a safe file name") for path in unsafe]
-    return structs.replace(manifest, pages=tuple(safe.values())), skipped
-
-
-async def _split_llms_full(session: Session, manifest: Manifest, root: str) -> dict[str, bytes]:
-    """Return the pages that llms-full.txt contains at the manifest's offsets: one request for many pages."""
-    if all(page.full is None for page in manifest.pages):
-        return {}
-    try:
-        response = await session.get(urljoin(root, LLMS_FULL), cap=2 * MAX_FULL_BYTES)
-    except FetchError:
-        return {}
-    return extract_pages(manifest.pages, response.body if response.ok else b"")
-
-
 async def _fetch_page(session: Session, page: PageEntry, root: str) -> tuple[bytes | None, str]:
     url = urljoin(root, quote(page.markdown.lstrip("/"), safe="/-._~!$&'()*+,;=:@"))
     if not url.startswith(root):
         return None, "its Markdown is outside of the site"
-    for address in (url, f"{url}?v={page.digest.removeprefix('sha256:')[:16]}"):
+    digest = page.digest.removeprefix("sha256:")
+    for address in (url, f"{url}?v={digest[:_DIGEST_CHARS]}"):
         try:
             response = await session.get(address)
         except FetchError as error:
@@ -397,15 +417,3 @@ def _check_published_site(folder: Path, url: str) -> None:
         published = iter_pages(folder / MANIFEST_PATH)[0].site.url
         if published != url and not (folder / STATE_DIR / "state.json").exists():
             raise UsageError(f"{folder}: contains the files of {published}; give a new or empty folder")
-
-
-_MIRROR_TASKS = 4
-_MISMATCH = "its Markdown does not match the manifest; try again later"
-_WRONG_PAGES = (_MISMATCH, "not found")
-_MAX_WRONG_PAGES = 0.05
-"""Share of the pages of a manifest; with more of them, the HTML of the site is crawled."""
-_UNUSABLE_MANIFEST = (
-    "more than 5 % of its Markdown is missing or does not match its manifest; its HTML is crawled instead"
-)
-_RECENT_SECONDS = 24 * 3600.0
-"""Maximum age of responses that are not requested again when a crawl continues beyond a page limit."""

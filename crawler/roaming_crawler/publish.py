@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -38,6 +38,14 @@ from roaming_crawler.scope import disambiguate_paths, loose_key, storage_path
 from roaming_crawler.session import Session
 from roaming_crawler.state import DiskDict, Rollback
 from roaming_crawler.variants import OtherVariant
+
+_MIN_REPEATED = 3
+"""Number of pages with the same text outside of their articles; it is no part of any of them then."""
+_MIN_LOST_WORDS = 10
+_MIN_COVERAGE = 0.9
+_SHARE_DIGITS = 4
+_NO_NAME = re.compile(r"\A(?:home|index|main page|overview|welcome(?: to(?: the)?\b)?)\b\W*|\(\d\w*\)\Z", re.IGNORECASE)
+"""What the title of a home page has beside the name of its site, as in `Welcome to the Kettle`."""
 
 
 class NoPagesError(PublishError):
@@ -113,46 +121,58 @@ def publish_crawl(
     """
     notes = list(discovered.notes)
     pages = visited.pages
-    skipped = visited.skipped
+    skipped = list(visited.skipped)
+    url = discovered.scope.url
     if not pages:
-        raise _make_no_pages_error(discovered.scope.url, skipped)
+        raise _make_no_pages_error(url, skipped)
     common = find_common_part(page.parsed.title for page in pages)
-    outputs = _make_outputs(pages, discovered.scope.url, common)
+    outputs = _make_outputs(pages, url, common)
     folder = session.state.folder
-    state = session.state.path
-    own_llms_txt = config.options.llms_txt is not False or PublishedFiles(folder).author_text.strip()
-    site = _make_site(discovered, pages, list(outputs.values()), config, common.name)
-    site = replace(site, has_llms_txt=bool(own_llms_txt), redirects=visited.copies)
+    cache_folder = session.state.path
+    site = _make_site(discovered, visited, outputs, config, common.name, folder)
     rollback = Rollback(folder, read_published_pages(folder))
     previous = read_previous(str(folder), Path.cwd(), notes.append) if rollback.pages else None
-    boilerplate = _find_boilerplate(session, map(bodies.__getitem__, outputs), refresh=config.refresh)
+    if session.state.boilerplate is None or config.refresh:
+        articles = (body.article for body in map(bodies.__getitem__, outputs) if body.markdown is None)
+        session.state.boilerplate = learn_boilerplate(islice(articles, SAMPLE_SIZE))
+    boilerplate = session.state.boilerplate
+
+    def iter_pages() -> Iterator[Page]:
+        for key, page in outputs.items():
+            body = bodies.pop(key)
+            article = remove_boilerplate(body.article, boilerplate)
+            yield replace(page, article=article, markdown=body.markdown, headings=body.headings)
+
     with ExitStack() as stack:
         batch = convert_pages(
             site,
-            (_with_body(page, bodies.pop(key), boilerplate) for key, page in outputs.items()),
-            cache=ConversionCache(state / "cache", write_through=True),
+            iter_pages(),
+            cache=ConversionCache(cache_folder / "cache", write_through=True),
             warn=notes.append,
             map_fn=lambda convert, pages: map(partial(convert_safely, convert), pages),
-            mapping_factory=lambda: stack.enter_context(DiskDict(state)),
+            mapping_factory=lambda: stack.enter_context(DiskDict(cache_folder)),
         )
         by_path = {outputs[page.key].path: page for page in pages}
-        skipped = [*skipped, *(SkippedPage(by_path[one.path].url, one.reason) for one in batch.left_out)]
+        skipped += (SkippedPage(by_path[page.path].url, page.reason) for page in batch.left_out)
         if not batch.pages:
-            raise _make_no_pages_error(discovered.scope.url, skipped[-1:])
+            raise _make_no_pages_error(url, skipped[-1:])
         flagged = flag_pages(batch, {path: page.parsed.hidden for path, page in by_path.items()})
         unwanted = select_flagged(flagged, config.skip_flagged)
-        _drop_flagged(batch, unwanted, discovered.scope.url)
-        skipped = [*skipped, *unwanted.values()]
+        for path, page in unwanted.items():
+            batch.drop(path, "flagged")
+            if not batch.pages:
+                raise NoPagesError(f"{url}: all pages {page.reason}; to look at them, leave out --skip-flagged")
+        reconvert_stale_pages(batch)
+        skipped += unwanted.values()
         coverage = _measure_pages(batch, {path: page.parsed.outside for path, page in by_path.items()})
         texts = ((path, batch.converted[path].markdown.encode("utf-8", "surrogatepass")) for path in batch.pages)
         rollback.save({path: file_digest(text) for path, text in texts})
         previous = rollback.restore_texts(previous) if previous else None
-        # A skill would name addresses of the original site, and instruct agents with texts of others.
-        options = structs.replace(config.options, agent_skill=False)
         report = publish_batch(
             batch,
             folder,
-            options,
+            # A skill would name addresses of the original site, and instruct agents with texts of others.
+            structs.replace(config.options, agent_skill=False),
             embeddings=config.embeddings,
             previous=previous,
             descriptions=descriptions,
@@ -160,35 +180,24 @@ def publish_crawl(
         )
     stale = [page.url for page in pages if page.is_stale]
     result = compare_with_previous(session, rollback, report, skipped, notes, stale)
-    return replace(_with_coverage(result, coverage), flagged=tuple(flagged), left_out=visited.left_out)
-
-
-def _find_boilerplate(session: Session, bodies: Iterable[PageBody], *, refresh: bool) -> tuple[str, ...] | None:
-    """Return the boilerplate of the last crawl, or learn it from the first pages."""
-    if session.state.boilerplate is None or refresh:
-        articles = (body.article for body in bodies if body.markdown is None)
-        session.state.boilerplate = learn_boilerplate(islice(articles, SAMPLE_SIZE))
-    return session.state.boilerplate
-
-
-def _drop_flagged(batch: Batch, unwanted: Mapping[str, SkippedPage], url: str) -> None:
-    """Drop pages by path.
-
-    Raises:
-        NoPagesError: No page is left.
-    """
-    for path, page in unwanted.items():
-        batch.drop(path, "flagged")
-        if not batch.pages:
-            raise NoPagesError(f"{url}: all pages {page.reason}; to look at them, leave out --skip-flagged")
-    reconvert_stale_pages(batch)
+    result = _with_coverage(result, coverage)
+    return replace(result, flagged=tuple(flagged), left_out=visited.left_out)
 
 
 def _with_coverage(result: CrawlResult, pages: Mapping[str, Coverage]) -> CrawlResult:
-    lost = ((path, page.share) for path, page in pages.items() if page.visible_words - page.words >= _MIN_LOST_WORDS)
-    incomplete = tuple(path for path, share in sorted(lost, key=lambda pair: pair[1]) if share < _MIN_COVERAGE)
-    shares = {path: round(page.share, 4) for path, page in pages.items()}
-    return replace(result, coverage=sum(pages.values(), Coverage()), page_coverage=shares, incomplete=incomplete)
+    shares = {path: page.share for path, page in pages.items()}
+    incomplete = [
+        path
+        for path, page in pages.items()
+        if page.share < _MIN_COVERAGE and page.visible_words - page.words >= _MIN_LOST_WORDS
+    ]
+    incomplete.sort(key=shares.__getitem__)
+    return replace(
+        result,
+        coverage=sum(pages.values(), Coverage()),
+        page_coverage={path: round(share, _SHARE_DIGITS) for path, share in shares.items()},
+        incomplete=tuple(incomplete),
+    )
 
 
 def read_published_pages(folder: Path) -> tuple[PageEntry, ...]:
@@ -221,10 +230,12 @@ def compare_with_previous(
     rollback.finish(pages)
     before = {page.path: page.digest for page in rollback.pages}
     after = {page.path: page.digest for page in pages}
+    new = tuple(path for path in after if path not in before)
+    changed = tuple(path for path in after if path in before and before[path] != after[path])
     return CrawlResult(
-        new=tuple(path for path in after if path not in before),
-        changed=tuple(path for path in after if path in before and before[path] != after[path]),
-        same=sum(1 for path in after if before.get(path) == after[path]),
+        new=new,
+        changed=changed,
+        same=len(after) - len(new) - len(changed),
         gone=tuple(path for path in before if path not in after),
         kept=tuple(sorted(stale)),
         skipped=tuple((page.url, page.reason) for page in skipped),
@@ -244,19 +255,16 @@ def compare_with_previous(
 
 def _make_no_pages_error(url: str, skipped: Sequence[SkippedPage]) -> NoPagesError:
     first = skipped[0] if skipped else SkippedPage(url, "not found")
-    where = "" if first.url == url else f"{first.url}: "
-    return NoPagesError(f"{url}: no page to publish; {where}{first.reason}{_hint(first.reason)}")
-
-
-def _hint(reason: str) -> str:
-    """Return what to do about a site without pages, unless the reason says it."""
-    if "forbids" in reason:
-        return "; ask its owner"
-    if "password" in reason or reason.endswith(("401", "403")):
-        return "; only public pages can be crawled"
-    if re.search(r"429|status 5\d\d|within", reason):
-        return "; try again later"
-    return "" if "; " in reason else "; check the URL"
+    reason = first.reason if first.url == url else f"{first.url}: {first.reason}"
+    if "forbids" in first.reason:
+        hint = "; ask its owner"
+    elif "password" in first.reason or first.reason.endswith(("401", "403")):
+        hint = "; only public pages can be crawled"
+    elif any(word in first.reason for word in ("429", "status 5", "within")):
+        hint = "; try again later"
+    else:
+        hint = "" if "; " in first.reason else "; check the URL"
+    return NoPagesError(f"{url}: no page to publish; {reason}{hint}")
 
 
 def _measure_pages(batch: Batch, outside: Mapping[str, Sequence[tuple[int, int]]]) -> dict[str, Coverage]:
@@ -269,12 +277,12 @@ def _measure_pages(batch: Batch, outside: Mapping[str, Sequence[tuple[int, int]]
         outside: Checksum and number of words of each text outside of a page's article, by path.
     """
     repeated = Counter(checksum for texts in outside.values() for checksum, _ in texts)
-    found = {}
+    coverage = {}
     for path, page in batch.pages.items():
         if page.markdown is None:
             lost = sum(words for checksum, words in outside[path] if repeated[checksum] < _MIN_REPEATED)
-            found[path] = measure_coverage(page.article, batch.converted[path].markdown) + Coverage(lost)
-    return found
+            coverage[path] = measure_coverage(page.article, batch.converted[path].markdown) + Coverage(lost)
+    return coverage
 
 
 def _make_outputs(pages: Sequence[FetchedPage], site_url: str, common: CommonPart) -> dict[str, Page]:
@@ -285,16 +293,22 @@ def _make_outputs(pages: Sequence[FetchedPage], site_url: str, common: CommonPar
     # Generators write the description of the site on pages that have none.
     descriptions = Counter(page.description for page in pages)
     descriptions.update(page.parsed.description for page in pages if page.path == "")
+    titles: dict[str, str] = {}
+    for page in pages:
+        is_own_title = page.title != page.parsed.title
+        titles[page.key] = page.title if is_own_title else common.remove_from(page.title)
+    counts = Counter(titles.values())
     paths = disambiguate_paths(storage_path(page.path) for page in pages)
-    titles = _make_titles(pages, common)
     outputs = {}
     for page in sorted(pages, key=lambda page: page.path):
         path = paths[storage_path(page.path)]
         title = titles[page.key]
+        if counts[title] > 1 or not title:
+            title = page.parsed.heading or title
         is_own = descriptions[page.description] == 1 and page.description != page.parsed.title
         outputs[page.key] = Page(
             path=path,
-            title=title,
+            title=title or page.title,
             description=page.description if is_own else "",
             url=page.url if page.url != path_to_url(site_url, path) else None,
         )
@@ -311,38 +325,31 @@ def convert_safely(convert: Callable[[Page], ConvertedPage | str], page: Page) -
         return describe_failure("converted", error)
 
 
-def _make_titles(pages: Sequence[FetchedPage], common: CommonPart) -> dict[str, str]:
-    """Return the titles of pages by key: without what most have in common, and headings in place of repeated ones."""
-    titles = {page.key: page.title for page in pages}
-    titles |= {page.key: common.remove_from(page.title) for page in pages if page.title == page.parsed.title}
-    counts = Counter(titles.values())
-    replaced = {page.key: page.parsed.heading for page in pages if counts[titles[page.key]] > 1 or not titles[page.key]}
-    return {page.key: replaced.get(page.key) or titles[page.key] or page.title for page in pages}
-
-
-def _with_body(page: Page, body: PageBody, boilerplate: Sequence[str] | None) -> Page:
-    article = remove_boilerplate(body.article, boilerplate)
-    return replace(page, article=article, markdown=body.markdown, headings=body.headings)
-
-
 def _make_site(
     discovered: DiscoveredPages,
-    pages: Sequence[FetchedPage],
-    outputs: Sequence[Page],
+    visited: VisitedPages,
+    outputs: Mapping[str, Page],
     config: CrawlConfig,
     common_name: str,
+    folder: Path,
 ) -> Site:
     url = discovered.scope.url
     address = urlsplit(url)
-    parsed = [page.parsed for page in sorted(pages, key=lambda page: page.path != "")]
-    home = next((page.parsed for page in pages if page.path == ""), ParsedPage())
+    parsed = [page.parsed for page in sorted(visited.pages, key=lambda page: page.path != "")]
+    home = next((page.parsed for page in visited.pages if page.path == ""), ParsedPage())
     index = discovered.indexes[0] if discovered.indexes else LlmsIndex()
     site_names = Counter(page.site_name for page in parsed if page.site_name)
-    most_common = [name for name, _ in site_names.most_common(1)]
-    home_name = _NO_NAME.sub("", home.title)
-    folder = address.path.rstrip("/").rpartition("/")[2]
-    nav, source = _make_nav(discovered, pages, outputs)
-    names = (config.name, index.title, common_name, *most_common, home_name, address.netloc, folder)
+    names = (
+        config.name,
+        index.title,
+        common_name,
+        *(name for name, _ in site_names.most_common(1)),
+        _NO_NAME.sub("", home.title),
+        address.netloc,
+        address.path.rstrip("/").rpartition("/")[2],
+    )
+    nav, source = _make_nav(discovered, visited.pages, {page.path: page.title for page in outputs.values()})
+    has_llms_txt = config.options.llms_txt is not False or bool(PublishedFiles(folder).author_text.strip())
     return Site(
         name=next(filter(None, names), ""),
         url=url,
@@ -351,19 +358,22 @@ def _make_site(
         nav=nav,
         nav_source=source,
         crawled_from=address.netloc,
+        has_llms_txt=has_llms_txt,
+        redirects=visited.copies,
     )
 
 
 def _make_nav(
-    discovered: DiscoveredPages, pages: Sequence[FetchedPage], outputs: Sequence[Page]
+    discovered: DiscoveredPages, pages: Sequence[FetchedPage], titles: Mapping[str, str]
 ) -> tuple[tuple[NavItem, ...], str]:
     """Return the navigation and its source: llms.txt, the theme's sidebar, or the folders."""
-    titles = {page.path: page.title for page in outputs}
     paths = {loose_key(path): path for path in titles} | {path: path for path in titles}
     if nav := _nav_from_llms_txt(discovered, pages, paths):
         return nav, "llms.txt"
     navs = {page.path: _resolve_paths(page.parsed.nav, paths) for page in sorted(pages, key=lambda page: page.path)}
-    sidebars = list(navs.values()) if any(navs.values()) else [_resolve_paths(nav, paths) for nav in discovered.navs]
+    sidebars = list(navs.values())
+    if not any(sidebars):
+        sidebars = [_resolve_paths(nav, paths) for nav in discovered.navs]
     sidebar = site_nav.merge_navs(sidebars, sorted(titles), lambda path: navs.get(path, ()))
     return site_nav.complete_sidebar(sidebar, titles)
 
@@ -373,16 +383,16 @@ def _nav_from_llms_txt(
 ) -> tuple[NavItem, ...]:
     """Return the groups of llms.txt if they contain at least half of the pages."""
     by_markdown = {page.markdown_url: page.path for page in pages}
-    entries = [entry for index in discovered.indexes for entry in index.entries.values()]
     groups: dict[tuple[str, ...], list[NavItem]] = {}
     taken: set[str] = set()
-    for entry in entries:
+    for entry in chain.from_iterable(index.entries.values() for index in discovered.indexes):
         path = by_markdown.get(entry.url, url_to_path(discovered.scope.url, make_page_ref(entry.url).url))
         path = _find_path(path, paths)
         if path is not None and path not in taken:
             taken.add(path)
             groups.setdefault(entry.group, []).append(NavItem(entry.title, path))
-    return _nest_groups(groups) if len(taken) > 1 and len(taken) >= len(set(paths.values())) // 2 else ()
+    is_most = len(taken) > 1 and len(taken) >= len(set(paths.values())) // 2
+    return _nest_groups(groups) if is_most else ()
 
 
 def _nest_groups(groups: Mapping[tuple[str, ...], Sequence[NavItem]]) -> tuple[NavItem, ...]:
@@ -390,11 +400,10 @@ def _nest_groups(groups: Mapping[tuple[str, ...], Sequence[NavItem]]) -> tuple[N
     nested: dict[str, dict[tuple[str, ...], Sequence[NavItem]]] = {}
     for path, items in groups.items():
         nested.setdefault("".join(path[:1]), {})[path[1:]] = items
-    return tuple(
-        item
-        for title, inner in nested.items()
-        for item in ([NavItem(title, children=_nest_groups(inner))] if title else inner[()])
-    )
+    nav: list[NavItem] = []
+    for title, inner in nested.items():
+        nav += [NavItem(title, children=_nest_groups(inner))] if title else inner[()]
+    return tuple(nav)
 
 
 def _resolve_paths(items: Iterable[NavItem], paths: Mapping[str, str]) -> tuple[NavItem, ...]:
@@ -407,9 +416,3 @@ def _resolve_paths(items: Iterable[NavItem], paths: Mapping[str, str]) -> tuple[
 
 def _find_path(path: str | None, paths: Mapping[str, str]) -> str | None:
     return None if path is None else paths.get(path, paths.get(loose_key(path)))
-
-
-_MIN_REPEATED = 3
-_MIN_LOST_WORDS = 10
-_MIN_COVERAGE = 0.9
-_NO_NAME = re.compile(r"\A(?:home|index|main page|overview|welcome(?: to(?: the)?\b)?)\b\W*|\(\d\w*\)\Z", re.IGNORECASE)

@@ -111,8 +111,10 @@ def test_user_agent_option_is_used_for_requests_and_robots(site: Any, tmp_path: 
     assert _run(site.url, "-o", str(tmp_path / "out"), "--user-agent", "a\r\nX: y").exit_code == 1
 
 
-def test_progress_bar_shows_numbers_and_waits(capsys: Any) -> None:
-    progress = CrawlProgress(bar=True)
+def test_progress_line_shows_numbers_and_waits(capsys: Any) -> None:
+    done = threading.Event()
+    done.set()
+    progress = CrawlProgress(redraws=True)
     progress.on_event("found", {"pages": 1000})
     progress.show()
     for at in range(1000):
@@ -120,10 +122,10 @@ def test_progress_bar_shows_numbers_and_waits(capsys: Any) -> None:
     progress.on_event("skipped", {"known": 2000})
     progress.on_event("wait", {"host": "https://docs.example", "seconds": 12.0})
     progress.show()
-    progress.clear()
+    progress.run(done)
     shown = capsys.readouterr().err
     assert shown.count("\r") == 4
-    assert "[############------------] 1001 of 2000 pages, 1 skipped, waits 12 s" in shown
+    assert "Crawling: 1001 of 2000 pages, 1 skipped, waits 12 s" in shown
     assert shown.endswith(" \r")
 
 
@@ -134,7 +136,7 @@ def test_progress_is_shown_until_the_crawl_is_done(capsys: Any) -> None:
             return len(waited) > 2
 
     waited: list[float | None] = []
-    CrawlProgress(bar=False).run(TwoIntervals())
+    CrawlProgress(redraws=False).run(TwoIntervals())
     assert (capsys.readouterr().err, waited) == ("Crawling: 0 of 0 pages, 0 s\n" * 2, [5.0] * 3)
 
 
