@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urljoin
 
@@ -20,8 +19,8 @@ from roaming_crawler.fetch import FetchError, Response, decompress
 from roaming_crawler.llms import LlmsIndex, parse_llms_txt, split_llms_full
 from roaming_crawler.page import PageRef, make_page_ref, merge_page_refs
 from roaming_crawler.parser import parse_page
-from roaming_crawler.scope import Scope, canonical_url, is_page_url, loose_key, url_origin
-from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
+from roaming_crawler.scope import MARKDOWN_SUFFIXES, Scope, canonical_url, is_page_url, loose_key, url_origin
+from roaming_crawler.session import ACCEPT_HTML, Session
 
 MAX_NESTED_LLMS = 250
 """Maximum number of llms.txt files that are followed from the first one."""
@@ -30,6 +29,11 @@ MAX_MANIFEST_BYTES = 100 * MEGABYTE
 MAX_SITEMAPS = 200
 MAX_SITEMAP_BYTES = 50 * MEGABYTE
 """Maximum size of a decompressed sitemap, as the protocol says."""
+
+_MIN_FULL_SHARE = 0.9
+"""Share of the listed pages that llms-full.txt must contain to be used."""
+_GZIP_MAGIC = b"\x1f\x8b"
+_MAX_PROLOG_BYTES = 10_000
 
 
 @dataclass(slots=True)
@@ -91,20 +95,16 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
     if scope.path(start) and is_page_url(start):
         discovered.add(PageRef(start))
     if not scope.holds(start):
-        await _read_start_page(session, discovered, start)
+        response = await session.find(start, ACCEPT_HTML)
+        links = parse_page(response, scope.url).all_links if response and sniff_kind(response) == "html" else ()
+        for link in links:
+            if is_page_url(link) and scope.contains(link):
+                discovered.add(make_page_ref(link))
     return discovered
 
 
-async def _get(session: Session, url: str, cap: int | None = None, accept: str = ACCEPT_ANY) -> Response | None:
-    try:
-        response = await session.get(url, accept, probe=accept == ACCEPT_ANY, cap=cap)
-    except FetchError:
-        return None
-    return response if response.ok else None
-
-
 async def _read_manifest(session: Session, discovered: DiscoveredPages) -> None:
-    response = await _get(session, discovered.scope.url + MANIFEST_PATH, MAX_MANIFEST_BYTES)
+    response = await session.find(discovered.scope.url + MANIFEST_PATH, cap=MAX_MANIFEST_BYTES)
     if response is None or sniff_kind(response) != "json":
         return
     try:
@@ -114,40 +114,30 @@ async def _read_manifest(session: Session, discovered: DiscoveredPages) -> None:
         discovered.notes.append(f"{error}; the site is crawled without it")
 
 
-async def _read_start_page(session: Session, discovered: DiscoveredPages, start: str) -> None:
-    """Add the pages that a start page outside of the scope links to."""
-    response = await _get(session, start, accept=ACCEPT_HTML)
-    if response is None or sniff_kind(response) != "html":
-        return
-    page = parse_page(response, discovered.scope.url)
-    for link in page.all_links:
-        if is_page_url(link) and discovered.scope.contains(link):
-            discovered.add(make_page_ref(link))
-
-
 async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
     scope = discovered.scope
+    origin = url_origin(scope.url)
     robots = await session.robots(scope.url)
-    roots = [url for name in robots.sitemaps if (url := canonical_url(name, scope.url))]
-    roots += [scope.url + "sitemap.xml", url_origin(scope.url) + "/sitemap.xml"]
-    listed = await _collect_sitemaps(session, discovered, roots)
+    roots = [canonical_url(name, scope.url) for name in robots.sitemaps]
+    roots += [scope.url + "sitemap.xml", origin + "/sitemap.xml"]
+    listed = await _collect_sitemaps(session, discovered, filter(None, roots))
     pages = [page for page in listed if is_page_url(page) and scope.contains(page)]
     for page in pages:
         discovered.add(PageRef(page))
-    others = [page for page in listed if url_origin(page) != url_origin(scope.url)]
-    if others and not pages:  # a copy of the site, or the site has moved
+    foreign = next((page for page in listed if url_origin(page) != origin), None)
+    if foreign and not pages:  # a copy of the site, or the site has moved
         discovered.notes.append(
-            f"{listed[others[0]]}: lists nothing below {scope.url}, but pages of {url_origin(others[0])}; "
+            f"{listed[foreign]}: lists nothing below {scope.url}, but pages of {url_origin(foreign)}; "
             "crawl that URL instead"
         )
 
 
-async def _collect_sitemaps(session: Session, discovered: DiscoveredPages, roots: Sequence[str]) -> dict[str, str]:
+async def _collect_sitemaps(session: Session, discovered: DiscoveredPages, roots: Iterable[str]) -> dict[str, str]:
     """Return the URLs in sitemaps, and in those that they list on the same host, each with the URL of its sitemap."""
-    found: dict[str, str] = {}
+    listed: dict[str, str] = {}
     queue = list(dict.fromkeys(roots))
     for url in queue:
-        response = await _get(session, url, MAX_SITEMAP_BYTES)
+        response = await session.find(url, cap=MAX_SITEMAP_BYTES)
         if response is None or sniff_kind(response) == "html":
             continue
         try:
@@ -155,13 +145,17 @@ async def _collect_sitemaps(session: Session, discovered: DiscoveredPages, roots
         except (SitemapError, FetchError, httpx2.DecodingError) as error:
             discovered.notes.append(f"{url}: {error}")
             continue
-        found.update((page, url) for listed in pages if (page := canonical_url(listed, response.url)))
-        nested = dict.fromkeys(canonical_url(listed, response.url) or "" for listed in sitemaps)
-        queue += [one for one in nested if url_origin(one) == url_origin(response.url) and one not in queue]
+        for page in pages:
+            if page_url := canonical_url(page, response.url):
+                listed[page_url] = url
+        for sitemap in sitemaps:
+            nested = canonical_url(sitemap, response.url)
+            if nested and nested not in queue and url_origin(nested) == url_origin(response.url):
+                queue.append(nested)
         if len(queue) > MAX_SITEMAPS:
             discovered.notes.append(f"{url}: more than {MAX_SITEMAPS} sitemaps; the rest is not read")
             del queue[MAX_SITEMAPS:]
-    return found
+    return listed
 
 
 class SitemapError(RoamingError):
@@ -176,24 +170,25 @@ def parse_sitemap(data: bytes) -> tuple[list[str], list[str]]:
         FetchError: The data is too large.
         httpx2.DecodingError: The gzip data is damaged.
     """
-    if data[:2] == b"\x1f\x8b":
+    if data.startswith(_GZIP_MAGIC):
         data = decompress(data, MAX_SITEMAP_BYTES)
-    if re.search(rb"<!(DOCTYPE|ENTITY)", data[:10_000].replace(b"\0", b""), re.IGNORECASE):
+    prolog = data[:_MAX_PROLOG_BYTES].replace(b"\0", b"").upper()
+    if b"<!DOCTYPE" in prolog or b"<!ENTITY" in prolog:
         raise SitemapError("declares entities or is a web page; not read")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True, huge_tree=False)
     try:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise SitemapError(f"not XML ({error})") from None
-    found: dict[str, list[str]] = {"url": [], "sitemap": []}
+    listed: dict[str, list[str]] = {"url": [], "sitemap": []}
     for location in root.iter("{*}loc") if root is not None else ():
         parent = location.getparent()
-        name = etree.QName(parent).localname if parent is not None else ""
-        if name in found and (url := (location.text or "").strip()):
-            found[name].append(url)
-    if not found["url"] and not found["sitemap"]:
+        url = (location.text or "").strip()
+        if parent is not None and url:
+            listed.setdefault(etree.QName(parent).localname, []).append(url)
+    if not listed["url"] and not listed["sitemap"]:
         raise SitemapError("lists no URLs")
-    return found["url"], found["sitemap"]
+    return listed["url"], listed["sitemap"]
 
 
 @dataclass(slots=True)
@@ -214,7 +209,8 @@ class _LlmsDiscovery:
         """
         scope = self.discovered.scope.url
         origin = url_origin(scope)
-        urls = [f"{folder}llms.txt" for folder in (scope, f"{origin}/", f"{origin}/docs/", f"{origin}/.well-known/")]
+        folders = (scope, f"{origin}/", f"{origin}/docs/", f"{origin}/.well-known/")
+        urls = [f"{folder}llms.txt" for folder in folders]
         if start.endswith(".txt"):
             urls.insert(0, start)
         for url in dict.fromkeys(urls):
@@ -250,21 +246,25 @@ class _LlmsDiscovery:
         """Return the other lists on the same host that an llms.txt names."""
         origin = url_origin(known[0])
         room = MAX_NESTED_LLMS + 1 - len(known)
-        self.other_hosts.update(other for url in index.nested if (other := url_origin(url)) != origin)
-        new = [url for url in index.nested if url_origin(url) == origin and url not in known]
+        new: list[str] = []
+        for url in index.nested:
+            if url_origin(url) != origin:
+                self.other_hosts[url_origin(url)] += 1
+            elif url not in known:
+                new.append(url)
         if len(new) > room:
             problem = f"names more than {MAX_NESTED_LLMS} other llms.txt files; the rest is not read"
             self.discovered.notes.append(f"{index.base}: {problem}")
         return new[:room]
 
     async def _get_markdown(self, url: str, cap: int | None = None) -> Response | None:
-        response = await _get(self.session, url, cap)
+        response = await self.session.find(url, cap=cap)
         return response if response and sniff_kind(response) == "markdown" else None
 
     def _add_entries(self, index: LlmsIndex) -> None:
         scope = self.discovered.scope
         for entry in index.entries.values():
-            is_page = is_page_url(entry.url) or entry.url.endswith((".md", ".mdx", ".markdown", ".txt"))
+            is_page = is_page_url(entry.url) or entry.url.endswith((*MARKDOWN_SUFFIXES, ".txt"))
             if not scope.holds(entry.url):
                 self.other_hosts[url_origin(entry.url)] += 1
             elif is_page and scope.contains(entry.url):
@@ -273,17 +273,19 @@ class _LlmsDiscovery:
     async def _read_llms_full(self) -> None:
         """Use the page texts in llms-full.txt if it contains the pages that llms.txt lists."""
         discovered = self.discovered
-        named = [*self.texts, *(url for index in discovered.indexes for url in index.full)]
-        for url in dict.fromkeys([*named, urljoin(discovered.indexes[0].base, "llms-full.txt")]):
-            if url_origin(url) != url_origin(discovered.scope.url):
-                continue
-            response = await self._get_markdown(url, MAX_FULL_BYTES)
+        urls = list(self.texts)
+        for index in discovered.indexes:
+            urls += index.full
+        urls.append(urljoin(discovered.indexes[0].base, "llms-full.txt"))
+        for url in dict.fromkeys(urls):
+            is_own = url_origin(url) == url_origin(discovered.scope.url)
+            response = await self._get_markdown(url, MAX_FULL_BYTES) if is_own else None
             if response is None:
                 continue
             full = split_llms_full(response.text, response.url)
             by_key = {loose_key(make_page_ref(page).url): text for page, text in full.items()}
             listed = [ref for ref in discovered.entries.values() if loose_key(ref.url) in by_key]
-            if listed and len(listed) >= 0.9 * len(discovered.entries):
+            if listed and len(listed) >= _MIN_FULL_SHARE * len(discovered.entries):
                 for ref in listed:
                     ref.text = by_key[loose_key(ref.url)]
                 discovered.full = url

@@ -14,8 +14,14 @@ from mkdocs_roaming.files import find_site_folders
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import url_to_path
 from mkdocs_roaming.sources import decode_text
-from roaming_crawler.fetch import FetchError, Request, Response
+from roaming_crawler.fetch import OK, FetchError, Request, Response
 from roaming_crawler.llms import parse_llms_txt
+
+_START_FILES = ("index.html", "llms.txt", MANIFEST_PATH)
+_NOT_FOUND = 404
+_MAX_MESSAGE_CHARS = 200
+_USER = re.compile(r"(?<=//)[^/?#]*@")
+"""User name and password in `https://name:word@host/`; what is no URL may have them, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +39,16 @@ def parse_folder_site(target: str) -> FolderSite | None:
     Raises:
         UsageError: There is no such folder or file.
     """
-    if re.match(r"https?://", target, re.IGNORECASE):
+    if target.lower().startswith(("http://", "https://")):
         return None
     path = _existing_path(target)
-    folder = (path if path.is_dir() else path.parent).resolve()
+    if path.is_dir():
+        folder = path.resolve()
+        url = _published_url(folder)
+        return FolderSite(folder, url, url)
+    folder = path.parent.resolve()
     url = _published_url(folder)
-    start = url if path.is_dir() else url + path.name
-    return FolderSite(folder, url, start)
+    return FolderSite(folder, url, url + path.name)
 
 
 def explain_empty_folder(site: FolderSite) -> str:
@@ -62,18 +71,19 @@ class FolderFetcher:
         """Return the file at a URL; for a folder, its index.html after a redirect to the trailing slash."""
         path = url_to_path(self._site.url, request.url)
         if path is None:  # for example robots.txt of the published site's host
-            return Response(request.url, 404)
+            return Response(request.url, _NOT_FOUND)
         for name in (path or "index.html", f"{path.rstrip('/')}/index.html", f"{path}.html"):
             file = (self._site.folder / name).resolve()
             if not file.is_relative_to(self._site.folder) or not file.is_file():
                 continue
+            size = file.stat().st_size
+            if size > request.cap:
+                raise FetchError(f"{request.url}: {size} bytes; raise --max-page-bytes if needed")
             kind = mimetypes.guess_type(name)[0] or "text/plain"
             redirects = name.endswith("/index.html") and not path.endswith(("/", "index.html"))
             url = f"{request.url}/" if redirects else request.url
-            if (size := file.stat().st_size) > request.cap:
-                raise FetchError(f"{request.url}: {size} bytes; raise --max-page-bytes if needed")
-            return Response(url, 200, file.read_bytes(), kind)
-        return Response(request.url, 404)
+            return Response(url, OK, file.read_bytes(), kind)
+        return Response(request.url, _NOT_FOUND)
 
 
 def _existing_path(target: str) -> Path:
@@ -82,7 +92,7 @@ def _existing_path(target: str) -> Path:
     Raises:
         UsageError: There is none. The message shows no password.
     """
-    shown = re.sub(r"(?<=//)[^/?#]*@", "", target)[:200]
+    shown = _USER.sub("", target)[:_MAX_MESSAGE_CHARS]
     try:
         name = unquote(urlsplit(target).path) if target.startswith("file:") else target
         path = Path(name).expanduser()
@@ -112,11 +122,6 @@ def _published_url(folder: Path) -> str:
         index = parse_llms_txt(decode_text((folder / "llms.txt").read_bytes()), file_url)
     except OSError:
         return file_url
-    urls = list(index.entries)
-    if not urls or not all(url.startswith("http") for url in urls):
-        return file_url
-    shared = os.path.commonprefix(urls)  # noqa: RUF071 -- a prefix of URLs
-    return shared[: shared.rfind("/") + 1] if shared.count("/") > 2 else file_url
-
-
-_START_FILES = ("index.html", "llms.txt", MANIFEST_PATH)
+    shared = os.path.commonprefix(list(index.entries))  # noqa: RUF071 -- a prefix of URLs
+    folder_url = shared[: shared.rfind("/") + 1]
+    return folder_url if folder_url.startswith("http") and urlsplit(folder_url).netloc else file_url

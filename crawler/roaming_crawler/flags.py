@@ -14,6 +14,13 @@ from mkdocs_roaming.publish.pipeline import Batch, reconvert_stale_pages, remove
 from mkdocs_roaming.text.injection import InjectedText, Kind, Severity, scan_markdown
 from roaming_crawler.page import SkippedPage
 
+_FLAG_DESCRIPTIONS: Mapping[Kind, str] = {
+    "instruction": "contains an instruction to a language model",
+    "hidden": "contains hidden text for language models",
+    "invisible": "contains characters that readers cannot see",
+    "exfiltration": "asks a language model to put data into an address",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class FlaggedText:
@@ -49,13 +56,13 @@ def flag_pages(batch: Batch, hidden: Mapping[str, Sequence[InjectedText]]) -> li
         converted = batch.converted[path]
         # An article was converted; what it hides is of interest only if that is what was published.
         unseen = hidden.get(path, ()) if page.markdown is None else ()
-        found = _scan_page(converted.markdown, (page.title, page.description), unseen)
-        if not found:
-            continue
-        flags = _flags_by_section(found, converted.markdown, converted.sections)
-        sections = (replace(one, flags=kinds) for one, kinds in zip(converted.sections, flags, strict=True))
-        batch.converted[path] = replace(converted, sections=tuple(sections))
-        flagged += _report(found, page.url or path_to_url(batch.site.url, path), path)
+        findings = _scan_page(converted.markdown, (page.title, page.description), unseen)
+        if findings:
+            kinds = _kinds_by_section(findings, converted.markdown, converted.sections)
+            pairs = zip(converted.sections, kinds, strict=True)
+            sections = tuple(replace(section, flags=tuple(flags)) for section, flags in pairs)
+            batch.converted[path] = replace(converted, sections=sections)
+            flagged += _report(findings, page.url or path_to_url(batch.site.url, path), path)
     return flagged
 
 
@@ -64,17 +71,18 @@ def flag_manifest(manifest: Manifest, texts: Mapping[str, bytes]) -> tuple[Manif
     flagged: list[FlaggedText] = []
 
     def mark(page: PageEntry) -> PageEntry:
-        text = texts[page.path].decode("utf-8", "replace") if page.path in texts else ""
-        found = _scan_page(text, (page.title, page.description, page.summary, *page.questions), ())
-        flags = _flags_by_section(found, text, page.sections)
+        markdown = texts[page.path].decode("utf-8", "replace") if page.path in texts else ""
+        findings = _scan_page(markdown, (page.title, page.description, page.summary, *page.questions), ())
+        kinds = _kinds_by_section(findings, markdown, page.sections)
         sections = []
-        for section, kinds in zip(page.sections, flags, strict=True):
+        for section, flags in zip(page.sections, kinds, strict=True):
             # Outlines show what the manifest says, which need not be what the page says.
-            shown = "\n\n".join((section.title, section.opening, section.about, *section.asks))
-            extra = [one for one in scan_markdown(shown) if one.kind not in kinds]
-            found += extra
-            sections.append(structs.replace(section, flags=(*kinds, *dict.fromkeys(one.kind for one in extra))))
-        flagged.extend(_report(found, page.url or path_to_url(manifest.site.url, page.path), page.path))
+            shown = scan_markdown("\n\n".join((section.title, section.opening, section.about, *section.asks)))
+            unseen = [finding for finding in shown if finding.kind not in flags]
+            findings += unseen
+            flags.update((finding.kind, None) for finding in unseen)
+            sections.append(structs.replace(section, flags=tuple(flags)))
+        flagged.extend(_report(findings, page.url or path_to_url(manifest.site.url, page.path), page.path))
         return structs.replace(page, sections=tuple(sections))
 
     return structs.replace(manifest, pages=tuple(map(mark, manifest.pages))), flagged
@@ -82,40 +90,33 @@ def flag_manifest(manifest: Manifest, texts: Mapping[str, bytes]) -> tuple[Manif
 
 def select_flagged(flagged: Sequence[FlaggedText], which: Literal["high"] | bool) -> dict[str, SkippedPage]:
     """Return the pages that the option `skip_flagged` leaves out, with the first reason, by path."""
-    chosen = [one for one in reversed(flagged) if which in (True, one.severity)]
-    return {one.path: SkippedPage(one.url, f"flagged: {_FLAG_DESCRIPTIONS[one.kind]}") for one in chosen}
+    chosen: dict[str, SkippedPage] = {}
+    for text in flagged:
+        if which in (True, text.severity):
+            chosen.setdefault(text.path, SkippedPage(text.url, f"flagged: {_FLAG_DESCRIPTIONS[text.kind]}"))
+    return chosen
 
 
 def _scan_page(markdown: str, descriptions: Iterable[str], hidden: Iterable[InjectedText]) -> list[InjectedText]:
     """Return the findings of a page. Those in titles and descriptions, and in its HTML, belong to its first line."""
-    head = "\n\n".join(dict.fromkeys(descriptions))
-    return [
-        *(replace(one, line=0) for one in scan_markdown(head)),
-        *hidden,
-        *scan_markdown(markdown),
-    ]
+    head = scan_markdown("\n\n".join(dict.fromkeys(descriptions)))
+    return [*(replace(finding, line=0) for finding in head), *hidden, *scan_markdown(markdown)]
 
 
-def _flags_by_section(
-    found: Sequence[InjectedText], markdown: str, sections: Sequence[Section | SectionEntry]
-) -> list[tuple[str, ...]]:
+def _kinds_by_section(
+    findings: Sequence[InjectedText], markdown: str, sections: Sequence[Section | SectionEntry]
+) -> list[dict[Kind, None]]:
     """Return the kinds of findings in each section; text above the title belongs to the page's own section."""
-    flags: list[dict[str, None]] = [{} for _ in sections]
-    if found:
+    kinds: list[dict[Kind, None]] = [{} for _ in sections]
+    if findings:
         data = markdown.encode("utf-8", "surrogatepass")
         lines = [data.count(b"\n", 0, section.start) for section in sections]
-        for one in found:
-            flags[max(0, bisect_right(lines, one.line) - 1)][one.kind] = None
-    return [tuple(kinds) for kinds in flags]
+        for finding in findings:
+            at = bisect_right(lines, finding.line) - 1
+            kinds[max(0, at)][finding.kind] = None
+    return kinds
 
 
-def _report(found: Iterable[InjectedText], url: str, path: str) -> list[FlaggedText]:
-    return list(dict.fromkeys(FlaggedText(url, path, one.kind, one.quote, one.severity) for one in found))
-
-
-_FLAG_DESCRIPTIONS: Mapping[Kind, str] = {
-    "instruction": "contains an instruction to a language model",
-    "hidden": "contains hidden text for language models",
-    "invisible": "contains characters that readers cannot see",
-    "exfiltration": "asks a language model to put data into an address",
-}
+def _report(findings: Iterable[InjectedText], url: str, path: str) -> list[FlaggedText]:
+    flagged = (FlaggedText(url, path, finding.kind, finding.quote, finding.severity) for finding in findings)
+    return list(dict.fromkeys(flagged))

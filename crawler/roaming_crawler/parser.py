@@ -38,6 +38,40 @@ from roaming_crawler.scope import canonical_url
 PARSER_VERSION = "11"
 """Incremented when the parser returns another result for the same HTML."""
 
+_NAVS = site_nav.NavCache()
+_MAX_HIDDEN = 20
+_MAX_MESSAGE_CHARS = 200
+_MAX_LOGIN_WORDS = 40
+_MAX_SHELL_WORDS = 20
+"""A page with more words has its text in its HTML."""
+_MIN_TEXT_WORDS = 3
+_WORD = re.compile(r"\w+")
+"""A word of any language, such as `café`."""
+_SHELL = "a JavaScript shell: its text is not in its HTML"
+_find_links = cast(
+    "Callable[[etree._Element], list[str]]",
+    etree.XPath(  # mdBook's navigation is a frame
+        ".//a[not(@rel) or not(contains(translate(@rel, 'NOFLW', 'noflw'), 'nofollow'))]/@href"
+        " | .//iframe/@src | .//frame/@src",
+        smart_strings=False,
+    ),
+)
+_find_texts = cast(
+    "Callable[[etree._Element], list[etree._ElementUnicodeResult]]",
+    etree.XPath(
+        ".//text()[string-length() > 12]"
+        "[not(parent::a or parent::script or parent::style or parent::template or parent::title)]"
+    ),
+)
+_VISIBLE_CONTENT = (
+    ".//text()[normalize-space() and not(ancestor::head or ancestor::script or ancestor::style or ancestor::noscript)]"
+    " | .//img | .//svg | .//picture | .//video | .//audio | .//iframe | .//frame | .//object | .//math"
+)
+_APP_ROOTS = (
+    "//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='___gatsby' or @id='svelte']"
+    "[not(normalize-space()) or string-length(normalize-space()) < 200]"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ParsedPage:
@@ -92,8 +126,8 @@ def parse_page(response: Response, site_url: str) -> ParsedPage:
 
 def describe_failure(verb: str, error: Exception) -> str:
     """Return why a page is skipped that our own code cannot process."""
-    message = " ".join(str(error).split())[:200]
-    return f"cannot be {verb} ({type(error).__name__}: {message}); please report this page"
+    message = " ".join(str(error).split())
+    return f"cannot be {verb} ({type(error).__name__}: {message[:_MAX_MESSAGE_CHARS]}); please report this page"
 
 
 def _parse_page(response: Response, site_url: str) -> ParsedPage:
@@ -112,30 +146,44 @@ def _parse_page(response: Response, site_url: str) -> ParsedPage:
         _make_links_absolute(article, base)
     article_texts = [str(part) for part in article.itertext()]
     words = split_words("".join(article_texts))
+    heading = next(article.iter("h1", "h2", "h3"), None)
+    heading_text = "".join(map(str, heading.itertext())) if heading is not None else ""
     resolve = cache(partial(canonical_url, base=base))  # links of the article occur in the navigation, too
     links = _extract_links(article, resolve)
-    alternates = [link for link in metadata.iter("link") if "alternate" in (link.get("rel") or "").lower().split()]
     if target := _resolve(find_redirect(text), base):
         links[target] = None
+    nav_links = [link for link in _extract_links(tree, resolve) if link not in links]
+    markdown = ""
+    alternates: list[tuple[str, str]] = []
+    for link in metadata.iter("link"):
+        address = _resolve(link.get("href"), base)
+        if not address or "alternate" not in (link.get("rel") or "").lower().split():
+            continue
+        kind = (link.get("type") or "").partition(";")[0].strip().lower()
+        if kind in ("text/markdown", "text/x-markdown"):
+            markdown = markdown or address
+        if "hreflang" in link.attrib:
+            alternates.append((link.get("hreflang", "").strip(), address))
+
+    def to_path(href: str) -> str | None:
+        url = resolve(href)
+        return url_to_path(site_url, url) if url else None
+
     return ParsedPage(
         title=extract_title(metadata),
-        heading=_first_heading(article),
+        heading=" ".join(heading_text.split()).strip("¶# "),
         description=extract_description(metadata, article),
         article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
         language=str(metadata.get("lang") or ""),
         site_name=extract_site_name(metadata),
         canonical=_resolve(extract_canonical_url(metadata), base),
-        markdown=_resolve(next((link.get("href") for link in alternates if _is_markdown(link)), None), base),
+        markdown=markdown,
         links=tuple(links),
-        nav_links=tuple(link for link in _extract_links(tree, resolve) if link not in links),
-        nav=_extract_nav(tree, resolve, site_url),
+        nav_links=tuple(nav_links),
+        nav=site_nav.from_sidebar(tree, to_path, cache=_NAVS),
         words=words,
         outside=tuple(_find_texts_outside(tree, article_texts)),
-        alternates=tuple(
-            (link.get("hreflang", "").strip(), address)
-            for link in alternates
-            if "hreflang" in link.attrib and (address := _resolve(link.get("href"), base))
-        ),
+        alternates=tuple(alternates),
         hidden=tuple(scan_hidden_texts(find_hidden_texts(article))[:_MAX_HIDDEN]),
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
     )
@@ -148,7 +196,7 @@ def _resolve(href: str | None, base: str) -> str:
 
 def split_words(text: str) -> frozenset[str]:
     """Return the distinct words of a text, case-folded."""
-    return frozenset(re.findall(r"\w+", text.casefold()))
+    return frozenset(_WORD.findall(text.casefold()))
 
 
 def _base_url(tree: etree._Element, url: str) -> str:
@@ -166,18 +214,15 @@ def _base_url(tree: etree._Element, url: str) -> str:
     return url
 
 
-def _first_heading(article: etree._Element) -> str:
-    heading = next(article.iter("h1", "h2", "h3"), None)
-    return " ".join("".join(map(str, heading.itertext())).split()).strip("¶# ") if heading is not None else ""
-
-
 def _find_texts_outside(tree: etree._Element, article_texts: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield checksum and number of words of the texts of a page that neither its article nor a link contains."""
     inside = Counter(article_texts)
     for text in _find_texts(tree):
         if inside[text] > 0:
             inside[text] -= 1
-        elif (words := len(_WORD.findall(text))) >= _MIN_TEXT_WORDS and not _is_linked_or_hidden(text.getparent()):
+            continue
+        words = len(_WORD.findall(text))
+        if words >= _MIN_TEXT_WORDS and not _is_linked_or_hidden(text.getparent()):
             yield crc32(" ".join(text.split()).encode("utf-8", "replace")), words
 
 
@@ -206,52 +251,9 @@ def _extract_links(tree: etree._Element, resolve: Callable[[str], str | None]) -
     return {url: None for url in urls if url}
 
 
-def _is_markdown(link: etree._Element) -> bool:
-    kind = (link.get("type") or "").partition(";")[0].strip().lower()
-    return kind in ("text/markdown", "text/x-markdown")
-
-
-def _extract_nav(tree: etree._Element, resolve: Callable[[str], str | None], site_url: str) -> tuple[NavItem, ...]:
-    def to_path(href: str) -> str | None:
-        url = resolve(href)
-        return url_to_path(site_url, url) if url else None
-
-    return site_nav.from_sidebar(tree, to_path, cache=_NAVS)
-
-
 def _login_or_shell(tree: etree._Element, article: etree._Element, words: frozenset[str]) -> str:
-    if len(words) < 40 and article.xpath(".//input[@type='password']"):
+    if len(words) < _MAX_LOGIN_WORDS and article.xpath(".//input[@type='password']"):
         return "asks for a password"
-    if len(words) < 20 and tree.xpath("//script") and (tree.xpath(_APP_ROOTS) or not article.xpath(_VISIBLE_CONTENT)):
-        return _SHELL
-    return ""
-
-
-_NAVS = site_nav.NavCache()
-_MAX_HIDDEN = 20
-_MIN_TEXT_WORDS = 3
-_WORD = re.compile(r"\w+")
-_SHELL = "a JavaScript shell: its text is not in its HTML"
-_find_links = cast(
-    "Callable[[etree._Element], list[str]]",
-    etree.XPath(  # mdBook's navigation is a frame
-        ".//a[not(@rel) or not(contains(translate(@rel, 'NOFLW', 'noflw'), 'nofollow'))]/@href"
-        " | .//iframe/@src | .//frame/@src",
-        smart_strings=False,
-    ),
-)
-_find_texts = cast(
-    "Callable[[etree._Element], list[etree._ElementUnicodeResult]]",
-    etree.XPath(
-        ".//text()[string-length() > 12]"
-        "[not(parent::a or parent::script or parent::style or parent::template or parent::title)]"
-    ),
-)
-_VISIBLE_CONTENT = (
-    ".//text()[normalize-space() and not(ancestor::head or ancestor::script or ancestor::style or ancestor::noscript)]"
-    " | .//img | .//svg | .//picture | .//video | .//audio | .//iframe | .//frame | .//object | .//math"
-)
-_APP_ROOTS = (
-    "//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='___gatsby' or @id='svelte']"
-    "[not(normalize-space()) or string-length(normalize-space()) < 200]"
-)
+    if len(words) >= _MAX_SHELL_WORDS or not tree.xpath("//script"):
+        return ""
+    return _SHELL if tree.xpath(_APP_ROOTS) or not article.xpath(_VISIBLE_CONTENT) else ""

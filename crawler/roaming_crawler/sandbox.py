@@ -23,6 +23,16 @@ from mkdocs_roaming.manifest.models import Heading, NavItem
 from roaming_crawler.fetch import Response
 from roaming_crawler.parser import ParsedPage, parse_page
 
+_PARSE_TIMEOUT = 60.0
+_CRASH = "crashes the parser"
+_CACHED_NAVS = 64
+_SIZE = struct.Struct("<Q")
+"""The size of a result, which is sent before it."""
+_WORKER_SCRIPT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from roaming_crawler.sandbox import run_worker; run_worker()"
+)
+
 
 class WorkerError(Exception):
     """A worker process died."""
@@ -60,7 +70,7 @@ class WorkerProcess:
         try:
             pickle.dump((function, arguments), self._process.stdin, pickle.HIGHEST_PROTOCOL)
             self._process.stdin.flush()
-            (size,) = struct.unpack("<Q", self._process.stdout.read(8))
+            size = _SIZE.unpack(self._process.stdout.read(_SIZE.size))[0]
             data = self._process.stdout.read(size)
         except (OSError, ValueError, struct.error) as error:
             raise WorkerError(str(error)) from None
@@ -78,12 +88,6 @@ class WorkerProcess:
                     pipe.close()
 
 
-_WORKER_SCRIPT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from roaming_crawler.sandbox import run_worker; run_worker()"
-)
-
-
 def run_worker() -> None:
     """Serve calls from standard input until it is closed. An exception in a function ends the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the crawl, which kills this process
@@ -95,7 +99,7 @@ def run_worker() -> None:
         except EOFError:
             return
         data = function(*arguments)
-        results.write(struct.pack("<Q", len(data)) + data)
+        results.write(_SIZE.pack(len(data)) + data)
         results.flush()
 
 
@@ -171,10 +175,6 @@ def convert_encoded_article(article: str, title: str) -> bytes:
     return msgspec.msgpack.encode((converted.markdown, converted.headings))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_CACHED_NAVS)
 def _decode_nav(data: bytes) -> tuple[NavItem, ...]:
     return msgspec.msgpack.decode(data, type=tuple[NavItem, ...])
-
-
-_PARSE_TIMEOUT = 60.0
-_CRASH = "crashes the parser"

@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from itertools import chain
+from collections import UserDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import zstandard
@@ -32,6 +31,11 @@ from mkdocs_roaming.manifest.sections import file_digest, slice_digest
 from roaming_crawler.fetch import Response
 
 V = TypeVar("V")
+
+_TEMPORARY_PREFIX = ".roaming-"
+_TEMPORARY_CHARS = len(".roaming-0123456789ab")
+"""Length of the names that `write_atomically` gives to temporary files."""
+_BACKUP_NAME_CHARS = 32
 
 
 class CachedResponse(Response, frozen=True, omit_defaults=True, kw_only=True):
@@ -161,53 +165,40 @@ class CrawlState:
                 self.new[record.key] = record
 
 
-class DiskDict(MutableMapping[str, V]):
+class DiskDict(UserDict[str, V], AbstractContextManager["DiskDict[V]"]):
     """A dict that stores its values in an anonymous temporary file.
 
     Reading a key returns a copy: assign a changed value to store it.
     """
 
+    data: dict[str, Any]
+    """Start and size of each value in the file."""
+
     def __init__(self, folder: Path) -> None:
         """Create an empty dict with its file in `folder`."""
+        super().__init__()
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 -- closed by __exit__
-        self._spans: dict[str, tuple[int, int]] = {}
         self._end = 0
 
     def __getitem__(self, key: str) -> V:
         """Return a copy of a value."""
-        start, size = self._spans[key]
+        start, size = self.data[key]
         self._file.seek(start)
         value: V = pickle.loads(self._file.read(size))  # trusted: no other process can open an anonymous file
         return value
 
     def __setitem__(self, key: str, value: V) -> None:
-        """Store a value at the end of the file."""
-        data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        """Store a value at the end of the file; the space of removed ones is not reused."""
+        pickled = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         self._file.seek(self._end)
-        self._file.write(data)
-        self._spans[key] = (self._end, len(data))
-        self._end += len(data)
-
-    def __delitem__(self, key: str) -> None:
-        """Remove a key; its space is not reused."""
-        del self._spans[key]
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys."""
-        return iter(self._spans)
-
-    def __len__(self) -> int:
-        """Return the number of keys."""
-        return len(self._spans)
-
-    def __enter__(self) -> Self:
-        """Return the dict."""
-        return self
+        self._file.write(pickled)
+        self.data[key] = self._end, len(pickled)
+        self._end += len(pickled)
 
     def __exit__(self, *_: object) -> None:
         """Delete the file."""
         self._file.close()
-        self._spans.clear()
+        self.data.clear()
 
 
 class Rollback:
@@ -231,13 +222,16 @@ class Rollback:
     def save(self, new: Mapping[str, str]) -> None:
         """Back up the pages that will be overwritten or removed; `new` has the digests of the next ones by path."""
         files = self._files()
+        written = list(new.items())
         for page in self.pages:
+            written.append((page.path, page.digest))
+            backup = self._copy_of(page)
             with suppress(OSError, PublishError):
-                if new.get(page.path) != page.digest and not self._copy_of(page).exists():
+                if new.get(page.path) != page.digest and not backup.exists():
                     text = resolve_inside(self._folder, page.markdown).read_bytes()
                     if file_digest(text) == page.digest:
-                        write_atomically(self._copy_of(page), text)
-        for path, digest in chain(((page.path, page.digest) for page in self.pages), new.items()):
+                        write_atomically(backup, text)
+        for path, digest in written:
             for file in page_files(path):
                 files.setdefault(file, set()).add(digest)
         write_atomically(self._backup / "files.json", msgspec.json.encode(files, order="sorted"))
@@ -245,25 +239,27 @@ class Rollback:
     def restore_texts(self, previous: PreviousSite) -> PreviousSite:
         """Return the previous site with the texts that a killed crawl has overwritten."""
 
-        def text(page: PageEntry, section: SectionEntry) -> str | None:
-            found = previous.text(page, section)
-            if found is None:
+        def read_text(page: PageEntry, section: SectionEntry) -> str | None:
+            text = previous.text(page, section)
+            if text is None:
                 with suppress(OSError):
                     piece = self._copy_of(page).read_bytes()[section.start : section.end]
-                    found = piece.decode("utf-8", "replace") if slice_digest(piece) == section.digest else None
-            return found
+                    if slice_digest(piece) == section.digest:
+                        text = piece.decode("utf-8", "replace")
+            return text
 
-        return PreviousSite(previous.manifest, text)
+        return PreviousSite(previous.manifest, read_text)
 
     def finish(self, pages: Iterable[PageEntry]) -> None:
         """Remove the files of pages that are no longer published, unless they were changed, and the backup."""
         published = {file for page in pages for file in page_files(page.path)}
         for path, digests in self._files().items():
-            if path not in published:
-                with suppress(OSError, PublishError):
-                    file = resolve_inside(self._folder, path)
-                    if file_digest(file.read_bytes()) in digests:
-                        file.unlink()
+            if path in published:
+                continue
+            with suppress(OSError, PublishError):
+                file = resolve_inside(self._folder, path)
+                if file_digest(file.read_bytes()) in digests:
+                    file.unlink()
         shutil.rmtree(self._backup, ignore_errors=True)
 
     def _files(self) -> dict[str, set[str]]:
@@ -274,7 +270,7 @@ class Rollback:
 
     def _copy_of(self, page: PageEntry) -> Path:
         name = f"{page.path} {page.digest}".encode("utf-8", "surrogatepass")
-        return self._backup / hashlib.sha256(name).hexdigest()[:32]
+        return self._backup / hashlib.sha256(name).hexdigest()[:_BACKUP_NAME_CHARS]
 
 
 @contextmanager
@@ -308,5 +304,5 @@ def _clean_up(folder: Path) -> None:
             if os.path.islink(Path(above, name)):  # noqa: PTH114 -- faster for a hundred thousand files
                 raise UsageError(f"{Path(above, name)}: is a symbolic link; remove it")
         for name in files:
-            if re.fullmatch(r"\.roaming-[0-9a-f]{12}", name):
+            if name.startswith(_TEMPORARY_PREFIX) and len(name) == _TEMPORARY_CHARS:
                 Path(above, name).unlink(missing_ok=True)
