@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-import re
 import socket
 import unicodedata
 from collections.abc import Collection, Iterable
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
 from mkdocs_roaming.errors import RoamingError
+
+_NOT_PUBLIC = "not a public address"
+_PORTS = {"http": 80, "https": 443}
+_NUMERIC_CHARS = frozenset("0123456789abcdefx.")
+_EMBEDDED_IPV4 = {
+    IPv6Network("::ffff:0:0/96"): "IPv4-mapped form",
+    IPv6Network("::ffff:0:0:0/96"): "IPv4-translated form",
+    IPv6Network("::/96"): "IPv4-compatible form",
+    IPv6Network("64:ff9b::/96"): "NAT64",
+    IPv6Network("64:ff9b:1::/48"): "NAT64",
+    IPv6Network("2002::/16"): "6to4",
+    IPv6Network("2001::/32"): "Teredo",
+}
+_ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
+_RESERVED = tuple(  # global according to some versions of Python's ipaddress
+    map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16"))
+)
 
 
 class PrivateAddressError(RoamingError):
@@ -38,7 +54,7 @@ def parse_ip_literal(host: str) -> str | None:
         return str(ip_address(host))
     except ValueError:
         pass
-    if not _NUMERIC_HOST.fullmatch(host):
+    if not _NUMERIC_CHARS.issuperset(host.lower()):  # `inet_aton` ignores what follows a space
         return None
     try:
         return str(IPv4Address(socket.inet_aton(host)))  # decimal, octal, hexadecimal, fewer than four parts
@@ -51,13 +67,13 @@ def split_host(url: str) -> tuple[str, int]:
     import httpx2  # builds import no HTTP client
 
     parsed = httpx2.URL(url)
-    return parsed.raw_host.decode("ascii"), parsed.port or (443 if parsed.scheme == "https" else 80)
+    return parsed.raw_host.decode("ascii"), parsed.port or _PORTS["https" if parsed.scheme == "https" else "http"]
 
 
 def named_endpoints(url: str) -> frozenset[tuple[str, int]]:
     """Return the hosts and ports that a user names with a URL: an HTTP server may lead to HTTPS on the same host."""
     host, port = split_host(url)
-    return frozenset({(host, port), (host, 443 if port == 80 else port)})
+    return frozenset({(host, port), (host, _PORTS["https"] if port == _PORTS["http"] else port)})
 
 
 def check_addresses(host: str, port: int, addresses: Iterable[str], named: Collection[tuple[str, int]]) -> None:
@@ -76,20 +92,3 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
     if any(address in network for network in _RESERVED):
         return False
     return address.is_global and not address.is_multicast
-
-
-_NOT_PUBLIC = "not a public address"
-_NUMERIC_HOST = re.compile(r"(0x[0-9a-f]*|[0-9]+)(\.(0x[0-9a-f]*|[0-9]+)){0,3}", re.IGNORECASE)
-_EMBEDDED_IPV4 = {
-    IPv6Network("::ffff:0:0/96"): "IPv4-mapped form",
-    IPv6Network("::ffff:0:0:0/96"): "IPv4-translated form",
-    IPv6Network("::/96"): "IPv4-compatible form",
-    IPv6Network("64:ff9b::/96"): "NAT64",
-    IPv6Network("64:ff9b:1::/48"): "NAT64",
-    IPv6Network("2002::/16"): "6to4",
-    IPv6Network("2001::/32"): "Teredo",
-}
-_ISATAP = (b"\x00\x00\x5e\xfe", b"\x02\x00\x5e\xfe")
-_RESERVED = tuple(  # global according to some versions of Python's ipaddress
-    map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16"))
-)

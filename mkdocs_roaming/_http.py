@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from ipaddress import ip_address
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,6 +35,13 @@ FETCH_TIMEOUT = 120.0
 """Seconds for one whole response; the read timeout is a quarter of it."""
 MAX_REDIRECTS = 5
 
+_CONNECT_SECONDS = 10.0
+_READ_PARTS = 4  # the read timeout is this part of the time for a whole response
+_MAX_NUMBER_CHARS = 22
+_WAIT_HEADERS = {"retry-after-ms": 1_000.0, "retry-after": 1.0}
+"""Headers with the time until a retry, and their units in a second."""
+_LOGIN = re.compile(r"//[^/@]*@")  # user and password in a text that is no valid URL: `//user:password@`
+_STATUS = re.compile("[1-5][0-9]{2}")  # the status of a response as text: `429`
 _LOCAL_DOMAINS = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
 _MAX_MESSAGE_CHARS = 160
 
@@ -96,16 +104,17 @@ def parse_base_url(text: str, default_path: str = "") -> str:
     except ValueError:
         valid = False
     if not valid:
-        shown = re.sub(r"//[^/@]*@", "//", text)[:_MAX_MESSAGE_CHARS]
+        shown = _LOGIN.sub("//", text)[:_MAX_MESSAGE_CHARS]
         raise UsageError(f"{shown!r} is not a server address; use a URL such as http://localhost:11434/v1")
     return text if parts.path else text + default_path
 
 
 def parse_retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds in a Retry-After (a number or a date) or Retry-After-Ms header."""
-    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+    for name, unit in _WAIT_HEADERS.items():
         text = headers.get(name, "").strip()
-        if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,9})?", text):
+        is_number = text.isascii() and text.replace(".", "", 1).isdigit()
+        if is_number and len(text) <= _MAX_NUMBER_CHARS:
             return float(text) / unit
         date = email.utils.parsedate_tz(text)
         if date is not None:
@@ -132,17 +141,19 @@ def parse_api_error(body: bytes) -> tuple[str, str, int]:
     try:
         data: object = decode_json(body)
     except ValueError:
-        return "", "", 200
+        return "", "", HTTPStatus.OK
     error = data.get("error", data) if isinstance(data, Mapping) else data
     if not isinstance(error, Mapping):
-        return "", error if isinstance(error, str) else "", 200
+        return "", error if isinstance(error, str) else "", HTTPStatus.OK
     kinds = [error[name] for name in ("type", "code") if isinstance(error.get(name), str)]
     message = error.get("message") or error.get("detail") or ""
     text = message if isinstance(message, str) else json.dumps(message)
-    if isinstance(error.get("metadata"), Mapping) and isinstance(raw := error["metadata"].get("raw"), str):
-        text = f"{text}: {raw}"  # what the provider behind a gateway said
+    metadata = error.get("metadata")
+    if isinstance(metadata, Mapping) and isinstance(metadata.get("raw"), str):
+        text = f"{text}: {metadata['raw']}"  # what the provider behind a gateway said
     code = str(error.get("code"))
-    return " ".join(dict.fromkeys(kinds)), text, int(code) if re.fullmatch("[1-5][0-9]{2}", code) else 200
+    status = int(code) if _STATUS.fullmatch(code) else HTTPStatus.OK
+    return " ".join(dict.fromkeys(kinds)), text, status
 
 
 # Total timeouts
@@ -203,7 +214,7 @@ class GuardedConnections:
     def add(self, connection: socket.socket) -> None:
         """Track a socket; after `shutdown` it is shut down at once."""
         with self._lock:
-            self._sockets = [each for each in self._sockets if each.fileno() != -1]
+            self._sockets = [open_socket for open_socket in self._sockets if open_socket.fileno() != -1]
             self._sockets.append(connection)
             is_shut_down = self._is_shut_down
         if is_shut_down:
@@ -227,17 +238,17 @@ class GuardedConnections:
         with self._lock:
             self._is_shut_down = True
             sockets = self._sockets
-        for each in sockets:
+        for connection in sockets:
             with suppress(OSError):  # already closed
-                each.shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)
 
     def check_request(self, request: Request) -> None:
         """Check the host of a request, which may be a redirect; an event hook of httpx2."""
         self._requested = split_host(str(request.url))
         if request.url.scheme in ("http", "https") and self._requested not in self._named:
             with suppress(OSError, UnicodeError):  # the connection reports it
-                found = socket.getaddrinfo(*self._requested, type=socket.SOCK_STREAM)
-                check_addresses(*self._requested, [str(entry[4][0]) for entry in found], self._named)
+                hosts = [address[0] for *_, address in socket.getaddrinfo(*self._requested, type=socket.SOCK_STREAM)]
+                check_addresses(*self._requested, map(str, hosts), self._named)
 
 
 # Client
@@ -278,13 +289,14 @@ class HttpClient:
         import httpx2  # only readers of web sites pay for the import
 
         self._seconds = seconds
-        read_seconds = read_seconds or seconds / 4
+        read_seconds = read_seconds or seconds / _READ_PARTS
+        connect_seconds = min(_CONNECT_SECONDS, seconds / _READ_PARTS)
         self._new_client = partial(
             httpx2.Client,
             verify=httpx2.create_ssl_context(),
             follow_redirects=follow_redirects,
             max_redirects=MAX_REDIRECTS,
-            timeout=httpx2.Timeout(read_seconds, connect=min(10.0, seconds / 4)),
+            timeout=httpx2.Timeout(read_seconds, connect=connect_seconds),
             headers={"User-Agent": f"mkdocs-roaming/{__version__}", **(headers or {})},
         )
         self._new_connections = partial(GuardedConnections, named)
@@ -346,7 +358,7 @@ class HttpClient:
             extensions = {"trace": connections.trace}
             with client.stream(method, url, extensions=extensions, **options) as response:
                 body = bytearray()
-                if response.status_code == 200 or method == "POST":
+                if response.status_code == HTTPStatus.OK or method == "POST":
                     for chunk in response.iter_bytes():
                         body += chunk
                         if len(body) > max_bytes:

@@ -10,6 +10,12 @@ from pathlib import Path
 
 from mkdocs_roaming.errors import PublishError, UsageError
 
+_MODE = 0o666  # permissions of new files, which the umask of the process restricts
+_TEMPORARY_PREFIX = ".roaming-"
+_TEMPORARY_BYTES = 6
+_PLAIN_PATH = re.compile(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*")
+"""A path that needs no check, such as `guide/pumps.md`: no part of it starts with a dot or is empty."""
+
 
 def write_site_file(folder: Path, path: str, data: bytes | Callable[[], Iterable[bytes]]) -> bool:
     """Write a file of a site.
@@ -46,10 +52,6 @@ def site_path(folder: Path, path: str) -> str:
     return f"{folder}/{path}" if _PLAIN_PATH.fullmatch(path) else str(resolve_inside(folder, path))
 
 
-_PLAIN_PATH = re.compile(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*")
-"""A path that needs no check: no part of it starts with a dot or is empty."""
-
-
 def check_links(folder: Path, paths: Iterable[str]) -> None:
     """Check that no folder on the way to some files of a site is a link that leads out of the site.
 
@@ -69,10 +71,10 @@ def _write_directly(path: str, chunks: Iterable[bytes], mode: int) -> None:
     """Create a file and its folder if necessary, and write it. `open` takes twice as long as `os.open`."""
     flags = os.O_WRONLY | os.O_CREAT | mode | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
-        file = os.open(path, flags, 0o666)
+        file = os.open(path, flags, _MODE)
     except FileNotFoundError:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(path, flags, 0o666)
+        file = os.open(path, flags, _MODE)
     try:
         for chunk in chunks:
             written = os.write(file, chunk)
@@ -102,7 +104,7 @@ def write_atomically(path: Path, data: bytes | Callable[[], Iterable[bytes]]) ->
         return False
     chunks = (lambda: (data,)) if isinstance(data, bytes) else data
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".roaming-{os.urandom(6).hex()}")
+    temporary = path.with_name(f"{_TEMPORARY_PREFIX}{os.urandom(_TEMPORARY_BYTES).hex()}")
     try:
         with temporary.open("wb") as file:
             file.writelines(chunks())
@@ -122,7 +124,8 @@ def name_file(error: BaseException, temporary: Path | str, path: Path | str) -> 
 
 def is_temporary(path: str) -> bool:
     """Return whether `write_atomically` uses the name of a file for a temporary one."""
-    return re.search(r"(^|/)\.roaming-[0-9a-f]{12}$", path) is not None
+    name = path.rpartition("/")[2]
+    return name.startswith(_TEMPORARY_PREFIX) and len(name) == len(_TEMPORARY_PREFIX) + 2 * _TEMPORARY_BYTES
 
 
 def has_content(path: Path, data: bytes | Callable[[], Iterable[bytes]]) -> bool:

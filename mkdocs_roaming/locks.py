@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 STATE_DIR = ".roaming"
 """The state of a crawl in its output folder."""
 
+_COMMAND_CHARS = 200
 _PROCESSES = "ROAMING_PROCESSES"
 """Variable with the ids of processes that hold locks, and start others: these may write into the same folders."""
 
@@ -128,6 +129,3 @@ def _read_note(note: Path) -> tuple[str, str]:
     except OSError:  # acquired or released in this moment
         return "", "a process that just began"
     return process, description
-
-
-_COMMAND_CHARS = 200

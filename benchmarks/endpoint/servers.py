@@ -74,8 +74,8 @@ def run_bare(port: str, folder: str, pace: str) -> None:
     from starlette.responses import JSONResponse, Response, StreamingResponse
     from starlette.routing import Route
 
-    from mkdocs_roaming.library.search import Search
     from mkdocs_roaming._json import encode_json
+    from mkdocs_roaming.library.search import Search
     from mkdocs_roaming.serve.content import build_section
     from mkdocs_roaming.serve.deployments import Deployment
     from mkdocs_roaming.serve.server import bind_socket

@@ -47,6 +47,7 @@ EXTRAS = {"serve": ("httptools", "limits", "starlette", "uvicorn")}
 """Packages that commands need in addition, which belong to the extra with the name of the command."""
 
 COMMAND_GROUP = "roaming.commands"
+_MARGINS = 6  # columns of a line of `roaming --help` around the name of a command and its summary
 
 
 class CommandGroup(ErrorReportingGroup):
@@ -58,7 +59,7 @@ class CommandGroup(ErrorReportingGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing the built-in ones."""
-        width = formatter.width - 6 - max(map(len, self.list_commands(ctx)))
+        width = formatter.width - _MARGINS - max(map(len, self.list_commands(ctx)))
         with formatter.section("Commands"):
             formatter.write_dl([(name, self._summary(ctx, name, width)) for name in self.list_commands(ctx)])
 

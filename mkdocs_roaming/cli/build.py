@@ -14,8 +14,8 @@ from typing import Any
 
 import click
 
-from mkdocs_roaming.cli.common import AS_JSON, FOLDER, warn
-from mkdocs_roaming.cli.index import Publication, publishing_options
+from mkdocs_roaming.cli.common import AS_JSON, FOLDER, SIGNAL_EXIT, warn
+from mkdocs_roaming.cli.index import make_options, publish, publishing_options
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.locks import hold_folder, share_locks
 from mkdocs_roaming.publish.ownership import PublishedFiles
@@ -53,13 +53,13 @@ def build(command: tuple[str, ...], site_dir: Path | None, as_json: bool, **give
             "no folder to publish: name the folder that the command writes with --site-dir, or let `roaming init` "
             "write roaming.toml"
         )
-    publication = Publication(site_dir, project, given)  # invalid options are reported before the site is built
+    options = make_options(site_dir, project, given)  # invalid options are reported before the site is built
     share_locks()
     with hold_folder(site_dir, warn):  # before the generator empties it
         if status := _run(arguments):
             sys.exit(status)
         if not _is_published_by_plugin(site_dir, project, arguments):
-            publication.run(as_json=as_json)
+            publish(site_dir, options, given, as_json=as_json)
 
 
 def _find_path(command: Sequence[str], *names: str) -> Path | None:
@@ -88,8 +88,8 @@ def _find_generator(project: Project) -> list[str]:
     required = find_required(project.generator.parent) if len(installed) > 1 else set()
     chosen = [name for name in installed if name in required] or installed
     if len(chosen) > 1:
-        others = " or ".join(f"roaming build -- {name} build" for name in chosen[1:])
-        click.echo(f"{project.generator}: built with {chosen[0]}; to use another generator: {others}", err=True)
+        commands = " or ".join(f"roaming build -- {name} build" for name in chosen[1:])
+        click.echo(f"{project.generator}: built with {chosen[0]}; to use another generator: {commands}", err=True)
     return [chosen[0], "build"]
 
 
@@ -119,7 +119,7 @@ def _run(command: Sequence[str]) -> int:
     except KeyboardInterrupt:
         process.terminate()
         status = process.wait()
-    return 128 - status if status < 0 else status
+    return SIGNAL_EXIT - status if status < 0 else status
 
 
 def _is_published_by_plugin(site: Path, project: Project, command: Sequence[str]) -> bool:

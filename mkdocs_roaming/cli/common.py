@@ -29,6 +29,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 NOTHING_FOUND = 3
 FAULTS_FOUND = 4
+SIGNAL_EXIT = 128
+"""Added to the number of a signal, it is the exit code of a process that the signal ended."""
 EXIT_CODES = """\b
 Exit codes:
   0  success
@@ -65,6 +67,10 @@ CONFIG_FILE = click.option(
 )
 
 
+_OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_UNITS = {"day": 86_400, "hour": 3_600, "minute": 60}  # units of an age, in seconds
+
+
 def combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Return a decorator that adds several options to a command, in this order."""
 
@@ -74,9 +80,6 @@ def combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
         return command
 
     return decorate
-
-
-_OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class LibraryCommand(click.Command):
@@ -180,7 +183,7 @@ def warn(message: str) -> None:
 def format_age(then: float, now: float | None = None) -> str:
     """Return the time since `then`, in Unix seconds, as `3 hours ago`."""
     seconds = max(0.0, (time.time() if now is None else now) - then)
-    for name, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+    for name, length in _UNITS.items():
         if seconds >= length:
             count = int(seconds // length)
             return f"{count} {name}{'s' if count > 1 else ''} ago"
@@ -205,20 +208,17 @@ def setting_options(kind: type, *names: str, environment: bool = False) -> Calla
         environment: Whether an option can also be given as a variable such as `ROAMING_ROUNDS`.
     """
     settings = list_settings(kind)
-    return combine_options(
-        *(
-            _make_option(
-                settings[name], envvar=f"ROAMING_{name.upper()}" if environment else None, show_envvar=environment
-            )
-            for name in names
-        )
-    )
+    options = []
+    for name in names:
+        variable = f"ROAMING_{name.upper()}" if environment else None
+        options.append(_make_option(settings[name], envvar=variable, show_envvar=environment))
+    return combine_options(*options)
 
 
 def given_settings(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a class that are among the options of a command."""
     settings = list_settings(kind).values()
-    return {one.name: given[one.option] for one in settings if given.get(one.option) not in (None, ())}
+    return {setting.name: given[setting.option] for setting in settings if given.get(setting.option) not in (None, ())}
 
 
 def _make_option(setting: Setting, **attributes: Any) -> Callable[[F], F]:

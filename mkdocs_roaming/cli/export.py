@@ -129,7 +129,8 @@ def bundle(lib: str, output: Path, licence: Path | None, max_bytes: int) -> None
             library.manifest, lambda page: library.file(page.markdown), output, licence, max_bytes=max_bytes
         )
     if report.left_out:
-        warn(f"no room for {len(report.left_out)} pages: {', '.join(report.left_out[:5])}; --max-bytes allows more")
+        shown = ", ".join(report.left_out[:5])
+        warn(f"no room for {len(report.left_out)} pages: {shown}; --max-bytes allows more")
     pages = f"{report.pages} of {report.pages + len(report.left_out)} pages"
     click.echo(f"{output}: {pages}, {format_size(report.compressed)} compressed, {format_size(report.bytes)} unpacked")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import tomllib
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from mkdocs_roaming.serve.mcp import INSTRUCTIONS, SERVER_INFO, describe_tools
 HOSTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("functions.toml").read_text("utf-8"))
 """The file and the last lines of the function of each host."""
 
-_HEAD = re.compile(r"// Written by `roaming function [^\n]* (?P<digest>[0-9a-f]{16})\n(?P<rest>.*)", re.DOTALL)
+_WRITTEN_BY = "// Written by `roaming function "
 
 
 @click.command()
@@ -47,13 +46,13 @@ def render_function(host: str) -> str:
     server = {"info": SERVER_INFO, "instructions": INSTRUCTIONS, "tools": describe_tools()}
     code = read_asset("roaming-mcp.js").decode()
     rest = f"{code.strip()}\nconst server = {json.dumps(server, ensure_ascii=False)};\n{HOSTS[host]['lines']}"
-    return f"// Written by `roaming function {host}`, mkdocs-roaming {__version__}: {_digest(rest)}\n{rest}"
+    return f"{_WRITTEN_BY}{host}`, mkdocs-roaming {__version__}: {_digest(rest)}\n{rest}"
 
 
 def is_own_function(text: str) -> bool:
     """Return whether a file is one that this command has written, unchanged."""
-    found = _HEAD.fullmatch(text.replace("\r\n", "\n"))
-    return found is not None and found["digest"] == _digest(found["rest"])
+    head, _, rest = text.replace("\r\n", "\n").partition("\n")
+    return head.startswith(_WRITTEN_BY) and head.endswith(f" {_digest(rest)}")
 
 
 def _digest(text: str) -> str:

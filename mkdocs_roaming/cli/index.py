@@ -25,7 +25,7 @@ from mkdocs_roaming.cli.common import (
 )
 from mkdocs_roaming.cli.session import embeddings_options
 from mkdocs_roaming.cli.sites import open_lib
-from mkdocs_roaming.embeddings.store import EmbeddingsOptions, parse_embeddings_options
+from mkdocs_roaming.embeddings.store import parse_embeddings_options
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.lint.runner import format_log, lint_folder, parse_config
@@ -33,7 +33,6 @@ from mkdocs_roaming.locks import hold_folder
 from mkdocs_roaming.publish.cache import project_cache_folder
 from mkdocs_roaming.publish.options import PublishOptions
 from mkdocs_roaming.publish.versions import publish_versions
-from mkdocs_roaming.publish.writer import PublishReport
 from mkdocs_roaming.sources.project import IndexOptions, Project, find_project
 from mkdocs_roaming.sources.publication import index_site
 from mkdocs_roaming.text.markdown import sanitize
@@ -67,72 +66,53 @@ publishing_options = combine_options(
 def index(site_dir: Path, as_json: bool, **given: Any) -> None:
     """Publish a built site: Markdown, llms.txt and manifest."""
     project = find_project(site_dir, given["config_file"], warn)
-    Publication(site_dir, project, given).run(as_json=as_json)
+    publish(site_dir, make_options(site_dir, project, given), given, as_json=as_json)
 
 
-class Publication:
-    """Publication of the folder of a built site with the options of a command.
+def make_options(site_dir: Path, project: Project, given: dict[str, Any]) -> IndexOptions:
+    """Return the options for publishing the folder of a built site. Raise UsageError for an invalid one.
 
     Args:
         site_dir: The folder.
         project: The configuration of the site.
         given: The options of `publishing_options`.
-
-    Raises:
-        UsageError: An option is invalid.
     """
-
-    def __init__(self, site_dir: Path, project: Project, given: dict[str, Any]) -> None:
-        publish = _given_options(given, project)
-        self._site_dir = site_dir
-        self._given = given
-        self._options = IndexOptions(
-            url=given["url"],
-            name=given["name"],
-            html=not given["no_html"],
-            cache=given["cache_folder"] or _find_cache(site_dir, project, publish),
-            project=project,
-            publish=publish,
-            strict=given["strict"],
-        )
-
-    def run(self, *, as_json: bool) -> None:
-        """Publish the site, and print the result on one line or as JSON."""
-        publish = self._options.publish
-        project = self._options.project
-        if not publish.enabled:
-            click.echo(f"{self._site_dir}: not published, because `enabled` is false in {project.file}")
-            return
-        report = self._publish()
-        if as_json:
-            print_json(asdict(report))
-            return
-        for note in report.notes:
-            click.echo(note, err=True)
-        for left_out in report.left_out if self._given["verbose"] else ():
-            click.echo(sanitize(f"left out: {left_out}"), err=True)
-        click.echo(f"{self._site_dir}: {report}")
-        if publish.lint not in ("off", False, None):
-            _lint(self._site_dir, publish.lint, project.docs)
-
-    def _publish(self) -> PublishReport:
-        embeddings = embeddings_options(self._given) or _configured_embeddings(self._options.publish)
-        options = replace(self._options, embeddings=embeddings)
-        with progress("Converting") as steps:
-            return index_site(self._site_dir, options, warn=warn, start_progress=steps)
+    publish = _given_options(given, project)
+    cache = given["cache_folder"]
+    if not cache and publish.cache and project.file is not None:  # a site that belongs to no project has no cache
+        cache = project_cache_folder(project.folder) / "index" / site_dir.resolve().name
+    return IndexOptions(
+        url=given["url"],
+        name=given["name"],
+        html=not given["no_html"],
+        cache=cache,
+        project=project,
+        publish=publish,
+        strict=given["strict"],
+    )
 
 
-def _find_cache(site_dir: Path, project: Project, options: PublishOptions) -> Path | None:
-    """Return the cache folder of a site in its project; None for a site that belongs to no project."""
-    if not options.cache or project.file is None:
-        return None
-    return project_cache_folder(project.folder) / "index" / site_dir.resolve().name
-
-
-def _configured_embeddings(options: PublishOptions) -> EmbeddingsOptions | None:
-    if options.search == "lexical":
-        return None
-    return parse_embeddings_options(options.embeddings, os.environ, "embeddings")
+def publish(site_dir: Path, options: IndexOptions, given: dict[str, Any], *, as_json: bool) -> None:
+    """Publish the folder of a built site, and print the result on one line or as JSON."""
+    settings = options.publish
+    if not settings.enabled:
+        click.echo(f"{site_dir}: not published, because `enabled` is false in {options.project.file}")
+        return
+    embeddings = embeddings_options(given)
+    if embeddings is None and settings.search != "lexical":
+        embeddings = parse_embeddings_options(settings.embeddings, os.environ, "embeddings")
+    with progress("Converting") as steps:
+        report = index_site(site_dir, replace(options, embeddings=embeddings), warn=warn, start_progress=steps)
+    if as_json:
+        print_json(asdict(report))
+        return
+    for note in report.notes:
+        click.echo(note, err=True)
+    for left_out in report.left_out if given["verbose"] else ():
+        click.echo(sanitize(f"left out: {left_out}"), err=True)
+    click.echo(f"{site_dir}: {report}")
+    if settings.lint not in ("off", False, None):
+        _lint(site_dir, settings.lint, options.project.docs)
 
 
 def _lint(site_dir: Path, option: object, docs: Path | None) -> None:

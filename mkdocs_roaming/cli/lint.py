@@ -61,9 +61,8 @@ def lint(
     if docs is not None and not docs.is_dir():
         raise UsageError(f"{docs}: no such folder; pass the folder of the Markdown sources to --docs")
     settings = load_settings(config)
-    lint_config = parse_config(settings.serving.get("lint", "warn"), f"{settings.where}: [lint]").override(
-        disable=disable, strict=strict
-    )
+    configured = parse_config(settings.serving.get("lint", "warn"), f"{settings.where}: [lint]")
+    lint_config = configured.override(disable=disable, strict=strict)
     library = open_lib(lib)
     read_source = open_sources(docs) if docs else None
     context = LintContext(library.sections, lambda page: library.file(page.markdown).decode("utf-8", "replace"))
@@ -71,9 +70,8 @@ def lint(
     if read_source is not None:
         _check_sources(library, read_source, docs)
     if not library.is_published and report.pages == 1:  # the Markdown file itself is the source
-        report = replace(
-            report, findings=tuple(replace(one, source=lib, source_line=one.line) for one in report.findings)
-        )
+        findings = [replace(finding, source=lib, source_line=finding.line) for finding in report.findings]
+        report = replace(report, findings=tuple(findings))
     folder = docs.as_posix() if docs else ""
     if as_json:
         print_json(report_to_dict(report))

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import click
 
-from mkdocs_roaming.cli.common import CONFIG, INSTALLED_DOCS, LIBRARY, LibraryCommand
+from mkdocs_roaming.cli.common import CONFIG, INSTALLED_DOCS, LIBRARY, SIGNAL_EXIT, LibraryCommand
 from mkdocs_roaming.cli.sites import scope_options, search_factory
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
@@ -29,8 +29,7 @@ from mkdocs_roaming.publish.agents.mcp_clients import (
 from mkdocs_roaming.serve.deployments import SiteWatcher
 from mkdocs_roaming.serve.mcp import make_server, serve_stdio
 
-_OPEN_SITES = 8
-"""Number of sites of a store whose search index stays in memory: an agent alternates between a few."""
+_OPEN_SITES = 8  # number of sites of a store whose search index stays in memory: an agent alternates between a few
 
 
 @click.command(cls=LibraryCommand)
@@ -57,7 +56,7 @@ def mcp(lib: str, scope: Scope, config: Path | None, client: str | None) -> None
     store = open_target(lib, search=create_search, open_sites=_OPEN_SITES, scope=scope).store
     serve = partial(_serve_site, lib, create_search, scope) if store is None else partial(_serve_store, store)
     # A thread is blocked reading standard input, and Python would wait for it at exit: Ctrl-C ends the process.
-    previous = signal.signal(signal.SIGINT, lambda number, _: os._exit(128 + number))
+    previous = signal.signal(signal.SIGINT, lambda number, _: os._exit(SIGNAL_EXIT + number))
     try:
         anyio.run(serve)
     finally:

@@ -116,7 +116,7 @@ def search(lib: str, query: str, limit: int, scope: Scope, config: Path | None, 
     target = open_target(lib, search=search_factory(config), scope=scope)
     hits = target.search(query, limit)
     if as_json:
-        print_json([_hit_as_json(found) for found in hits])
+        print_json([_hit_as_json(hit) for hit in hits])
     elif hits:
         _print_hits(hits)
     else:
@@ -142,8 +142,9 @@ def grep(lib: str, pattern: str, limit: int, scope: Scope, as_json: bool) -> Non
     result = target.grep(pattern, limit)
     if as_json:
         data = {name: value for name, value in asdict(result).items() if name != "origin"}
-        for section, one in zip(data["sections"], target.resolve(one["id"] for one in data["sections"]), strict=True):
-            section |= site_as_json(one.site)
+        addresses = [section["id"] for section in data["sections"]]
+        for section, resolved in zip(data["sections"], target.resolve(addresses), strict=True):
+            section |= site_as_json(resolved.site)
         print_json({**data, **_origin_as_json(result.origin)})
     else:
         click.echo(sanitize(render_grep(result)), nl=False, err=not result.found)
@@ -151,46 +152,49 @@ def grep(lib: str, pattern: str, limit: int, scope: Scope, as_json: bool) -> Non
         sys.exit(NOTHING_FOUND)
 
 
-def _hit_as_json(found: TargetHit) -> dict[str, Any]:
-    sections = found.library.sections
-    section = found.hit.section
+def _hit_as_json(hit: TargetHit) -> dict[str, Any]:
+    sections = hit.library.sections
+    section = hit.hit.section
     return {
         "id": section.id,
         "title": section.section.title,
         "breadcrumb": sections.breadcrumb(section),
         "url": sections.url(section),
-        "score": round(found.score, 4),
-        "snippet": found.hit.snippet,
-        **site_as_json(found.site),
-        **_origin_as_json(_hit_origin(found)),
+        "score": round(hit.score, 4),
+        "snippet": hit.hit.snippet,
+        **site_as_json(hit.site),
+        **_origin_as_json(_hit_origin(hit)),
     }
 
 
 def _print_hits(hits: Sequence[TargetHit]) -> None:
     """Print search results: id and breadcrumb, URL, snippet; for a store also the site."""
     click.echo(reduce(or_, map(_hit_origin, hits)).render(), nl=False)
-    for note in dict.fromkeys(found.note for found in hits if found.note):
+    for note in dict.fromkeys(hit.note for hit in hits if hit.note):
         click.echo(to_single_line(note))
-    for found in hits:
-        sections = found.library.sections
-        section = found.hit.section
+    for hit in hits:
+        sections = hit.library.sections
+        section = hit.hit.section
         title = to_single_line(" › ".join(sections.breadcrumb(section)))
-        site = f", {to_single_line(found.site.label)}" if found.site else ""
+        site = f", {to_single_line(hit.site.label)}" if hit.site else ""
         click.echo(f"[{section.id}] {click.style(title, bold=True)}")
         click.echo(f"  {to_single_line(sections.url(section))}{site}")
-        if found.hit.snippet:
-            click.echo(f"  {to_single_line(found.hit.snippet)}")
+        if hit.hit.snippet:
+            click.echo(f"  {to_single_line(hit.hit.snippet)}")
 
 
-def _hit_origin(found: TargetHit) -> Origin:
-    return found.library.origin([found.hit.section.id])
+def _hit_origin(hit: TargetHit) -> Origin:
+    return hit.library.origin([hit.hit.section.id])
 
 
 def _origin_as_json(origin: Origin) -> dict[str, Any]:
     """Return the host of a third-party site, and what a crawl has found in the text; nothing for an own site."""
     if not origin.hosts:
         return {}
-    return {"untrusted": ", ".join(origin.hosts), **({"flags": origin.flags} if origin.flags else {})}
+    fields: dict[str, Any] = {"untrusted": ", ".join(origin.hosts)}
+    if origin.flags:
+        fields["flags"] = origin.flags
+    return fields
 
 
 def _site_line(site: SiteInfo | None) -> str:

@@ -210,7 +210,7 @@ def _numbered_text(answer: Answer) -> str:
     numbers = {section.id: f"[{number}]" for number, section in enumerate(answer.citations, 1)}
     if answer.state == "results":
         numbers = {section.id: to_single_line(section.url) for section in answer.citations}
-    return CITATION.sub(lambda found: numbers.get(found[1], found[0]), sanitize(answer.text)).strip()
+    return CITATION.sub(lambda citation: numbers.get(citation[1], citation[0]), sanitize(answer.text)).strip()
 
 
 def _mark_lines(answer: Answer) -> Iterator[str]:
@@ -221,7 +221,8 @@ def _mark_lines(answer: Answer) -> Iterator[str]:
         if mark.passage:
             cited = [place for place, section in enumerate(answer.citations, 1) if section.id == mark.section]
             source = f"[{cited[0]}] " if cited else ""
-            yield f"     nearest: {source}{to_single_line(truncate_at_word(mark.passage, 100))}"
+            passage = truncate_at_word(mark.passage, 100)
+            yield f"     nearest: {source}{to_single_line(passage)}"
 
 
 def _without_citations(answer: Answer, mark: Mark) -> str:

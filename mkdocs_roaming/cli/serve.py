@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,13 +28,13 @@ from mkdocs_roaming.serve.app import (
     require_money_limit,
 )
 from mkdocs_roaming.serve.log import strip_passwords
+from mkdocs_roaming.serve.requests import MAX_PORT
 from mkdocs_roaming.serve.server import bind_socket, freeze_objects, get_url, run_server
 from mkdocs_roaming.serve.service import AnswerConfig
 from mkdocs_roaming.text.markdown import to_single_line
 
 _log = logging.getLogger("mkdocs_roaming.serve")
-_OPEN_SITES = 16
-"""Number of sites of a store whose search index stays in memory."""
+_OPEN_SITES = 16  # number of sites of a store whose search index stays in memory
 _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole_site_tokens", "trust_rules")
 
 
@@ -45,7 +44,7 @@ _SINGLE_SITE_OPTIONS = ("site", "model", "base_url", "rounds", "seconds", "whole
 @click.option(
     "--port",
     envvar="ROAMING_PORT",
-    type=click.IntRange(0, 65535),
+    type=click.IntRange(0, MAX_PORT),
     default=8000,
     show_default=True,
     help="Port; 0 selects a free one.",
@@ -83,29 +82,29 @@ def serve(lib: str, host: str, port: int, check: bool, **given: Any) -> None:
     answers = AnswerConfig(model, budget, options.search_factory(_warn))
     config = build_config(lib, answers, options.settings, os.environ, given, host=host)
     target = open_target(lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.look_every)
-    if target.store is not None:
+    store = target.store
+    create = store.create_app if store else create_app
+    if store:
         _refuse_site_options(lib)
-    create = create_app if target.store is None else target.store.create_app
     if check:
         create(config)
         click.echo(f"ok      configuration: {options.settings.where or 'without a file'}")
-    if target.store is None and check:
-        anyio.run(_check, config)
-    elif target.store is None:
-        require_money_limit(config)
-    if check:
+        if not store:
+            anyio.run(_check, config)
         return
-    if target.store is None:
+    if not store:
+        require_money_limit(config)
         _check_manifest(lib)
     with bind_socket(host, port) as listener:
-        app = create(replace(config, address=get_url(listener), on_change=freeze_objects))
+        config = replace(config, address=get_url(listener), on_change=freeze_objects)
+        app = create(config)
         handler = logging.StreamHandler()
         handler.setFormatter(_LineFormatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
         logging.basicConfig(level=logging.WARNING, handlers=[handler])
         logging.getLogger("mkdocs_roaming").setLevel(logging.INFO)
-        if target.store is not None:
-            where = strip_address_secrets(lib)
-            _log.info("serving the store %s at %s; %s", where, get_url(listener), describe_names(config.policy))
+        if store:
+            names = describe_names(config.policy)
+            _log.info("serving the store %s at %s; %s", strip_address_secrets(lib), config.address, names)
         run_server(app, listener, drain_seconds=config.drain)
 
 
@@ -120,9 +119,8 @@ async def _check(config: AppConfig) -> None:
     """Print the result of each check. Raise UsageError if one has failed."""
     failed = []
     async for result in check_endpoint(config):
-        click.echo(
-            f"{'ok' if result.ok else 'failed':<8}{to_single_line(result.name)}: {to_single_line(result.detail)}"
-        )
+        verdict = "ok" if result.ok else "failed"
+        click.echo(f"{verdict:<8}{to_single_line(result.name)}: {to_single_line(result.detail)}")
         if not result.ok:
             failed.append(result.name)
     if failed:
@@ -131,7 +129,9 @@ async def _check(config: AppConfig) -> None:
 
 def strip_address_secrets(address: str) -> str:
     """Return an address without passwords, query and fragment."""
-    return strip_passwords(re.split(r"[?#]", address, maxsplit=1)[0]) if "://" in address else address
+    if "://" not in address:
+        return address
+    return strip_passwords(address.partition("?")[0].partition("#")[0])
 
 
 def _refuse_site_options(lib: str) -> None:

@@ -25,12 +25,9 @@ from mkdocs_roaming.report.log import iter_lines, to_utc
 KINDS = ("llms.txt", "Markdown", "HTML", "failed")
 """What requests are counted as: the kind of the file, or a status that is an error."""
 
-_FIRST_ERROR = 400
-"""Statuses from this one on are errors."""
-_CACHED = 4_096
-"""User agents and paths whose meaning is remembered: a log repeats them."""
-_MAX_SECONDS = 10**11
-"""Larger times are not in seconds but in milliseconds, microseconds or nanoseconds."""
+_FIRST_ERROR = 400  # statuses from this one on are errors
+_CACHED = 4_096  # user agents and paths whose meaning is remembered: a log repeats them
+_MAX_SECONDS = 10**11  # larger times are not in seconds but in milliseconds, microseconds or nanoseconds
 _APACHE_TIME = "%d/%b/%Y:%H:%M:%S %z"
 _COMBINED = re.compile(
     r'\[(?P<time>[^\]]+)\] "(?P<method>[A-Z]+) (?P<path>\S+)[^"]*" (?P<status>\d{3}) \S+ '

@@ -19,8 +19,7 @@ from mkdocs_roaming.text.tokenizer import parse_words
 MIN_SIMILARITY = 0.28
 """Minimum cosine of a question and the first one of its group."""
 
-_ABSENT_WEIGHT = 2.0
-"""Weight of a word that the site lacks; that of the others is 1."""
+_ABSENT_WEIGHT = 2.0  # weight of a word that the site lacks; that of the others is 1
 
 
 class Clue(Struct, frozen=True):

@@ -24,7 +24,6 @@ _UNANSWERED = ("not_found", "partial")
 _FAILED = ("unusable", "refused", "budget", "error")
 _WORDS_OF_SMALL_TALK = ("report.small_talk", "stop_words")
 _MAX_NEAREST = 3
-_SHARE_DIGITS = 4
 
 
 class SectionInfo(Struct, frozen=True):
@@ -158,7 +157,7 @@ def _compute_share(entries: Iterable[Entry], log: Log) -> float | None:
     if not asked:
         return None
     failed = sum(entry.state in _FAILED or _is_in_vain(entry, log) for entry in asked)
-    return round(1 - failed / len(asked), _SHARE_DIGITS)
+    return round(1 - failed / len(asked), 4)
 
 
 def _group_entries(in_vain: Iterable[Entry], log: Log, search: Search | None) -> list[Group]:

@@ -57,6 +57,7 @@ from mkdocs_roaming.serve.metrics import (
 )
 from mkdocs_roaming.serve.middleware import DRAIN_SECONDS, RequestGuard, RequestPolicy
 from mkdocs_roaming.serve.quotas import (
+    DAY_SECONDS,
     Amount,
     AnswerQuota,
     CounterStorageError,
@@ -314,9 +315,12 @@ def describe_limits(config: AppConfig) -> str:
     if config.answers.model.name == "offline":
         return f"{quota.free_answers_a_minute} answers a minute ({quota.free_answers_a_minute_each} per client)"
     money = quota.money_a_day
-    each = quota.money_a_day_each
-    spending = f"{money:g} {prices.currency if prices else ''} a day" if isinstance(money, float) else "unlimited money"
-    spending += f" ({each:g} per client)" if isinstance(each, float) else ""
+    client_money = quota.money_a_day_each
+    spending = "unlimited money"
+    if isinstance(money, float):
+        spending = f"{money:g} {prices.currency if prices else ''} a day"
+    if isinstance(client_money, float):
+        spending += f" ({client_money:g} per client)"
     return f"{quota.answers_a_minute} answers a minute ({quota.answers_a_minute_each} per client), {spending}"
 
 
@@ -350,12 +354,15 @@ async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
         probe = await probe_model(answers.model, deployment.navigator(), answers.budget)
         yield CheckResult("model", strip_passwords(probe.summary), ok=probe.works)
         date, known = load_known_prices()
-        date = f", with the prices of {date}" if answers.budget.prices in known.values() else ""
+        price = answers.budget.describe_price()
+        if answers.budget.prices in known.values():
+            price += f", with the prices of {date}"
         cost = answers.budget.highest_cost
         money = config.quota.money_a_day
         is_enough = cost is None or not isinstance(money, float) or money >= cost
-        more = date if is_enough else f"{date}, which may be more than all the money of a day; raise it"
-        yield CheckResult("price of a question", answers.budget.describe_price() + more, ok=is_enough)
+        if not is_enough:
+            price += ", which may be more than all the money of a day; raise it"
+        yield CheckResult("price of a question", price, ok=is_enough)
     hint = f"; {_ask_for_limit(config)}" if lacks_money_limit(config) else ""
     yield CheckResult("limits", describe_limits(config) + hint, ok=not hint)
     yield CheckResult("names", describe_names(config.policy))
@@ -396,7 +403,7 @@ async def _check_embeddings(search: HybridSearch) -> CheckResult:
 async def _check_counters(url: str) -> CheckResult:
     counters = CounterStore(url)
     try:
-        await counters.get("roaming/check")
+        await counters.add("roaming/check", 0, DAY_SECONDS)
     except CounterStorageError:
         return CheckResult("counters", "Redis cannot be reached; check the URL and the password", ok=False)
     finally:

@@ -28,13 +28,8 @@ from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 CONTENT_TYPES = {JSON: JSON, MARKDOWN: f"{MARKDOWN}; charset=utf-8"}
 """Content-Type headers, by media type."""
-_MAX_SHOWN_CHARS = 60
-_MAX_DIGITS = 20
-"""Python refuses to parse thousands of digits."""
-_CONFIDENCE_DIGITS = 2
-_SCORE_DIGITS = 4
-_MAX_WAITING = 200
-"""Maximum number of waiting calls of all clients."""
+_MAX_DIGITS = 20  # Python refuses to parse thousands of digits
+_MAX_WAITING = 200  # maximum number of waiting calls of all clients
 _BUSY_RETRY_SECONDS = 5.0
 
 
@@ -69,7 +64,7 @@ def build_section(deployment: Deployment, id_: str, part: str | None = None) -> 
     index = deployment.library.sections
     ref = index.get(id_) or index.get(id_.lower())
     if ref is None:
-        raise ProblemError("no_section", f"No section {id_[:_MAX_SHOWN_CHARS]!r}; the outline and search return ids.")
+        raise ProblemError("no_section", f"No section {id_[:60]!r}; the outline and search return ids.")
     part_number = parse_count(part, "part", 1, MAX_PARTS)
     expansion = expand_section(index, ref, deployment.library.text, cap=MAX_EXPANSION_CHARS, part=part_number)
     section = schemas.Section(
@@ -102,10 +97,10 @@ def build_hits(deployment: Deployment, query: str, limit: str | None = None) -> 
     hits = []
     for hit in deployment.search.find(query, limit=max_hits):
         section = hit.section
-        score = round(hit.score, _SCORE_DIGITS)
+        score = round(hit.score, 4)
         title = section.section.title
         hits.append(schemas.Hit(section.id, title, index.breadcrumb(section), index.url(section), hit.snippet, score))
-    confidence = round(deployment.search.confidence(query), _CONFIDENCE_DIGITS)
+    confidence = round(deployment.search.confidence(query), 2)
     return schemas.Hits(query, hits, deployment.digest, confidence)
 
 

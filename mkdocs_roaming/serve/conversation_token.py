@@ -28,12 +28,9 @@ MAX_QUESTION_BYTES = 400
 MAX_ANSWER_BYTES = 700
 MAX_OPENED = 16
 TOKEN_SECONDS = 86_400
-_DIGEST_CHARS = 23
-"""`sha256:` and 16 digits."""
+_DIGEST_CHARS = 23  # `sha256:` and 16 digits
 _NONCE_BYTES = 6
 _ELLIPSIS = "…"
-_MAX_ID_CHARS = 8
-_ID_CHARS = frozenset("0123456789abcdef")
 
 
 class Turn(msgspec.Struct, frozen=True, array_like=True):
@@ -107,8 +104,8 @@ class TokenSigner:
 def make_turn(question: str, answer: str, steps: Iterable[str], cited: Iterable[str], digest: str) -> Turn:
     """Return the turn of an answer. The cited sections are the most important ones, the first of them above all."""
     important = list(dict.fromkeys(cited))[:MAX_OPENED]
-    others = [id_ for id_ in dict.fromkeys(steps) if id_ not in important]
-    return Turn(question, answer, (*others, *reversed(important)), digest)
+    uncited = [id_ for id_ in dict.fromkeys(steps) if id_ not in important]
+    return Turn(question, answer, (*uncited, *reversed(important)), digest)
 
 
 def restore_memory(tokens: Sequence[str], signer: TokenSigner, sections: SectionIndex, site: str) -> ConversationMemory:
@@ -140,14 +137,13 @@ def _update_citations(answer: str, sections: SectionIndex) -> str:
 
 
 def _truncate(text: str, max_bytes: int) -> str:
-    """Return text of limited length, without a partial citation at its end."""
+    """Return text of limited length, without a part of a citation at its end."""
     encoded = text.encode("utf-8", "replace")
     if len(encoded) <= max_bytes:
         return encoded.decode("utf-8")
     cut_text = encoded[: max_bytes - len(_ELLIPSIS.encode())].decode("utf-8", "ignore")
-    before, _, citation = cut_text.rpartition("[")
-    id_ = citation.removeprefix("^")
-    is_cut = "[" in cut_text and len(id_) <= _MAX_ID_CHARS and _ID_CHARS.issuperset(id_)
+    before, _, citation = cut_text.rpartition("[^")
+    is_cut = "[^" in cut_text and "]" not in citation
     return (before if is_cut else cut_text).rstrip() + _ELLIPSIS
 
 

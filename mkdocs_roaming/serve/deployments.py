@@ -7,11 +7,12 @@ one stays current, and a later check may find the rest.
 from __future__ import annotations
 
 import logging
-import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from pathlib import Path
+from string import ascii_letters, digits
 from urllib.parse import urlsplit
 
 import anyio
@@ -38,6 +39,15 @@ INCOMPLETE_SECONDS = 600.0
 """Time after which an incomplete deployment is used. Sections that do not match their digest are never served."""
 MAX_LANGUAGES = 12
 """Maximum number of further languages of a site."""
+_LANGUAGE_POLL_SECONDS = 1.0
+_NO_SITE_RETRY_SECONDS = 5.0
+_MAX_RETRY_SECONDS = 30.0
+_CHECKS_PER_REPAIR = 10  # checks of an incomplete deployment between two attempts to read all of the site again
+_PAGES_PER_BATCH = 200
+_FOLDER_CHARS = frozenset(f"{ascii_letters}{digits}_.~-")
+"""Characters of folders with a language: none that may lead elsewhere."""
+_WEB_SCHEMES = ("http://", "https://")
+_log = logging.getLogger("mkdocs_roaming.serve")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,42 +82,40 @@ class Deployment:
         return Navigator(self.library, search=self.search, format_error=format_error)
 
 
+@dataclass(eq=False)
 class SiteWatcher:
     """Opens a site and keeps its deployment current.
 
     Attributes:
+        target: The site: a URL, a folder, or a Markdown file.
+        look_every: Time between two checks.
+        incomplete_seconds: Time after which an incomplete deployment is used.
+        trust_rules: Follow the rules of the site, also if it is not a local folder.
+        search_factory: Makes the search of a deployment.
+        on_change: Called in a thread whenever the deployment changed.
+        clock: Returns seconds.
         current: The deployment to answer from; None until the site could be opened.
         problem: What is wrong with the site now, in one line; empty if nothing is.
-        failures, changes: Numbers of failed checks, and of new deployments.
-        on_change: Called in a thread whenever the deployment changed.
+        failures: Number of failed checks.
+        changes: Number of new deployments after the first one.
     """
 
-    def __init__(
-        self,
-        target: str | Path,
-        *,
-        look_every: float = POLL_SECONDS,
-        incomplete_seconds: float = INCOMPLETE_SECONDS,
-        trust_rules: bool = False,
-        search_factory: SearchFactory = Search,
-        on_change: Callable[[], None] = lambda: None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """Create a watcher."""
-        self.target = target
-        self.current: Deployment | None = None
-        self.problem = ""
-        self.failures = self.changes = 0
-        self.look_every = look_every
-        self._incomplete_seconds = incomplete_seconds
-        self._trust_rules = trust_rules
-        self._clock = clock
-        self._search_factory = search_factory
-        self.on_change = on_change
-        self._detector: ChangeDetector | None = None
-        self._published = ""  # digest of the manifest that was read last
-        self._incomplete: tuple[str, float] | None = None  # digest of an incomplete deployment, and when it was found
-        self._next_repair = 0.0
+    target: str | Path
+    look_every: float = POLL_SECONDS
+    incomplete_seconds: float = INCOMPLETE_SECONDS
+    trust_rules: bool = False
+    search_factory: SearchFactory = Search
+    on_change: Callable[[], None] = lambda: None
+    clock: Callable[[], float] = time.monotonic
+    current: Deployment | None = None
+    problem: str = ""
+    failures: int = 0
+    changes: int = 0
+    _detector: ChangeDetector | None = None
+    _published: str = ""  # digest of the manifest that was read last
+    _incomplete: str = ""  # digest of an incomplete deployment
+    _incomplete_since: float = 0.0
+    _next_repair: float = 0.0
 
     def now(self) -> Deployment:
         """Return the current deployment. Raise ProblemError if there is none yet."""
@@ -127,7 +135,7 @@ class SiteWatcher:
     async def check(self, *, log_problem: bool = True) -> bool:
         """Check the site once. Return whether the deployment changed."""
         try:
-            found = await run_in_thread(self._find_deployment)
+            deployment = await run_in_thread(self._find_deployment)
         except Exception as error:
             self.failures += 1
             problem = " ".join(str(error).split())
@@ -136,15 +144,15 @@ class SiteWatcher:
                 problem = f"{self.target}: {type(error).__name__}: {problem[:200]}"
             self._set_problem(problem, log=log_problem)
             return False
-        if found is not None:
-            self._use(found)
+        if deployment is not None:
+            self._use(deployment)
             await run_in_thread(self.on_change)
         elif self.current is not None and self._published != self.current.digest:
             self._set_problem(f"{self.target}: a new deployment is not complete yet")
         elif self.problem and self.current is not None and self.current.is_complete:
             _log.info("%s: can be read again", strip_passwords(str(self.target)))
             self.problem = ""
-        return found is not None
+        return deployment is not None
 
     # One check, in a thread
 
@@ -159,21 +167,23 @@ class SiteWatcher:
         if digest is not None:
             self._published = digest
         is_current = self._published == current.digest
-        if is_current and (current.is_complete or self._clock() < self._next_repair):
+        if is_current and (current.is_complete or self.clock() < self._next_repair):
             return None
-        found = self._open()
-        self._published = self._published or found.digest
-        if found.digest != current.digest:  # otherwise servers behind one URL may differ for a while
-            return found if found.is_complete or self._is_overdue(found.digest) else None
-        self._next_repair = self._clock() + _CHECKS_PER_REPAIR * self.look_every
-        return found if found.is_complete and not current.is_complete else None
+        deployment = self._open()
+        self._published = self._published or deployment.digest
+        if deployment.digest == current.digest:  # perhaps the rest of it; servers behind one URL may differ for a while
+            self._next_repair = self.clock() + _CHECKS_PER_REPAIR * self.look_every
+            is_better = deployment.is_complete and not current.is_complete
+        else:
+            is_better = deployment.is_complete or self._is_overdue(deployment.digest)
+        return deployment if is_better else None
 
     def _open(self) -> Deployment:
         library = open_library(self.target)
-        library.trusted = library.trusted or self._trust_rules
+        library.trusted = library.trusted or self.trust_rules
         library.prefetch()
         complete = is_complete(library)
-        search = self._search_factory(library)
+        search = self.search_factory(library)
         if complete or self.current is None:
             search.load()  # before a client waits for it
             load_parser()
@@ -184,25 +194,25 @@ class SiteWatcher:
 
     def _is_overdue(self, digest: str) -> bool:
         """Return whether a deployment has been incomplete for too long to wait for it."""
-        if self._incomplete is None or self._incomplete[0] != digest:
-            self._incomplete = (digest, self._clock())
-        return self._clock() - self._incomplete[1] >= self._incomplete_seconds
+        if self._incomplete != digest:
+            self._incomplete = digest
+            self._incomplete_since = self.clock()
+        return self.clock() - self._incomplete_since >= self.incomplete_seconds
 
     # The result of a check
 
-    def _use(self, found: Deployment) -> None:
-        previous = self.current
-        self.current = found
-        self._incomplete = None
-        self._next_repair = self._clock() + self.look_every
-        site = found.library.manifest.site.name
-        count = len(found.library.sections)
-        event = "opened" if previous is None else "changed to a new deployment of"
-        level = logging.DEBUG if previous is None else logging.INFO
-        _log.log(level, "%s %s: %d sections, %s", event, site, count, found.digest[:19])
-        if previous is not None:
-            self.changes += 1
-        if found.is_complete:
+    def _use(self, deployment: Deployment) -> None:
+        is_first = self.current is None
+        self.current = deployment
+        self._incomplete = ""
+        self._next_repair = self.clock() + self.look_every
+        site = deployment.library.manifest.site.name
+        count = len(deployment.library.sections)
+        event = "opened" if is_first else "changed to a new deployment of"
+        level = logging.DEBUG if is_first else logging.INFO
+        _log.log(level, "%s %s: %d sections, %s", event, site, count, deployment.digest[:19])
+        self.changes += not is_first
+        if deployment.is_complete:
             self.problem = ""
         else:
             self._set_problem(f"{self.target}: some sections are missing or do not match the manifest; not served")
@@ -239,7 +249,7 @@ class LocalizedSite:
     def __init__(self, main: SiteWatcher, create_watcher: Callable[[str | Path], SiteWatcher]) -> None:
         self.main = main
         self._create_watcher = create_watcher
-        self._others: dict[str, SiteWatcher] = {}
+        self._translations: dict[str, SiteWatcher] = {}
 
     def now(self, language: str = "") -> Deployment:
         """Return the current deployment in a language. Raise ProblemError if there is none at all."""
@@ -248,9 +258,9 @@ class LocalizedSite:
         for candidate in (tag, tag.partition("-")[0]):
             if not candidate or candidate == main.library.manifest.site.language.lower():
                 return main
-            other = self._others.get(candidate)
-            if other is not None and other.current is not None:
-                return other.current
+            watcher = self._translations.get(candidate)
+            if watcher is not None and watcher.current is not None:
+                return watcher.current
         return main
 
     async def run(self) -> None:
@@ -266,30 +276,34 @@ class LocalizedSite:
         """Check all languages once."""
         await self.main.check()
         self._add_languages()
-        for other in self._others.values():
-            await other.check()
+        for watcher in self._translations.values():
+            await watcher.check()
 
     def _add_languages(self) -> list[SiteWatcher]:
-        """Create watchers for languages that are new in the manifest."""
-        added = []
-        for language, target in self._find_languages():
-            if language not in self._others and len(self._others) < MAX_LANGUAGES:
-                self._others[language] = self._create_watcher(target)
-                added.append(self._others[language])
-        return added
-
-    def _find_languages(self) -> Iterator[tuple[str, str | Path]]:
-        """Yield the other languages, and where each is below the opened site."""
+        """Return new watchers for the languages that are new in the manifest and below the opened site."""
+        added: list[SiteWatcher] = []
         if self.main.current is None:
-            return
+            return added
         library = self.main.current.library
         site = library.manifest.site
-        for other in site.alternates:
-            path = other.manifest.removeprefix(site.url).lstrip("/")
-            is_below = other.manifest.startswith(site.url) and _BELOW.fullmatch(path)
-            if other.language and is_below and other.version in (None, site.version):
-                is_remote = library.where.lower().startswith(("http://", "https://"))
-                yield other.language.lower(), library.where + path if is_remote else Path(library.where) / path
+        for alternate in site.alternates:
+            language = (alternate.language or "").lower()
+            path = alternate.manifest.removeprefix(site.url).lstrip("/")
+            is_below = alternate.manifest.startswith(site.url) and _is_plain(path.removesuffix(MANIFEST_PATH))
+            is_new = language and language not in self._translations and len(self._translations) < MAX_LANGUAGES
+            if is_new and is_below and path.endswith(MANIFEST_PATH) and alternate.version in (None, site.version):
+                is_remote = library.where.lower().startswith(_WEB_SCHEMES)
+                watcher = self._create_watcher(library.where + path if is_remote else Path(library.where) / path)
+                self._translations[language] = watcher
+                added.append(watcher)
+        return added
+
+
+def _is_plain(path: str) -> bool:
+    """Return whether a path ends with a slash and leads through folders only: `de/`, but not `../` and not `//`."""
+    *folders, end = path.split("/")
+    is_plain = all(folder and folder[0] != "." and _FOLDER_CHARS.issuperset(folder) for folder in folders)
+    return bool(folders) and is_plain and not end
 
 
 # Change detection: `poll` returns the digest in the manifest (empty if it has none), or None if the manifest has not
@@ -299,7 +313,7 @@ class LocalizedSite:
 def open_change_detector(target: str | Path, library: Library, *, seconds: float = FETCH_TIMEOUT) -> ChangeDetector:
     """Return a detector for the site that a library was opened from. A server has some seconds to answer."""
     text = str(target)
-    if text.lower().startswith(("http://", "https://")):
+    if text.lower().startswith(_WEB_SCHEMES):
         is_file = not library.is_published or urlsplit(text).path.endswith(".json")
         client = HttpClient(text, seconds=seconds)
         return _HttpChanges(text.partition("#")[0] if is_file else library.where + MANIFEST_PATH, client)
@@ -328,10 +342,10 @@ class _VersionChanges:
 
 def _file_version(path: Path) -> tuple[int, int, int]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         raise LibraryError(f"{path}: cannot be read ({error.strerror})") from None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 class _HttpChanges:
@@ -344,9 +358,9 @@ class _HttpChanges:
 
     def poll(self) -> str | None:
         response = self._client.get(self._url, MAX_MANIFEST_BYTES, self._conditions)
-        if response.status == 304:
+        if response.status == HTTPStatus.NOT_MODIFIED:
             return None
-        if response.status != 200:
+        if response.status != HTTPStatus.OK:
             raise LibraryError(f"{self._url}: status {response.status}, expected 200")
         validators = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
         self._conditions = {
@@ -365,12 +379,3 @@ def _parse_digest(body: bytes) -> str:
     except ValueError:
         return ""
     return str(data.get("digest", "")) if isinstance(data, dict) else ""
-
-
-_log = logging.getLogger("mkdocs_roaming.serve")
-_PAGES_PER_BATCH = 200
-_NO_SITE_RETRY_SECONDS = 5.0
-_MAX_RETRY_SECONDS = 30.0
-_CHECKS_PER_REPAIR = 10  # each reads all of the site
-_BELOW = re.compile(rf"(?:(?!\.)[\w.~-]+/)+{re.escape(MANIFEST_PATH)}", re.ASCII)  # nothing that may lead elsewhere
-_LANGUAGE_POLL_SECONDS = 1.0

@@ -45,10 +45,6 @@ MAX_TEXT_CHARS = 4_000
 MAX_TEXT_BYTES = 4_000
 """The same in UTF-8, after redaction."""
 REDACTED = "[redacted]"
-_SECONDS_DIGITS = 3
-_TURN_DIGITS = 16
-_SITE_DIGITS = 12
-_OWNER_ONLY = 0o600
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _LINE_ENDS = ("\x85", "\u2028", "\u2029")
 _ESCAPED_LINE_ENDS = {ord(character): f"\\u{ord(character):04x}" for character in _LINE_ENDS}
@@ -58,7 +54,6 @@ _MAX_KINDS = 100
 _MAX_VALUE_CHARS = 300
 _UNREADABLE_RETRY_SECONDS = 30.0
 _CLIENT_SECRET = os.urandom(32)
-_CLIENT_BYTES = 4
 _SHARED_LIMITS = ("rate", "busy", "money")
 """Codes of refusals by a limit of all clients, unless the name of the limit has `_each`."""
 _log = logging.getLogger("mkdocs_roaming.serve")
@@ -76,10 +71,6 @@ class Journal:
         self._clock = clock
         self.writer = ThreadPoolExecutor(1, "log")
         """A thread for calls: redaction of a long question would block the event loop."""
-
-    def flush(self) -> None:
-        """Wait until the calls in the thread are done."""
-        self.writer.submit(bool).result()
 
     @property
     def logs_feedback(self) -> bool:
@@ -106,10 +97,10 @@ class Journal:
                 "cited": [section.id for section in answer.citations],
                 "nearest": [section.id for section in nearest],
                 "cost": answer.cost,
-                "seconds": round(seconds, _SECONDS_DIGITS),
+                "seconds": round(seconds, 3),
                 "cached": cached,
                 "turn": hash_turn(turn),
-                "site": site.removeprefix("sha256:")[:_SITE_DIGITS],
+                "site": site.removeprefix("sha256:")[:12],
             }
         )
 
@@ -134,7 +125,7 @@ def _format_time(seconds: float) -> str:
 
 def hash_turn(turn: str) -> str:
     """Return a short hash of a signed turn, an empty string for none."""
-    return sha256(turn.encode("utf-8", "replace")).hexdigest()[:_TURN_DIGITS] if turn else ""
+    return sha256(turn.encode("utf-8", "replace")).hexdigest()[:16] if turn else ""
 
 
 class JsonLinesFile:
@@ -178,7 +169,7 @@ class JsonLinesFile:
 
     def _open(self) -> int:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | _NO_FOLLOW
-        return os.open(self.path, flags, _OWNER_ONLY)
+        return os.open(self.path, flags, 0o600)
 
 
 class SeldomLog:
@@ -282,8 +273,7 @@ _LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{0,20}://)[^\s/?#]{0,500}@")
 """The start of a URL with a user: `https://user:password@`. It stands within a text, which no parser of URLs splits."""
 _LONG_WORD = re.compile(r"[A-Za-z0-9+/_\-]{20,}={0,2}")
 """A word that may be a key: 20 letters and digits or more, as in Base64."""
-_MAX_WORD_CHARS = 40
-"""Longer words of letters and digits alone are generated."""
+_MAX_WORD_CHARS = 40  # longer words of letters and digits alone are generated
 _RANDOM_CHANGE_RATE = 0.4
 """Generated words change the kind of their characters that often; half of it if they have digits."""
 _CHARACTER_KINDS = str.maketrans(ascii_uppercase + ascii_lowercase + digits, "A" * 26 + "a" * 26 + "0" * 10, "+/_-=")
@@ -341,7 +331,7 @@ def _looks_random(word: str) -> bool:
 
 def name_client(client: str) -> str:
     """Return the name of a client in logs: a hash that is valid until the process ends."""
-    return blake2b(client.encode(), key=_CLIENT_SECRET, digest_size=_CLIENT_BYTES).hexdigest()
+    return blake2b(client.encode(), key=_CLIENT_SECRET, digest_size=4).hexdigest()
 
 
 class RefusalLog:

@@ -236,9 +236,12 @@ def _frame(result: ToolOutput, marker: str) -> str:
     framed: list[ToolOutput] = [result]
     if isinstance(result, ExpandResult | SearchResults) and result.sections:
         framed = [ExpandResult((section,)) for section in result.sections]
-        if isinstance(result, SearchResults):
-            framed.append(replace(result, sections=tuple(replace(one, shown=(), listed=()) for one in result.sections)))
-        elif (notes := replace(result, sections=())) != ExpandResult(()):
+    if isinstance(result, SearchResults) and result.sections:
+        hits = tuple(replace(hit, shown=(), listed=()) for hit in result.sections)
+        framed.append(replace(result, sections=hits))
+    elif isinstance(result, ExpandResult) and result.sections:
+        notes = replace(result, sections=())
+        if notes != ExpandResult(()):
             framed.append(notes)
     return label + "".join(f"<docs {marker}>\n{render(output)}</docs {marker}>\n" for output in framed)
 

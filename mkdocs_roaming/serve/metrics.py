@@ -66,14 +66,11 @@ class Metrics:
         """
         self.registry.register(_SiteCollector(watcher, limiter, currency))
 
-    def find_operation(self, path: str) -> str:
-        """Return the name of the operation at a path, `site` for any other path."""
-        return next((name for name, pattern in self._paths if pattern.fullmatch(path)), "site")
-
     def count_request(self, path: str, method: str, status: int) -> None:
-        """Count a request."""
+        """Count a request; the operation of a path without one is `site`."""
+        operation = next((name for name, pattern in self._paths if pattern.fullmatch(path)), "site")
         method = method if method in _METHODS else "other"
-        self._count("requests", operation=self.find_operation(path), method=method, status=str(status))
+        self._count("requests", operation=operation, method=method, status=str(status))
 
     def count_refusal(self, problem: ProblemError) -> None:
         """Count a request that got a problem response."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from http import HTTPStatus
 from math import inf
 
 import anyio
@@ -45,6 +46,25 @@ DRAIN_SECONDS = 55
 """Time for answers in progress to end after SIGTERM."""
 CANCEL_SECONDS = 1
 """Time for the errors of those that did not."""
+_POLICY_VIOLATION = 1008  # the code with which a WebSocket is refused
+_BUSY_RETRY_SECONDS = 5.0
+_MAX_LENGTH_DIGITS = 15
+_MAX_OTHER_BYTES = 4_096  # maximum size of a body outside of the guarded paths: nothing there needs one
+_CLOSING_CODES = ("slow", "size")  # codes of refusals after which the rest of the body is not read
+_NO_SNIFF: Header = (b"x-content-type-options", b"nosniff")
+_EXPOSED_HEADERS: Header = (
+    b"access-control-expose-headers",
+    b"retry-after, x-vercel-ai-ui-message-stream, mcp-session-id",
+)
+_PREFLIGHT_HEADERS: tuple[Header, ...] = (
+    (b"access-control-allow-methods", b"GET, POST"),
+    (
+        b"access-control-allow-headers",
+        b"accept, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
+    ),
+    (b"access-control-max-age", b"600"),
+    (b"vary", b"Access-Control-Request-Method, Access-Control-Request-Headers"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +109,22 @@ class RequestGuard:
         on_drain: Callable[[float], None] = lambda seconds: None,
     ) -> None:
         self.app = app
+        self.policy = policy
+        self.metrics = metrics
         self._on_drain = on_drain
         self._in_progress: set[anyio.CancelScope] = set()
         self._in_progress_each: Counter[str] = Counter()
-        self.policy = policy
-        self.metrics = metrics
         self._refusals = RefusalLog(policy.proxies)
         self._log = SeldomLog()
         self._hosts = AllowedHosts(policy.hosts)
         self._origins = frozenset(map(parse_origin, policy.origins))
         self._requests = CounterStore()
-        self._client_window = Window("requests_a_minute_each", policy.requests_a_minute_each)
-        self._total_window = Window("requests_a_minute", policy.requests_a_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
         if scope["type"] == "websocket":
             await receive()
-            await send({"type": "websocket.close", "code": 1008})
+            await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
             return
         if scope["type"] != "http":
             await self.app(scope, receive, send)
@@ -115,31 +133,33 @@ class RequestGuard:
             self._in_progress.add(cancel_scope)
             client = resolve_client(scope, self.policy.proxies)
             self._in_progress_each[client] += 1
-            response = _Response(send, self.policy.send_seconds, cancel_scope, partial(self._record, scope, client))
+            record = partial(self._record, scope, client)
+            exchange = _Exchange(scope, receive, send, self.policy.send_seconds, cancel_scope, record)
             try:
-                if scope["path"] == HEALTH_PATH:
-                    await self.app(scope, receive, response.send)
-                    return
-                try:
-                    await self._check(scope, client, response)
-                    if response.status:  # the preflight was answered
+                if scope["path"] != HEALTH_PATH:
+                    try:
+                        await self._check(scope, client, exchange)
+                        if exchange.status:  # the preflight was answered
+                            return
+                        exchange.body = await self._read_body(receive, exchange)
+                    except ProblemError as problem:
+                        scope[PROBLEM_KEY] = problem
+                        if problem.code in _CLOSING_CODES:
+                            exchange.headers.append((b"connection", b"close"))
+                        await send_problem(exchange.send, problem)
                         return
-                    body = await self._read_body(scope, receive)
-                except ProblemError as problem:
-                    scope[PROBLEM_KEY] = problem
-                    await _send_refusal(problem, response)
-                    return
-                if body is not None:
+                    if exchange.body is None:  # the client disconnected
+                        return
                     scope[CLIENT_KEY] = client
-                    await self.app(scope, _replay(body, receive), response.send)
+                await self.app(scope, exchange.receive, exchange.send)
             except Exception:
                 if not cancel_scope.cancel_called:
                     raise
             finally:
                 self._in_progress.discard(cancel_scope)
                 subtract(self._in_progress_each, client, 1)
-                response.close()
-        if response.timed_out:
+                exchange.close()
+        if exchange.timed_out:
             message = "client %s read nothing for [limits] send_seconds and was disconnected: the client is at fault"
             self._log.warn(message, name_client(client))
 
@@ -160,111 +180,119 @@ class RequestGuard:
             self.metrics.count_refusal(problem)
             self._refusals.warn(problem, scope, client)
 
-    async def _check(self, scope: Scope, client: str, response: _Response) -> None:
+    async def _check(self, scope: Scope, client: str, exchange: _Exchange) -> None:
         """Check the host, the origin and the request rate. Raise ProblemError if the request is refused."""
         host = self._hosts.check(get_header_values(scope, b"host"))
-        each = self.policy.connections_each
+        limit = self.policy.connections_each
         # Without proxies, clients without an address come over a Unix socket, from any number of visitors.
-        if self._in_progress_each[client] > each and (client != UNKNOWN_CLIENT or self.policy.proxies):
+        is_one_client = client != UNKNOWN_CLIENT or self.policy.proxies > 0
+        if is_one_client and self._in_progress_each[client] > limit:
             detail = "Too many of your requests are in progress."
-            setting = f"connections_each = {each}"
-            raise ProblemError("busy", detail, retry_after=5, setting=setting)
+            setting = f"connections_each = {limit}"
+            raise ProblemError("busy", detail, retry_after=_BUSY_RETRY_SECONDS, setting=setting)
         if "\n" in scope["path"]:  # a router may match `/ask\n` as `/ask`, which is not in the guarded paths
             raise ProblemError("not_found", "There is nothing at this address.")
-        if not _is_guarded(scope):
+        path = scope["path"].removeprefix(scope.get("root_path", "")) + "/"
+        exchange.is_guarded = any(path.startswith(f"{guarded}/") for guarded in GUARDED_PATHS)
+        if not exchange.is_guarded:
             return
-        response.headers.append((b"vary", b"Origin"))
-        origin = self._check_origin(scope, *host)
-        if origin is not None:
-            response.headers += [(b"access-control-allow-origin", origin.encode("latin-1")), _EXPOSED_HEADERS]
+        exchange.headers.append((b"vary", b"Origin"))
+        origins = get_header_values(scope, b"origin")
+        if len(origins) == 1 and origins[0] in self._origins:
+            exchange.headers += [(b"access-control-allow-origin", origins[0].encode("latin-1")), _EXPOSED_HEADERS]
             if scope["method"] == "OPTIONS" and get_header_values(scope, b"access-control-request-method"):
-                response.headers += _PREFLIGHT_HEADERS
-                await response.send({"type": "http.response.start", "status": 204, "headers": []})
-                await response.send({"type": "http.response.body"})
+                exchange.headers += _PREFLIGHT_HEADERS
+                await exchange.send({"type": "http.response.start", "status": HTTPStatus.NO_CONTENT, "headers": []})
+                await exchange.send({"type": "http.response.body"})
                 return
-        full = await self._requests.hit([(self._client_window, client), (self._total_window, "all")])
+        elif origins:
+            # If any host is accepted, the own name proves nothing: an attacker's name may resolve to this server.
+            own = format_origin(resolve_scheme(scope, self.policy.proxies), *host)
+            if self._hosts.any or origins != [own]:
+                raise ProblemError("origin", "Pages of that site may not send requests here.")
+        windows = (
+            (Window("requests_a_minute_each", self.policy.requests_a_minute_each), client),
+            (Window("requests_a_minute", self.policy.requests_a_minute), "all"),
+        )
+        full = await self._requests.hit(windows)
         if full is not None:
             window, seconds = full
-            detail = "Too many requests in a minute."
-            raise ProblemError("rate", detail, retry_after=seconds, setting=str(window))
+            raise ProblemError("rate", "Too many requests in a minute.", retry_after=seconds, setting=str(window))
 
-    def _check_origin(self, scope: Scope, name: str, port: str) -> str | None:
-        """Return the origin of an allowed other site; None for the server's own origin and for other clients."""
-        values = get_header_values(scope, b"origin")
-        if not values:
-            return None
-        if len(values) == 1 and values[0] in self._origins:
-            return values[0]
-        # If any host is accepted, the own name proves nothing: an attacker's name may resolve to this server.
-        own = None if self._hosts.any else format_origin(resolve_scheme(scope, self.policy.proxies), name, port)
-        if values == [own]:
-            return None
-        raise ProblemError("origin", "Pages of that site may not send requests here.")
-
-    async def _read_body(self, scope: Scope, receive: Receive) -> bytes | None:
+    async def _read_body(self, receive: Receive, exchange: _Exchange) -> bytes | None:
         """Return the body, None if the client disconnected."""
         max_bytes = self.policy.body_bytes
-        setting = f"body_bytes = {self.policy.body_bytes}"
-        if not _is_guarded(scope):
+        setting = f"body_bytes = {max_bytes}"
+        if not exchange.is_guarded:
             max_bytes = min(max_bytes, _MAX_OTHER_BYTES)
             setting = ""
-        too_large = ProblemError("size", f"The maximum size of a body is {max_bytes} bytes.", setting=setting)
-        for length in get_header_values(scope, b"content-length"):
-            if len(length) > 15 or int(length) > max_bytes:  # the server has checked that it is a number
-                raise too_large
         body = bytearray()
+        is_too_large = False
+        for length in get_header_values(exchange.scope, b"content-length"):  # a number, as the server has checked
+            is_too_large |= len(length) > _MAX_LENGTH_DIGITS or int(length) > max_bytes
         with anyio.move_on_after(self.policy.body_seconds):
-            while True:
+            while not is_too_large:
                 message = await receive()
                 if message["type"] != "http.request":
                     return None
                 body += message.get("body", b"")
-                if len(body) > max_bytes:
-                    raise too_large
-                if not message.get("more_body", False):
+                is_too_large = len(body) > max_bytes
+                if not is_too_large and not message.get("more_body", False):
                     return bytes(body)
+        if is_too_large:
+            raise ProblemError("size", f"The maximum size of a body is {max_bytes} bytes.", setting=setting)
         seconds = f"{self.policy.body_seconds:g}"
         detail = f"The body did not arrive within {seconds} seconds."
         raise ProblemError("slow", detail, setting=f"body_seconds = {seconds}")
 
 
-async def _send_refusal(problem: ProblemError, response: _Response) -> None:
-    if problem.status in (408, 413):  # the rest of the body is not read
-        response.headers.append((b"connection", b"close"))
-    await send_problem(response.send, problem)
-
-
-class _Response:
-    """Sends a response with additional headers, and cancels it if the client reads nothing for some seconds.
+@dataclass(slots=True)
+class _Exchange:
+    """A request and its response, which gets additional headers, and is cancelled if the client reads nothing.
 
     There is one timer for all messages of a response: an answer has many, and hardly any of them has to wait.
-    `on_start` is called with the status before anything is sent, because a client that has the response may read the
-    metrics next; without a response it is called at the end, with 0.
+
+    Attributes:
+        seconds: Time after which a client that reads nothing is disconnected.
+        on_start: Called with the status before anything is sent, because a client that has the response may read the
+            metrics next; without a response it is called at the end, with 0.
+        body: The body that was read already.
     """
 
-    def __init__(
-        self, send: Send, seconds: float, cancel_scope: anyio.CancelScope, on_start: Callable[[int], None]
-    ) -> None:
-        self.status = 0
-        self._on_start = on_start
-        self.timed_out = False
-        self.headers: list[Header] = [(b"x-content-type-options", b"nosniff")]
-        self._send = send
-        self._seconds = seconds
-        self._cancel_scope = cancel_scope
-        self._loop = asyncio.get_running_loop()
-        self._waiting_since = inf
-        self._timer = self._loop.call_later(seconds, self._check_timeout)
+    scope: Scope
+    receive_more: Receive
+    send_on: Send
+    seconds: float
+    cancel_scope: anyio.CancelScope
+    on_start: Callable[[int], None]
+    headers: list[Header] = field(default_factory=lambda: [_NO_SNIFF])
+    body: bytes | None = None
+    is_guarded: bool = False
+    status: int = 0
+    timed_out: bool = False
+    _waiting_since: float = inf
+    _timer: asyncio.TimerHandle = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self.seconds, self._check_timeout)
+
+    async def receive(self) -> Message:
+        """Return the body, then the messages after it: the disconnect of the client."""
+        if self.body is None:
+            return await self.receive_more()
+        message = {"type": "http.request", "body": self.body, "more_body": False}
+        self.body = None
+        return message
 
     async def send(self, message: Message) -> None:
         """Send a message of the application."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            self._on_start(self.status)
+            self.on_start(self.status)
             message = {**message, "headers": [*message.get("headers", ()), *self.headers]}
-        self._waiting_since = self._loop.time()
+        self._waiting_since = asyncio.get_running_loop().time()
         try:
-            await self._send(message)
+            await self.send_on(message)
         finally:
             self._waiting_since = inf
 
@@ -272,48 +300,13 @@ class _Response:
         """Stop the timer."""
         self._timer.cancel()
         if not self.status:
-            self._on_start(0)
+            self.on_start(0)
 
     def _check_timeout(self) -> None:
-        remaining = self._waiting_since + self._seconds - self._loop.time()
+        loop = asyncio.get_running_loop()
+        remaining = self._waiting_since + self.seconds - loop.time()
         if remaining <= 0:
             self.timed_out = True
-            self._cancel_scope.cancel()
+            self.cancel_scope.cancel()
         else:
-            self._timer = self._loop.call_later(min(remaining, self._seconds), self._check_timeout)
-
-
-def _is_guarded(scope: Scope) -> bool:
-    path = scope["path"].removeprefix(scope.get("root_path", ""))
-    return any(path == guarded or path.startswith(guarded + "/") for guarded in GUARDED_PATHS)
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that returns the body, then the messages after it: the disconnect of the client."""
-    is_sent = False
-
-    async def receive_again() -> Message:
-        nonlocal is_sent
-        if is_sent:
-            return await receive()
-        is_sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive_again
-
-
-_MAX_OTHER_BYTES = 4_096
-"""Maximum size of a body elsewhere: nothing there needs one."""
-_EXPOSED_HEADERS: Header = (
-    b"access-control-expose-headers",
-    b"retry-after, x-vercel-ai-ui-message-stream, mcp-session-id",
-)
-_PREFLIGHT_HEADERS: tuple[Header, ...] = (
-    (b"access-control-allow-methods", b"GET, POST"),
-    (
-        b"access-control-allow-headers",
-        b"accept, content-type, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id",
-    ),
-    (b"access-control-max-age", b"600"),
-    (b"vary", b"Access-Control-Request-Method, Access-Control-Request-Headers"),
-)
+            self._timer = loop.call_later(min(remaining, self.seconds), self._check_timeout)

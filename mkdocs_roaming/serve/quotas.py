@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -47,14 +47,11 @@ _FREE_WINDOWS = (("free_answers_a_minute_each", MINUTE_SECONDS), ("free_answers_
 _MONEY_LIMITS = (("money_a_day_each", ""), ("money_a_day", "all"))
 """The limits of money, and whose it is: the client's, or that of all."""
 _MONEY_PARTS = 10
-_MIN_CLIENT_ANSWERS = 3
-"""The money of one client: a tenth of all, but at least that of three answers."""
-_MICRO = 1_000_000
-"""Money is counted in millionths."""
+_MIN_CLIENT_ANSWERS = 3  # the money of one client: a tenth of all, but at least that of three answers
+_MICRO = 1_000_000  # money is counted in millionths
 _PURSE_SECONDS = 2 * DAY_SECONDS
 _BUSY_RETRY_SECONDS = 5.0
 _UNCOUNTED_RETRY_SECONDS = 30.0
-_CLIENT_BYTES = 12
 _REDIS_SCHEMES = ("redis", "rediss", "redis+unix")
 _REDIS_SECONDS = 1.0
 _STORAGE_ERRORS = (StorageError, OSError)  # TimeoutError is an OSError
@@ -179,11 +176,12 @@ class QuotaLimiter:
 
     def hash_client(self, client: str) -> str:
         """Return the name that a client is counted under."""
-        return blake2b(client.encode(), key=self._secret, digest_size=_CLIENT_BYTES).hexdigest()
+        return blake2b(client.encode(), key=self._secret, digest_size=12).hexdigest()
 
     async def spent(self) -> float:
         """Return the money spent and reserved today. Raise CounterStorageError if it is unknown."""
-        return await self.counters.get(_money_key("all", self.counters.clock())) / _MICRO
+        day = _money_key("all", self.counters.clock())
+        return await self.counters.add(day, 0, _PURSE_SECONDS) / _MICRO
 
     async def _count(self, client: str, now: float, undo: AsyncExitStack, *, is_paid: bool) -> None:
         """Count an answer for its client and in total. Raise ProblemError if there are too many."""
@@ -342,16 +340,20 @@ class CounterStore:
 
     async def add(self, key: str, amount: int, seconds: int) -> int:
         """Add to a counter that expires after some seconds, and return its value. Raise CounterStorageError."""
-        return await self._call(lambda: self._storage.incr(key, seconds, amount))
+        if not self.is_shared:
+            return await self._storage.incr(key, seconds, amount)
+        try:
+            with anyio.fail_after(self._timeout):
+                return await self._storage.incr(key, seconds, amount)
+        except _STORAGE_ERRORS as error:
+            message = "the counters cannot be reached (%s); no money is spent: start Redis, or correct ROAMING_COUNTERS"
+            self._log.warn(message, type(error).__name__)
+            raise CounterStorageError from error
 
     async def subtract(self, key: str, amount: int, seconds: int) -> None:
         """Subtract from a counter, without effect if the storage is unavailable (the reply may have been lost)."""
         with anyio.CancelScope(shield=True), suppress(CounterStorageError):
             await self.add(key, -amount, seconds)
-
-    async def get(self, key: str) -> int:
-        """Return the value of a counter (default: 0). Raise CounterStorageError."""
-        return await self._call(lambda: self._storage.get(key))
 
     async def close(self) -> None:
         """Close the connections to the storage; they are opened again when needed."""
@@ -359,17 +361,6 @@ class CounterStore:
         if client is not None:
             with anyio.move_on_after(self._timeout), suppress(*_STORAGE_ERRORS):
                 await client.aclose()
-
-    async def _call(self, call: Callable[[], Awaitable[int]]) -> int:
-        if not self.is_shared:
-            return await call()
-        try:
-            with anyio.fail_after(self._timeout):
-                return await call()
-        except _STORAGE_ERRORS as error:
-            message = "the counters cannot be reached (%s); no money is spent: start Redis, or correct ROAMING_COUNTERS"
-            self._log.warn(message, type(error).__name__)
-            raise CounterStorageError from error
 
 
 class _MemoryStorage:
@@ -394,10 +385,6 @@ class _MemoryStorage:
             self._counters = {key: counter for key, counter in self._counters.items() if counter[1] > now}
             self._sweep_size = max(_MIN_SWEEP_SIZE, 2 * len(self._counters))
         return value + amount
-
-    async def get(self, key: str) -> int:
-        value, expires = self._counters.get(key, (0, 0.0))
-        return value if expires > self._clock() else 0
 
 
 def _open_redis(url: str) -> RedisStorage:

@@ -40,12 +40,9 @@ PROBLEM_KEY = "roaming.problem"
 """The `ProblemError` of a refused request in the ASGI scope, for metrics and logs."""
 
 MAX_PORT = 65_535
-_MAX_OBJECTS = 30_000
-"""Maximum number of objects and arrays in a body: decoding more would block the event loop."""
+_MAX_OBJECTS = 30_000  # maximum number of objects and arrays in a body: decoding more would block the event loop
 _MAX_ACCEPT_CHARS = 1_000
 _MAX_SHOWN_CHARS = 100
-_CLIENT_PREFIX = 64
-"""Bits of an IPv6 address that a provider gives to one client."""
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _FIELD_CODES = {"question": "no_question", "lang": "bad_language"}
 _FIELD = re.compile(r"(?:`\$\.|required field `)(\w+)")
@@ -161,7 +158,7 @@ def parse_network(text: str) -> str | None:
         return None
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is None:
-            return str(IPv6Network((address, _CLIENT_PREFIX), strict=False))
+            return str(IPv6Network((address, 64), strict=False))
         address = address.ipv4_mapped
     return str(address)
 

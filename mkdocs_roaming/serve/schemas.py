@@ -448,8 +448,8 @@ def describe_operations(operations: Iterable[Operation]) -> Json:
     paths: dict[str, Json] = {}
 
     def describe_type(type_: Any) -> Json:
-        (schema,), found = msgspec.json.schema_components([prepare(type_)], ref_template="#/components/schemas/{name}")
-        for name, described in found.items():
+        (schema,), named = msgspec.json.schema_components([prepare(type_)], ref_template="#/components/schemas/{name}")
+        for name, described in named.items():
             components[name] = described | {"description": cleandoc(described["description"])}
         return schema
 

@@ -26,6 +26,19 @@ from mkdocs_roaming.serve.middleware import CANCEL_SECONDS, DRAIN_SECONDS, Reque
 from mkdocs_roaming.serve.quotas import subtract
 from mkdocs_roaming.serve.requests import UNKNOWN_CLIENT, ProblemError, encode_problem, parse_network
 
+_log = logging.getLogger("mkdocs_roaming.serve")
+_uvicorn_log = logging.getLogger("mkdocs_roaming.serve.uvicorn")
+_uvicorn_log.setLevel(logging.ERROR)  # its warnings are about clients, as is this error
+_uvicorn_log.addFilter(lambda record: record.msg != "ASGI callable returned without completing response.")
+_KEEP_ALIVE_SECONDS = 15
+_SWITCH_SECONDS = 0.00005  # threads that compute for one client must not delay the event loop
+_MAX_HEADER_BYTES = 16_384
+_MAX_HEADER_LINES = 100
+_READ_BYTES = 8_192
+_BACKLOG = 512
+_CLOSED_PARTS = 10
+_FILES_REMEDY = "Allow more: LimitNOFILE=20000 in a systemd unit, `ulimits` in compose.yml, or `ulimit -n 20000`."
+
 
 def run_server(app: RequestGuard, listener: socket.socket, *, drain_seconds: int = DRAIN_SECONDS) -> None:
     """Serve on a listening socket until SIGINT or SIGTERM, as the last task of the process."""
@@ -190,10 +203,11 @@ class _LimitedProtocol(HttpToolsProtocol):
         self._limit_time()
         connections = cast("set[_LimitedProtocol]", self.connections)
         limit = self._max_connections
-        each = min(self._guard.policy.connections_each, max(limit // 2, 1))
-        if self._clients[self.network] > each and not self._guard.policy.proxies:  # with proxies, all are of one client
+        client_limit = min(self._guard.policy.connections_each, max(limit // 2, 1))
+        is_one_client = not self._guard.policy.proxies
+        if is_one_client and self._clients[self.network] > client_limit:
             mine = [connection for connection in connections if connection.network == self.network]
-            _make_room(mine, each, " of one client", "connections_each")
+            _make_room(mine, client_limit, " of one client", "connections_each")
         elif len(connections) > limit:
             _make_room(connections, limit, "", "connections")
 
@@ -290,26 +304,14 @@ class _LimitedProtocol(HttpToolsProtocol):
 
 def _make_room(connections: Collection[_LimitedProtocol], limit: int, owner: str, setting: str) -> None:
     """Close idle ones of too many connections, a tenth of the limit at once, so that this is rare."""
-    _close_idle(connections, 1 + limit // 10)
+    _close_idle(connections, 1 + limit // _CLOSED_PARTS)
     message = f"more than %d connections{owner}; the longest idle ones are closed. The limit is [limits] {setting}"
     seldom.warn(message, limit)
 
 
 def _close_idle(connections: Iterable[_LimitedProtocol], number: int) -> None:
     """Close the longest idle connections; the newest one only if no other is idle."""
-    idle = sorted((each for each in connections if each.is_idle), key=lambda each: each.last_data)
+    idle = [connection for connection in connections if connection.is_idle]
+    idle.sort(key=lambda connection: connection.last_data)
     for connection in idle[:-1][:number] or idle:
         connection.transport.abort()
-
-
-_log = logging.getLogger("mkdocs_roaming.serve")
-_uvicorn_log = logging.getLogger("mkdocs_roaming.serve.uvicorn")
-_uvicorn_log.setLevel(logging.ERROR)  # its warnings are about clients, as is this error
-_uvicorn_log.addFilter(lambda record: record.msg != "ASGI callable returned without completing response.")
-_KEEP_ALIVE_SECONDS = 15
-_SWITCH_SECONDS = 0.00005  # threads that compute for one client must not delay the event loop
-_MAX_HEADER_BYTES = 16_384
-_MAX_HEADER_LINES = 100
-_READ_BYTES = 8_192
-_BACKLOG = 512
-_FILES_REMEDY = "Allow more: LimitNOFILE=20000 in a systemd unit, `ulimits` in compose.yml, or `ulimit -n 20000`."

@@ -47,10 +47,8 @@ STOPPING = "This service restarts. Please ask again in a moment."
 MAX_FOLLOWUPS = 3
 """Maximum number of questions that the site suggests after an answer."""
 _SUGGESTING_STATES = ("answered", "partial", "results")
-_SAME_QUESTION_SHARE = 0.5
-"""Questions with a larger share of common words are one."""
-_ESTIMATE_FACTOR = 1.25
-"""Providers count up to a quarter more tokens than the estimate of a request."""
+_SAME_QUESTION_SHARE = 0.5  # questions with a larger share of common words are one
+_ESTIMATE_FACTOR = 1.25  # providers count up to a quarter more tokens than the estimate of a request
 _RESTART_SECONDS = 5.0
 _CANCEL_SECONDS = 1.0
 """Time to wait for the end of an answer whose last client left; a model that is cancelled may need longer."""

@@ -394,7 +394,7 @@ async def test_counter_outage_is_logged_once_without_password(caplog: pytest.Log
     counters = CounterStore(dead_redis().replace("://", "://:hunter2@"), clock=clock)
     for _ in range(2):
         with pytest.raises(CounterStorageError):
-            await counters.get("x")
+            await counters.add("x", 0, 60)
         clock.now += 6
     await counters.close()
     (record,) = [record for record in caplog.records if record.name == "mkdocs_roaming.serve"]
