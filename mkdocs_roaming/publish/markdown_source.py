@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
 from html import escape, unescape
-from typing import TYPE_CHECKING, Any
+from itertools import takewhile
+from typing import Any
 
 from mkdocs_roaming.html.escape import escape_text
-from mkdocs_roaming.text.blocks import FRONT_MATTER, LINE_END, parse_blocks
+from mkdocs_roaming.text.blocks import FRONT_MATTER, line_offsets, parse_blocks, split_lines
 from mkdocs_roaming.text.markdown import to_single_line
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
 
 ResolveLink = Callable[[str], str]
 
 _MAX_QUESTIONS = 12
+_SIGNS_OF_LINK = ("](", "]:", "href", "src")
+_INLINE = re.compile(
+    r"(?P<skip>\\.|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<!--.*?-->)"
+    r"|(?P<before>\]\(\s*)(?P<url><[^<>\r\n]*>|(?:\\.|[^\s()<>\\]|\((?:\\.|[^\s()<>\\])*\))+)"
+    r"|(?P<tag><[a-zA-Z][^<>]*>)|(?P<bracket>[\[\]])",
+    re.DOTALL,
+)
+"""What matters for links in inline Markdown: `](guide.md` after a bracket, tags, and code to skip. The parser says
+which address a link has, but not where it is written."""
+_ATTRIBUTE = re.compile(r"""(?P<before>\s(?:href|src)\s*=\s*)(?P<quote>["'])(?P<url>.*?)(?P=quote)""", re.DOTALL | re.I)
+"""An attribute with an address in raw HTML, which stays as it is otherwise: ` href="guide.md"`."""
+_DEFINITION = re.compile(r"(?P<before>^[ >]*\[(?:\\.|[^\]\\])+\]:\s*)(?P<url><[^<>\r\n]*>|\S+)", re.MULTILINE)
+"""The definition of a link: `[name]: guide.md`."""
+_BACKSLASH_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+"""The scheme of a URL that does not lead to a page: `mailto:`. `urlsplit` raises for some addresses."""
 
 
 def normalize_markdown(markdown: str, *, title: str, link: ResolveLink) -> str:
@@ -33,42 +46,47 @@ def normalize_markdown(markdown: str, *, title: str, link: ResolveLink) -> str:
     if not headings or headings[0].level != 1:
         heading = f"# {escape_text(' '.join(title.split()) or 'Untitled')}\n"
         text = f"{heading}\n{text}" if text else heading
-    text = _resolve_links(text, link)
+    if any(sign in text for sign in _SIGNS_OF_LINK):
+        text = _resolve_links(text, link)
     return text if text.endswith("\n") else text + "\n"
 
 
 def read_metadata(front_matter: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the front matter of a page says about it, as arguments of `Page`."""
-    tags, questions = (
-        values if isinstance(values := front_matter.get(name), list) else () for name in ("tags", "questions")
-    )
-    texts = (to_single_line(str(text)) for text in questions if isinstance(text, str | int | float))
+    tags = front_matter.get("tags")
+    questions = front_matter.get("questions")
+    texts: dict[str, None] = {}
+    for question in questions if isinstance(questions, list) else ():
+        text = to_single_line(str(question)) if isinstance(question, str | int | float) else ""
+        if text:
+            texts[text] = None
     return {
         "description": " ".join(str(front_matter.get("description") or "").split()),
-        "tags": tuple(map(str, tags)),
-        "questions": tuple(dict.fromkeys(filter(None, texts)))[:_MAX_QUESTIONS],
+        "tags": tuple(map(str, tags)) if isinstance(tags, list) else (),
+        "questions": tuple(texts)[:_MAX_QUESTIONS],
     }
 
 
 def split_front_matter(markdown: str) -> tuple[str, dict[str, str]]:
     """Return the Markdown after its front matter, and the front matter's `key: value` lines with lower-case keys."""
     text = markdown.removeprefix("\ufeff")
-    found = FRONT_MATTER.match(text)
-    if not found or not _KEY.search(found[1]):
-        return text, {}
-    pairs = {key.lower(): value.strip().strip("\"'") for key, value in _KEY.findall(found[1])}
-    return text[found.end() :], pairs
+    front_matter = FRONT_MATTER.match(text)
+    pairs: dict[str, str] = {}
+    for line in split_lines(front_matter[1]) if front_matter else ():
+        key, colon, value = line.partition(":")
+        if colon and key.replace("-", "_").isidentifier() and not key.startswith("-"):
+            pairs[key.lower()] = value.strip().strip("\"'")
+    return (text[front_matter.end() :], pairs) if front_matter and pairs else (text, {})
 
 
 def strip_pointer(markdown: str) -> str:
     """Return Markdown without the quote at the top that links to an llms.txt."""
     text = markdown.lstrip("\r\n")
-    found = _QUOTE.match(text)
-    return text[found.end() :].lstrip("\r\n") if found and "llms.txt" in found[0] else text
-
-
-_KEY = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*([^\r\n]*?)[ \t]*$", re.MULTILINE)
-_QUOTE = re.compile(r"\A(?: {0,3}>[^\r\n]*(?:\r\n|\n|\r|\Z))+")
+    if not text.lstrip(" ").startswith(">"):
+        return text
+    lines = takewhile(lambda line: line.lstrip(" ").startswith(">"), text.splitlines(keepends=True))
+    quote = "".join(lines)
+    return text[len(quote) :].lstrip("\r\n") if "llms.txt" in quote else text
 
 
 # Links
@@ -76,69 +94,58 @@ _QUOTE = re.compile(r"\A(?: {0,3}>[^\r\n]*(?:\r\n|\n|\r|\Z))+")
 
 def _resolve_links(text: str, link: ResolveLink) -> str:
     """Resolve links where CommonMark recognizes them: in prose, HTML and definitions, not in code."""
-    if not re.search(r"\]\(|\]:|href|src", text):
-        return text
-    lines = LINE_END.split(text)
-    offsets = [0, *(end.end() for end in LINE_END.finditer(text)), len(text)]
-    environment: dict[str, dict[str, dict[str, list[int]]]] = {}
-    tokens = _load_parser().parse(text.replace("\0", "\ufffd"), environment)
-    blocks = {
-        tuple(token.map): _resolve_in_html if token.type == "html_block" else _resolve_in_prose
-        for token in tokens
-        if token.type in ("inline", "html_block") and token.map
-    }
-    for label, definition in environment.get("references", {}).items():
+    document = parse_blocks(text.replace("\0", "\ufffd"))
+    resolvers: dict[tuple[int, int], Callable[[str, ResolveLink], str]] = {}
+    for block in document.walk():
+        if block.kind == "html":
+            resolvers[block.start, block.end] = _resolve_in_html
+        elif block.kind in ("heading", "paragraph", "row"):
+            resolvers[block.start, block.end] = _resolve_in_prose
+    for label, reference in document.references.items():
         # CommonMark parses a GFM footnote of one word as a definition.
-        blocks[tuple(definition["map"])] = _resolve_in_prose if label.startswith("^") else _resolve_in_definitions
+        is_footnote = label.startswith("^")
+        resolvers[reference.start, reference.end] = _resolve_in_prose if is_footnote else _resolve_in_definitions
+    offsets = line_offsets(text)
     parts: list[str] = []
     position = 0
-    for (first_line, end_line), resolve in sorted(blocks.items()):
+    for (first_line, end_line), resolve in sorted(resolvers.items()):
         start = offsets[first_line]
-        end = offsets[min(end_line, len(lines))]
-        if start < position:
-            continue
-        parts += [text[position:start], resolve(text[start:end], link)]
-        position = end
+        end = offsets[end_line]
+        if start >= position:
+            parts += [text[position:start], resolve(text[start:end], link)]
+            position = end
     return "".join([*parts, text[position:]])
-
-
-@cache
-def _load_parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # slow to import, and few sites publish Markdown
-
-    return MarkdownIt("commonmark").disable(
-        ["text_join", "emphasis", "entity", "backticks", "link", "image", "autolink"]
-    )
 
 
 def _resolve_in_prose(text: str, link: ResolveLink) -> str:
     depth = 0
 
-    def replace(found: re.Match[str]) -> str:
+    def replace(match: re.Match[str]) -> str:
         nonlocal depth
-        if found["tag"]:
-            return _resolve_in_html(found[0], link)
-        if found["bracket"]:
-            depth = depth + 1 if found[0] == "[" else max(0, depth - 1)
-        if found["skip"] or found["bracket"] or not depth:
-            return found[0]
+        if match["tag"]:
+            return _resolve_in_html(match[0], link)
+        if match["bracket"]:
+            depth = depth + 1 if match[0] == "[" else max(0, depth - 1)
+        if match["skip"] or match["bracket"] or not depth:
+            return match[0]
         depth -= 1
-        return found["before"] + _resolve_destination(found["url"], link)
+        return match["before"] + _resolve_destination(match["url"], link)
 
     return _INLINE.sub(replace, text)
 
 
 def _resolve_in_html(text: str, link: ResolveLink) -> str:
-    def replace(found: re.Match[str]) -> str:
-        href = unescape(found["url"])
+    def replace(match: re.Match[str]) -> str:
+        href = unescape(match["url"])
         url = _resolve_url(href, link)
-        return found[0] if url == href else found["before"] + found["quote"] + escape(url, quote=True) + found["quote"]
+        quote = match["quote"]
+        return match[0] if url == href else f"{match['before']}{quote}{escape(url, quote=True)}{quote}"
 
     return _ATTRIBUTE.sub(replace, text)
 
 
 def _resolve_in_definitions(text: str, link: ResolveLink) -> str:
-    return _DEFINITION.sub(lambda found: found["before"] + _resolve_destination(found["url"], link), text)
+    return _DEFINITION.sub(lambda match: match["before"] + _resolve_destination(match["url"], link), text)
 
 
 def _resolve_destination(destination: str, link: ResolveLink) -> str:
@@ -147,20 +154,9 @@ def _resolve_destination(destination: str, link: ResolveLink) -> str:
     url = _resolve_url(href, link)
     if url == href:
         return destination
-    return f"<{url}>" if re.search(r"[\s()]", url) else url
+    needs_brackets = any(character in "()" or character.isspace() for character in url)
+    return f"<{url}>" if needs_brackets else url
 
 
 def _resolve_url(href: str, link: ResolveLink) -> str:
     return href if not href.strip() or _OTHER_SCHEME.match(href) else link(href)
-
-
-_INLINE = re.compile(
-    r"(?P<skip>\\.|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<!--.*?-->)"
-    r"|(?P<before>\]\(\s*)(?P<url><[^<>\r\n]*>|(?:\\.|[^\s()<>\\]|\((?:\\.|[^\s()<>\\])*\))+)"
-    r"|(?P<tag><[a-zA-Z][^<>]*>)|(?P<bracket>[\[\]])",
-    re.DOTALL,
-)
-_ATTRIBUTE = re.compile(r"""(?P<before>\s(?:href|src)\s*=\s*)(?P<quote>["'])(?P<url>.*?)(?P=quote)""", re.DOTALL | re.I)
-_DEFINITION = re.compile(r"(?P<before>^[ >]*\[(?:\\.|[^\]\\])+\]:\s*)(?P<url><[^<>\r\n]*>|\S+)", re.MULTILINE)
-_BACKSLASH_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_OTHER_SCHEME = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.IGNORECASE)
