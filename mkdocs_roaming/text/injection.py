@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Literal
 
 import msgspec
@@ -38,6 +38,8 @@ _MAX_MENTIONS = 3
 """Number of words for models on a page that is about something else."""
 _MAX_QUOTE = 80
 _MAX_PASSAGE = 320
+_MAX_REPORT = 60
+"""Characters before an instruction in which the verb is that reports it."""
 
 
 class Signal(msgspec.Struct, frozen=True):
@@ -97,11 +99,11 @@ class InjectedText:
 def scan_markdown(markdown: str) -> list[InjectedText]:
     """Return what in a page's Markdown seems to be written for language models, in the order of the text."""
     lines = markdown.split("\n")
-    found = [
-        InjectedText("invisible", number, description, "high" if kind in _CARRYING_TEXT else "low")
-        for number, line in enumerate(lines)
-        for kind, description in find_invisible(line, is_first_line=number == 0)
-    ]
+    injected: list[InjectedText] = []
+    for number, line in enumerate(lines):
+        for kind, description in find_invisible(line, is_first_line=number == 0):
+            severity: Severity = "high" if kind in _CARRYING_TEXT else "low"
+            injected.append(InjectedText("invisible", number, description, severity))
     end = -1
     passages = list(_split_passages(lines))
     patterns = _select_patterns([passage.text for passage in passages])
@@ -109,29 +111,27 @@ def scan_markdown(markdown: str) -> list[InjectedText]:
         # The parts of a paragraph overlap.
         if passage.line > end and (judged := _judge(passage, possible)):
             end = passage.end
-            found.append(judged)
-    return sorted(found, key=lambda one: one.line)
+            injected.append(judged)
+    return sorted(injected, key=lambda text: text.line)
 
 
 def scan_hidden_texts(texts: Iterable[str]) -> list[InjectedText]:
     """Return which of the texts that a page does not show to readers seem to be written for language models."""
-    numbered = [
-        (number, passage)
-        for number, text in enumerate(dict.fromkeys(texts))
-        for passage in _make_passages([text], 0, is_hidden=True)
-    ]
+    numbered: list[tuple[int, _Passage]] = []
+    for number, text in enumerate(dict.fromkeys(texts)):
+        numbered += ((number, passage) for passage in _make_passages([text], 0, is_hidden=True))
     patterns = _select_patterns([passage.text for _, passage in numbered], is_hidden=True)
-    found: dict[int, InjectedText] = {}
+    injected: dict[int, InjectedText] = {}
     for (number, passage), possible in zip(numbered, patterns, strict=True):
-        if number not in found and (judged := _judge(passage, possible)):
-            found[number] = judged
-    return list(found.values())
+        if number not in injected and (judged := _judge(passage, possible)):
+            injected[number] = judged
+    return list(injected.values())
 
 
 def find_instructions(text: str) -> list[re.Match[str]]:
     """Return the instructions to a model in a text, in the order of the text."""
     (patterns,) = _select_patterns([text])
-    return [match for match, _ in _match_instructions(text, patterns.instructions)]
+    return [match for match, _ in _hitinstructions(text, patterns.instructions)]
 
 
 def explains_injection(text: str) -> bool:
@@ -141,7 +141,8 @@ def explains_injection(text: str) -> bool:
 
 def is_reported_speech(prose: str, match: re.Match[str]) -> bool:
     """Return whether a sentence says what a model does: “make the model ignore previous instructions”."""
-    return _REPORTING_VERB.search(prose, max(0, match.start() - 60), match.start()) is not None
+    start = max(0, match.start() - _MAX_REPORT)
+    return _REPORTING_VERB.search(prose, start, match.start()) is not None
 
 
 # Passages
@@ -243,46 +244,51 @@ def _select_patterns(texts: Sequence[str], *, is_hidden: bool = False) -> list[_
 
     mentions = sum(counts[word] for words in _words() for word in words.models)
     is_about_models = mentions > _MAX_MENTIONS and not is_hidden
-    found = [_Patterns() for _ in texts]
+    patterns = [_Patterns() for _ in texts]
     for instruction in _signals("instructions"):
-        for number in {number for word in instruction.words for number in find(word)}:
-            found[number].instructions.append(instruction)
+        for number in set(chain.from_iterable(map(find, instruction.words))):
+            patterns[number].instructions.append(instruction)
     for signal in _signals("signals"):
         if not (signal.off_topic and is_about_models):
-            for number in {number for word in signal.words for number in find(word)}:
-                found[number].signals.append(signal)
-    return found
+            for number in set(chain.from_iterable(map(find, signal.words))):
+                patterns[number].signals.append(signal)
+    return patterns
 
 
-def _match_instructions(text: str, patterns: Iterable[Signal]) -> list[tuple[re.Match[str], Severity]]:
-    matches = [(match, one.severity) for one in patterns for match in _compile(*one.patterns).finditer(text)]
-    return sorted(matches, key=lambda found: found[0].start())
+def _hitinstructions(text: str, patterns: Iterable[Signal]) -> list[tuple[re.Match[str], Severity]]:
+    matches: list[tuple[re.Match[str], Severity]] = []
+    for signal in patterns:
+        matches += ((match, signal.severity) for match in _compile(*signal.patterns).finditer(text))
+    return sorted(matches, key=lambda pair: pair[0].start())
 
 
 def _judge(passage: _Passage, patterns: _Patterns) -> InjectedText | None:
     """Return what a passage contains, or None if its signals do not add up to the threshold."""
     text = passage.text
-    for match, severity in _match_instructions(text, patterns.instructions):
+    for match, severity in _hitinstructions(text, patterns.instructions):
         if not is_reported_speech(text, match):
             hints = _find_hints(text)
             return _describe(passage, "instruction", match.start(), [severity, *(hint.severity for hint in hints)])
-    found = _find_signals(text, (signal for signal in patterns.signals if signal.code or not passage.is_code))
-    return _add_up(passage, found) if found else None
-
-
-def _add_up(passage: _Passage, found: Sequence[tuple[Signal, int]]) -> InjectedText | None:
-    text = passage.text
+    signals: list[Signal] = []
+    starts: list[int] = []
+    for signal in patterns.signals:
+        if signal.code or not passage.is_code:
+            hit = _compile(*signal.patterns).search(text)
+            if hit and not is_reported_speech(text, hit):
+                signals.append(signal)
+                starts.append(hit.start())
+    if not signals:
+        return None
     hints = _find_hints(text)
-    weight = sum(signal.weight for signal, _ in found) + min(_MAX_HINTS, sum(hint.weight for hint in hints))
+    weight = sum(signal.weight for signal in signals) + min(_MAX_HINTS, sum(hint.weight for hint in hints))
     if weight < (_HIDDEN_THRESHOLD if passage.is_hidden else _THRESHOLD):
         return None
-    names = {signal.name for signal, _ in found}
+    names = {signal.name for signal in signals}
     if names <= {"address", "duty of a reader"} and _READING_ADVICE.search(text):
         return None
-    is_leak = "leak" in names or ("secret" in names and "sending" in {hint.name for hint in hints})
-    severities = [one.severity for one in (*hints, *(signal for signal, _ in found))]
+    is_leak = "leak" in names or ("secret" in names and any(hint.name == "sending" for hint in hints))
     kind: Kind = "exfiltration" if is_leak else "instruction"
-    return _describe(passage, kind, min(start for _, start in found), severities)
+    return _describe(passage, kind, min(starts), [signal.severity for signal in (*hints, *signals)])
 
 
 def _describe(passage: _Passage, kind: Kind, start: int, severities: Container[Severity]) -> InjectedText:
@@ -293,12 +299,6 @@ def _describe(passage: _Passage, kind: Kind, start: int, severities: Container[S
 
 def _find_hints(text: str) -> list[Signal]:
     return [hint for hint in _signals("hints") if _compile(*hint.patterns).search(text)]
-
-
-def _find_signals(text: str, signals: Iterable[Signal]) -> list[tuple[Signal, int]]:
-    """Return the signals in a passage with their offsets."""
-    hits = ((signal, _compile(*signal.patterns).search(text)) for signal in signals)
-    return [(signal, hit.start()) for signal, hit in hits if hit and not is_reported_speech(text, hit)]
 
 
 @cache
@@ -316,10 +316,11 @@ def _signals(kind: _SignalKind) -> tuple[Signal, ...]:
 
 
 def _expand(signal: Signal, names: Mapping[str, str], space: str) -> Signal:
-    def insert(match: re.Match[str]) -> str:
-        return names.get(match[1], match[0])
-
-    patterns = [re.sub("<([a-z]+)>", insert, pattern).replace(" ", space) for pattern in signal.patterns]
+    patterns: list[str] = []
+    for pattern in signal.patterns:
+        for name, names_pattern in names.items():
+            pattern = pattern.replace(f"<{name}>", names_pattern)
+        patterns.append(pattern.replace(" ", space))
     return structs.replace(signal, patterns=tuple(patterns))
 
 
@@ -334,26 +335,37 @@ def _topics() -> re.Pattern[str]:
     return re.compile("|".join(topic for words in _words() for topic in words.topics), re.IGNORECASE)
 
 
+# Patterns of characters and of text, with which no parser helps: the text is hostile, and broken where it helps it.
+# Passages are read line by line for the same reason, and since each crawled page is scanned, within a quotation, too.
+
 _PUNCTUATION = str.maketrans(dict.fromkeys("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~“”‘’«»–—", " "))
 _BLOCK_START = re.compile(r"[-*+] |\d+[.)] |\||#|>|`{3}|~{3}|</?(?:!--|p|div|td|tr|li|summary|section)\b")
+"""The beginning of a block, or of a line that a model may read as one: `- item`, `| cell`, `> quote`, `</div>`."""
 _COMMENT = re.compile(r"<!--|\[(?://|comment)\]:")
+"""The beginning of a comment in HTML, or in Markdown: `[//]: # (text)`."""
 _HIDING = re.compile(
     r"<[a-z]+\b[^<>]*(?:\shidden\b|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0\b)",
     re.I,
 )
+"""A tag that hides its text, such as `<div style="display: none">`, also if it is not closed."""
 _SENTENCE_END = re.compile(r"[.!?:;] |[。！？]")
 _MARKUP = re.compile(r"^[>|\s]*#+ |[*`]+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|\\([\\`*_{}\[\]()#+.!|<>~$-])")
+"""Markup within a line: `## `, `**`, `_` around words, a backslash before punctuation."""
 _SPACED = re.compile(r"(?<!\S)(?:\w ){3,}\w(?!\S)")
+"""Spaced letters: `i g n o r e`."""
 _LEET = re.compile(r"\b[a-z]*(?:[013457][a-z]+)+\b", re.IGNORECASE)
+"""Letters as digits: `1gn0re`."""
 _LEET_LETTERS = str.maketrans("013457", "oieast")
 _GREEK_OR_CYRILLIC = "\u0370-\u03ff\u0400-\u04ff"
 _MIXED_SCRIPTS = re.compile(rf"\b(?=\w*[A-Za-z])(?=\w*[{_GREEK_OR_CYRILLIC}])\w+")
+"""A word with Latin and with Greek or Cyrillic letters, which look alike."""
 _LOOKALIKES = str.maketrans(
     "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420"
     "\u0421\u0422\u0425\u0406\u03bf\u03b1\u03b5\u03b9\u0391\u0392\u0395\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7",
     "aeopcxyijsABEKMHOPCTXIoaeiABEHIKMNOPTX",
 )
 _READING_ADVICE = re.compile(r"\bllms(?:-full)?\.txt|\bMarkdown\b", re.IGNORECASE)
+"""What a page may tell readers of llms.txt to do."""
 _REPORTING_VERB = re.compile(
     r"\b(?:mak(?:e|es|ing)|lets?|letting)\s+(?:(?!you\b|sure\b)\w+\s+){1,3}\Z"
     r"|(?<!\bare )\b(?:instruct|tell|ask|order|trick|caus|command|convinc|attempt|try|tri|us|fool|forc|get|design)\w*"
@@ -365,6 +377,8 @@ _REPORTING_VERB = re.compile(
 # Characters that models read and readers cannot see: they split words, change their order, or carry text
 
 _MAX_TAGS_QUOTE = 60
+_ASCII_OF_TAGS = {0xE0000 + code: chr(code) if chr(code).isprintable() else None for code in range(128)}
+"""The ASCII character that each tag character stands for; controls stand for nothing."""
 _CARRYING_TEXT = ("tags", "conceal", "variants")
 
 
@@ -383,15 +397,15 @@ def find_invisible(line: str, *, is_first_line: bool = False) -> Iterator[tuple[
         return
     if tags := _TAGS.findall(FLAG.sub("", line)):
         yield "tags", f"{len(tags)} tag characters{_quote_tags(tags)}"
-    controls = _OVERRIDING if _RIGHT_TO_LEFT.search(line) else _RIGHT_TO_LEFT_CONTROLS
-    if controls.search(line) and (found := _DIRECTION_CONTROLS.findall(line)):
-        yield "direction", f"{_name_characters(found)}, which change the visible order"
-    found = [*_ZERO_WIDTH.findall(line[1:] if is_first_line else line), *_JOINERS.findall(line)]
-    found += [character for run in _RUNS.findall(line) for character in run]
-    if found:
-        yield "width", f"{_name_characters(found)}, without a width"
-    if found := _VARIATIONS.findall(line):
-        yield "variants", f"{sum(map(len, found))} variation selectors, which can carry text"
+    reordering = _OVERRIDING if _RIGHT_TO_LEFT.search(line) else _RIGHT_TO_LEFT_CONTROLS
+    if reordering.search(line):
+        yield "direction", f"{_name_characters(_DIRECTION_CONTROLS.findall(line))}, which change the visible order"
+    without_width = _ZERO_WIDTH.findall(line[1:] if is_first_line else line)
+    without_width += [*_JOINERS.findall(line), *"".join(_RUNS.findall(line))]
+    if without_width:
+        yield "width", f"{_name_characters(without_width)}, without a width"
+    if selectors := "".join(_VARIATIONS.findall(line)):
+        yield "variants", f"{len(selectors)} variation selectors, which can carry text"
 
 
 def strip_invisible(line: str) -> str:
@@ -400,7 +414,7 @@ def strip_invisible(line: str) -> str:
 
 
 def _quote_tags(tags: list[str]) -> str:
-    text = "".join(chr(ord(tag) - 0xE0000) for tag in tags if 0xE0020 <= ord(tag) < 0xE007F)
+    text = "".join(tags).translate(_ASCII_OF_TAGS)
     return f" with the text “{' '.join(text.split())[:_MAX_TAGS_QUOTE]}”" if text else ""
 
 
@@ -412,6 +426,7 @@ def _name_characters(characters: list[str]) -> str:
 
 
 _CONCEALED = re.compile(r"\x1b\[(?:\d+;)*8m")
+"""The escape sequence of ECMA-48 for concealed text."""
 _TAGS = re.compile("[\U000e0000-\U000e007f]")
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _OVERRIDING = re.compile("[\u202d\u202e]")
@@ -421,6 +436,7 @@ _ZERO_WIDTH = re.compile(
     "(?<=[0-9A-Za-z])[\u200b\u2060](?=[0-9A-Za-z])|[\u2061-\u2064\ufeff\u180e\u3164\u115f\u1160\uffa0]"
 )
 _JOINERS = re.compile("(?<=[0-9A-Za-z])[\u200c\u200d](?=[0-9A-Za-z])")
+"""Joiners between Latin letters, which need none."""
 _RUNS = re.compile("[\u200b-\u200d\u2060\u2800]{4,}")
 _VARIATIONS = re.compile("[\U000e0100-\U000e01ef]{2,}|[\ufe00-\ufe0f]{2,}")
 _WITHOUT_WIDTH = re.compile(
