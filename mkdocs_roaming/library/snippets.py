@@ -26,16 +26,27 @@ _MAX_LEAD_CHARS = 200
 _MAX_READ_CHARS = 1_000  # of a block whose beginning is named, with the addresses of its links
 _MAX_NAMED = 3
 _MAX_NAMED_CHARS = 40
+# Lines and markup are read by patterns here: snippets of hundreds of sections are made for a search, of parts of texts
+# that no parser of whole blocks could read, and a parse of a section takes longer than its snippet.
+
 _INTRODUCTION = re.compile(r"[:：][*_]*\s*\Z|\A[ >]*(?:#{1,6}\s|\[!\w+\]\s*\Z|(?:[-*+] )?\*\*.+\*\*\s*\Z)")
 """A line that says nothing without those below it: it ends with a colon, or is the title of a section or a note."""
 _LEAD_END = re.compile(r"[.!?。！？](?=\s)|\n(?=\s*(?:[-*+]|\d+[.)])\s|\s*\n)")
+"""The end of a sentence, of a paragraph, or of a line above a list."""
 _FENCE_OR_TABLE = re.compile(r"^[ >\t]*(?:`{3}|~{3}|\|)", re.MULTILINE)
+"""The beginning of a line of code or of a table: "```py", `> | cell`."""
 _CUTS = 8  # number of places in a part where it may begin within a long block
 _MAX_LEAD = 60
 """Maximum number of characters before the first match."""
-HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")  # results show the title already
+_REPEATED_TERM = 0.01
+"""What a further occurrence of terms counts in a snippet, where a different term counts 1."""
+_KEPT_SECTIONS = 512
+_KEPT_WORDS = 1_024
+HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")
+"""The heading with which a section begins: `## Title`. Results show the title already."""
 _CHUNK = re.compile(r"\S{1,40}")  # scripts without spaces have no words to split at
 _INLINE_MARKUP = re.compile(r"^[ \t>]*`{3,}.*$|`+|\*\*", re.MULTILINE)
+"""Marks of code, with the line of a fence, and of bold text."""
 _MARKUP = re.compile(
     r"!?\[([^\]\n]*)\]\([^)\s]*(?:\s+\"[^\"\n]*\")?\)"  # a link or an image: its text remains
     r"|^[ \t]*~{3,}.*$"
@@ -46,6 +57,7 @@ _MARKUP = re.compile(
     r"\b[^>\n]{0,200}>",
     re.MULTILINE,
 )
+"""Other markup: links, whose text is the group, headings, quotes, items, tables, footnotes, callouts, tags."""
 
 
 def make_snippet(markdown: str, words: Iterable[Word], language: str = "en") -> str:
@@ -60,23 +72,24 @@ def make_snippet(markdown: str, words: Iterable[Word], language: str = "en") -> 
     text = _strip_section(markdown[:_SEARCHED_CHARS])
     if len(text) <= SNIPPET_CHARS:
         return text
-    matches = [
-        (chunk.start(), chunk.end(), shared)
-        for chunk in _CHUNK.finditer(text)
-        if (shared := terms & _extract_cached(chunk[0], language))
-    ]
+    matches: list[tuple[int, int, frozenset[str]]] = []
+    for chunk in _CHUNK.finditer(text):
+        shared = _extract_cached(chunk[0], language) & terms
+        if shared:
+            matches.append((chunk.start(), chunk.end(), shared))
     best_score = 0.0
     best_start = 0
     for at, (start, _, _) in enumerate(matches):
         distinct: set[str] = set()
         count = 0
-        for _, end, found in matches[at:]:
+        for _, end, shared in matches[at:]:
             if end - start > SNIPPET_CHARS - _MAX_LEAD:
                 break
-            distinct |= found
+            distinct |= shared
             count += 1
-        if len(distinct) + count / 100 > best_score:
-            best_score = len(distinct) + count / 100
+        score = len(distinct) + count * _REPEATED_TERM
+        if score > best_score:
+            best_score = score
             best_start = start
     return _cut(text, best_start)
 
@@ -109,17 +122,24 @@ def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars
         lead = 0
     max_chars -= lead
     start, end = _find_best_part(markdown, _cut_long_blocks(markdown, ends, max_chars), terms, language, max_chars)
-    heading = HEADING.match(markdown)
-    lead = lead or (heading.end() if heading else 0)
-    start = start if start > lead else 0
+    lead = lead or _heading_end(markdown)
+    beginning = ""
+    if start > lead:
+        beginning = f"{markdown[:lead].rstrip()}\n\n{describe_rest(markdown[lead:start])}\n"
+    else:
+        start = 0
     source = markdown[start:end]
     rest = markdown[end:]
-    beginning = f"{markdown[:lead].rstrip()}\n\n{describe_rest(markdown[lead:start])}\n" if start > lead else ""
     opening = _repeat_opening(markdown[:start], source)
     left_open = find_open_fence(markdown[:end])[1]
     closing = f"{GAP}\n{left_open}\n" if left_open else ""
     mark = f"\n{describe_rest(rest)}" if rest.strip().strip("`~") else ""
     return Part(f"{beginning}{opening}{source.rstrip()}\n{closing}{mark}", source)
+
+
+def _heading_end(markdown: str) -> int:
+    heading = HEADING.match(markdown)
+    return heading.end() if heading else 0
 
 
 def describe_rest(markdown: str) -> str:
@@ -139,21 +159,20 @@ def _repeat_opening(before: str, part: str) -> str:
     if fence := find_open_fence(before)[0]:
         return f"{fence}{GAP}\n"
     if part.startswith(" "):
-        items = (truncate_at_word(item, SNIPPET_CHARS).removesuffix(GAP) for item in _find_items_around(before, part))
-        return "".join(f"{item.rstrip()} {GAP}\n" for item in items)
+        return _repeat_items(before, len(part) - len(part.lstrip(" ")))
     table = before[before.rfind("\n\n") + 1 :].lstrip("\n").split("\n")
     is_row = part.startswith("|") and len(table) > 2 and TABLE_RULE.match(table[1])
     return f"{table[0]}\n{table[1]}\n| {GAP} |\n" if is_row else ""
 
 
-def _find_items_around(before: str, part: str) -> list[str]:
-    """Return the lines of the list items that contain the first line of a part, outermost first."""
-    items: list[str] = []
-    indent = len(part) - len(part.lstrip(" "))
+def _repeat_items(before: str, indent: int) -> str:
+    """Return the lines of the list items that contain a line with an indent, outermost first."""
+    items = ""
     for line in reversed(before.splitlines()):
         depth = len(line) - len(line.lstrip(" "))
         if line.strip() and depth < indent:
-            items.insert(0, line)
+            item = truncate_at_word(line, SNIPPET_CHARS).removesuffix(GAP)
+            items = f"{item.rstrip()} {GAP}\n{items}"
             indent = depth
         if not indent:
             break
@@ -168,25 +187,24 @@ def _find_best_part(
     It begins and ends at one of the ends, if it can.
     """
     starts = [0, *ends[:-1]]
-    found = _find_terms_of_blocks(
-        [markdown[start:end] for start, end in zip(starts, ends, strict=True)], terms, language
-    )
-    counts = Counter(chain.from_iterable(found))
+    blocks = [markdown[start:end] for start, end in zip(starts, ends, strict=True)]
+    terms_of_blocks = _find_terms_of_blocks(blocks, terms, language)
+    counts = Counter(chain.from_iterable(terms_of_blocks))
     best = -1.0
     best_part = (0, 0)
     for at, start in enumerate(starts):
         last = at
-        distinct = found[at]
+        distinct = terms_of_blocks[at]
         while last + 1 < len(ends) and ends[last + 1] - start <= max_chars:
             last += 1
-            distinct = distinct | found[last]
+            distinct = distinct | terms_of_blocks[last]
         score = sum(log1p(len(ends) / counts[term]) for term in sorted(distinct))
         is_equal = score == best and start < best_part[1]
         if score > best or is_equal:
             best = score
             best_part = (start, ends[last])
     start, end = best_part
-    start = min((each for each in starts if end - each <= max_chars), default=start)
+    start = next((earlier for earlier in starts if end - earlier <= max_chars), start)
     if end - start > max_chars:
         end = max(markdown.rfind("\n", start, start + max_chars) + 1, 0) or start + max_chars
     return start, end
@@ -194,7 +212,7 @@ def _find_best_part(
 
 def _find_terms_of_blocks(blocks: Iterable[str], terms: set[str], language: str) -> list[frozenset[str]]:
     """Return the terms in each block, or in the header of its table, and with a colon those with which it begins."""
-    found: list[frozenset[str]] = []
+    terms_of_blocks: list[frozenset[str]] = []
     header = frozenset[str]()
     for block in blocks:
         first, rule, *_ = *block.split("\n", 2), ""
@@ -204,21 +222,21 @@ def _find_terms_of_blocks(blocks: Iterable[str], terms: set[str], language: str)
             header = _extract_cached(first, language)
         beginning = strip_markdown(block[: _MAX_NAMED_CHARS * 2])[:_MAX_NAMED_CHARS]  # mostly what the block is about
         names = _extract_cached(beginning, language) & terms
-        found.append(((_extract_cached(block, language) | header) & terms).union(f"{name}:" for name in names))
-    return found
+        own = (_extract_cached(block, language) | header) & terms
+        terms_of_blocks.append(own.union(f"{name}:" for name in names))
+    return terms_of_blocks
 
 
 def _find_lead(markdown: str, ends: Sequence[int]) -> int:
     """Return the end of a text's heading and of the first sentences after it; 0 if there are none."""
-    heading = HEADING.match(markdown)
-    start = heading.end() if heading else 0
-    end = next((each for each in ends if markdown[start:each].strip()), 0)
+    start = _heading_end(markdown)
+    end = next((end for end in ends if markdown[start:end].strip()), 0)
     lead = markdown[start:end]
     if block := _FENCE_OR_TABLE.search(lead):
         end = start + block.start()
         lead = markdown[start:end]
     if len(lead) > _MAX_LEAD_CHARS:
-        end = start + max((each.start() + 1 for each in _LEAD_END.finditer(lead, 0, _MAX_LEAD_CHARS)), default=0)
+        end = start + max((match.start() + 1 for match in _LEAD_END.finditer(lead, 0, _MAX_LEAD_CHARS)), default=0)
     return end if markdown[start:end].strip() else 0
 
 
@@ -273,26 +291,31 @@ def strip_markdown(markdown: str) -> str:
     return " ".join(_MARKUP.sub(lambda match: match[1] or " ", _INLINE_MARKUP.sub("", markdown)).split())
 
 
-@lru_cache(1 << 9)
+@lru_cache(_KEPT_SECTIONS)
 def _strip_section(markdown: str) -> str:
     """Return the text of a section without its heading and markup; the same sections are found by many questions."""
     return strip_markdown(HEADING.sub("", markdown, count=1))
 
 
-@lru_cache(1 << 10)
+@lru_cache(_KEPT_WORDS)
 def _extract_cached(text: str, language: str) -> frozenset[str]:
     return frozenset(extract_terms(text, language))
 
 
 def _cut(text: str, match_start: int) -> str:
+    """Return the part around a match in `SNIPPET_CHARS` characters, with `…` for what is left out."""
     start = 0
     if match_start > _MAX_LEAD:
-        lead = text[match_start - _MAX_LEAD : match_start]
+        start = match_start - _MAX_LEAD
+        lead = text[start:match_start]
         sentence = max(lead.rfind(". "), lead.rfind(": "))
-        space = lead.find(" ")
-        start = match_start - _MAX_LEAD + (sentence + 2 if sentence >= 0 else space + 1 if space >= 0 else _MAX_LEAD)
-    part = text[start : start + SNIPPET_CHARS - 2]
+        if sentence >= 0:
+            start += sentence + 2
+        else:
+            start += lead.find(" ") + 1 or _MAX_LEAD
+    part = text[start : start + SNIPPET_CHARS - 2 * len(GAP)]
     if start + len(part) < len(text):
         space = part.rfind(" ")
-        part = (part[:space] if space > SNIPPET_CHARS // 2 else part).rstrip(" ,;:") + "…"
-    return ("…" if start else "") + part
+        part = part[:space] if space > SNIPPET_CHARS // 2 else part
+        part = part.rstrip(" ,;:") + GAP
+    return GAP + part if start else part
