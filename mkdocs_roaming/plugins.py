@@ -4,7 +4,7 @@
 | --- | --- |
 | `roaming.commands` | a click command |
 | `roaming.docs` | a folder of package data, which is not imported (see `library.installed`) |
-| `roaming.libraries` | a `LibraryFactory`: opens a LIB argument, or returns None (see `library.targets`) |
+| `roaming.libraries` | a function that opens a LIB argument (see `library.targets.open_with_plugins`) |
 | `roaming.lint_rules` | a lint rule, or a list of them |
 | `roaming.models` | a factory of models |
 | `roaming.themes` | a `Theme` (see `html.themes`) |

@@ -13,11 +13,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import reduce
 from importlib.metadata import distributions
 from importlib.util import find_spec
-from itertools import chain, product, repeat
-from operator import or_
 from pathlib import Path
 from subprocess import DEVNULL, SubprocessError, run
 from typing import Any, Literal
@@ -40,23 +37,36 @@ _PIP = (
 )
 _NPM = "name version homepage repository --json --fetch-retries=0 --fetch-timeout=10000"
 _NOT_FOUND = re.compile(r"No matching distribution found for (\S+)")
-_UNREACHABLE = re.compile("connection broken by|failed, reason: |network timeout")
+"""A line of pip: `ERROR: No matching distribution found for kite==1.2`."""
+_UNREACHABLE = ("connection broken by", "failed, reason: ", "network timeout")
+"""What pip and npm write if the index cannot be reached."""
+_LABELS: dict[str, Source] = {
+    **dict.fromkeys(("documentation", "docs", "doc", "manual", "userguide"), "documentation"),
+    **dict.fromkeys(("home", "homepage", "website"), "homepage"),
+    **dict.fromkeys(("repository", "source", "sources", "sourcecode", "sourcecodes", "code"), "repository"),
+    **dict.fromkeys(("github", "upstream"), "repository"),
+}
+"""Labels of URLs in metadata, in small letters alone."""
 _SOURCES: tuple[Source, ...] = ("documentation", "homepage", "repository")
-_LABEL = re.compile(
-    r"(documentation|docs?|manual|userguide)|(home|homepage|website)|(repository|source(?:code)?s?|code|github|upstream)"
-)
+"""The kinds of URLs in metadata, those most likely to be the documentation first."""
 _CODE_HOST = r"(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)"
 _REPOSITORY = re.compile(rf"(?:^|//|@)({_CODE_HOST})[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?(?:[/#?]|$)")
-_SHORT_URL = re.compile(r"^(?:github:)?(?=[\w-]+/[\w.-]+$)")
+"""A repository in a URL or an address of Git: `https://github.com/kite/kite/issues`, `git@github.com:kite/kite.git`."""
 _NO_SITE = re.compile(
     rf"//{_CODE_HOST}(?:/|$)|/(?:tree|blob)/|/(?:project|package)/(?:@[^/]+/)?[^/]+(?:/(?:v/)?\d[^/]*)?/?$"
 )
+"""A page of a code host or of a package index: `//github.com/kite`, `/blob/main/README.md`, `/project/kite/1.2/`."""
 _READTHEDOCS = re.compile(
     r"//(?:([\w-]+)\.(?:rtfd\.\w+|readthedocs\.org)|(?:www\.)?readthedocs\.org/projects/([\w-]+))(?:/|$)"
 )
+"""Older addresses of Read the Docs: `//kite.rtfd.io/`, `//readthedocs.org/projects/kite/`."""
 _DOCS_FOLDER = re.compile(r"/(?:en/)?(?:docs?|documentation)(?:/|$)", re.IGNORECASE)
+"""The folder of the documentation below a home page: `/docs/`, `/en/documentation`."""
 _IMPORTED = re.compile(r"^([A-Za-z]\w{0,99})(?=/|[^/\n]{0,99}\.(?:py|so|pyd),)", re.MULTILINE)
+"""A module in a RECORD: `kite/__init__.py,sha256=…`, `kite.py,…`, `_kite.cpython-311-x86_64-linux-gnu.so,…`."""
 _NOT_IMPORTED = frozenset(("tests", "test", "docs", "examples", "benchmarks"))
+_INVENTORY_NAME = "# Project: "
+MAX_INVENTORY_CHARS = 1_000
 
 
 class Metadata(Struct, frozen=True):
@@ -94,21 +104,30 @@ def read_environment(root: Path, environ: Mapping[str, str]) -> dict[str, Metada
         root: Folder of the project. Its `.venv` is read, else the active environment, else that of this process.
         environ: Environment variables.
     """
-    environments = (root / ".venv", Path(environ.get("VIRTUAL_ENV") or root / ".venv"))
-    patterns = product(environments, ("lib/python*/site-packages", "Lib/site-packages"))
-    path = [str(folder) for one, pattern in patterns for folder in one.glob(pattern)][:1] or None
-    bundles = {normalize_name(one.package): str(one.folder) for one in find_bundles(path)}
-    found: dict[str, Metadata] = {}
-    for one in distributions(path=path or sys.path):
+    path = _find_site_packages(root, environ)
+    bundles = {normalize_name(bundle.package): str(bundle.folder) for bundle in find_bundles(path)}
+    packages: dict[str, Metadata] = {}
+    for distribution in distributions(path=path or sys.path):
         with suppress(OSError, ValueError, LookupError):  # a damaged package
-            imports = (one.read_text("top_level.txt") or "").split() or _IMPORTED.findall(one.read_text("RECORD") or "")
-            metadata = _from_python(one.metadata.json, imports)
-            found.setdefault(metadata.name, replace(metadata, bundle=bundles.get(metadata.name, "")))
+            imports = (distribution.read_text("top_level.txt") or "").split()
+            if not imports:
+                imports = _IMPORTED.findall(distribution.read_text("RECORD") or "")
+            metadata = _from_python(distribution.metadata.json, imports)
+            packages.setdefault(metadata.name, replace(metadata, bundle=bundles.get(metadata.name, "")))
     modules = root / "node_modules"
-    for file in chain(modules.glob("[!.@]*/package.json"), modules.glob("@*/*/package.json")):
+    for file in (*modules.glob("[!.@]*/package.json"), *modules.glob("@*/*/package.json")):
         with suppress(OSError, ValueError, RecursionError):
-            found |= _from_npm(json.loads(read_file(file)))
-    return found
+            packages |= _from_npm(json.loads(read_file(file)))
+    return packages
+
+
+def _find_site_packages(root: Path, environ: Mapping[str, str]) -> list[str] | None:
+    """Return the folder of an environment's packages in a list; None if there is no other than this process's."""
+    for environment in (root / ".venv", Path(environ.get("VIRTUAL_ENV") or root / ".venv")):
+        for pattern in ("lib/python*/site-packages", "Lib/site-packages"):
+            for folder in environment.glob(pattern):
+                return [str(folder)]
+    return None
 
 
 def read_index(dependencies: Iterable[Dependency]) -> dict[str, Metadata]:
@@ -116,22 +135,37 @@ def read_index(dependencies: Iterable[Dependency]) -> dict[str, Metadata]:
 
     Only wheels are read: the metadata of a source distribution are made by its code.
     """
-    wanted = [one for one in dependencies if not one.spec]
-    python = [f"{one.name}=={one.version}".removesuffix("==") for one in wanted if one.ecosystem == "python"]
-    npm = [f"{one.name}@{one.version}".removesuffix("@") for one in wanted if one.ecosystem == "npm"]
-    parts = [python[at::_AT_ONCE] for at in range(_AT_ONCE)]
+    python: list[str] = []
+    npm: list[str] = []
+    for dependency in dependencies:
+        if dependency.spec:
+            continue
+        if dependency.ecosystem == "python":
+            python.append(f"{dependency.name}=={dependency.version}".removesuffix("=="))
+        else:
+            npm.append(f"{dependency.name}@{dependency.version}".removesuffix("@"))
+    packages: dict[str, Metadata] = {}
+    pip_failures: list[str] = []
+    npm_failures: list[str] = []
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        calls = pool.map(_ask_pip, parts, repeat([])), pool.map(_ask_npm, npm, repeat([]))
-        return reduce(or_, chain(*calls))
+        calls = [pool.submit(_ask_pip, python[at::_AT_ONCE], pip_failures) for at in range(_AT_ONCE)]
+        calls += [pool.submit(_ask_npm, name, npm_failures) for name in npm]
+        for call in calls:
+            packages |= call.result()
+    return packages
 
 
 def _ask_pip(names: Sequence[str], failures: list[str]) -> dict[str, Metadata]:
     """Return the metadata of Python packages; one that pip does not find makes the call fail for all."""
+    if not names:
+        return {}
     pip = [sys.executable, "-P", "-m", "pip"] if find_spec("pip") else [shutil.which("pip") or "pip"]
-    data, problem = _run([*pip, *_PIP.split(), *names], failures) if names else (None, "")
-    if data or len(names) < 2:
-        found = [_from_python(one["metadata"]) for one in (data or {}).get("install", ())]
-        return {one.name: one for one in found}
+    data, problem = _run([*pip, *_PIP.split(), *names], failures)
+    if data:
+        packages = [_from_python(entry["metadata"]) for entry in data.get("install", ())]
+        return {package.name: package for package in packages}
+    if len(names) == 1:
+        return {}
     rest = [name for name in names if name not in _NOT_FOUND.findall(problem)]
     half = len(rest) // 2
     return _ask_pip(rest[:half], failures) | _ask_pip(rest[half:], failures)
@@ -156,18 +190,22 @@ def _run(command: Sequence[str], failures: list[str]) -> tuple[Any, str]:
         if not failures:
             done = run(command, cwd=Path.home(), stdin=DEVNULL, capture_output=True, timeout=_SECONDS)
             problem = done.stderr.decode("utf-8", "replace")
-            return json.loads(done.stdout if done.returncode == 0 else b""), ""
-    failures += _UNREACHABLE.findall(problem)
+            if done.returncode == 0:
+                return json.loads(done.stdout), ""
+    if any(text in problem for text in _UNREACHABLE):
+        failures.append(problem)
     return None, problem
 
 
 def _from_python(data: Mapping[str, Any], imports: Iterable[str] = ()) -> Metadata:
     """Return the metadata in the JSON form of core metadata."""
     name = normalize_name(data["name"])
-    urls = {label: url.strip() for label, _, url in (link.partition(",") for link in data.get("project_url", ()))}
-    imported = sorted({one for one in imports if one.isidentifier() and not one.startswith("_")} - _NOT_IMPORTED)
-    urls = {"Home-page": data.get("home_page", ""), **urls}
-    return Metadata(name, data["version"], urls, tuple(imported or [name.replace("-", "_")]))
+    urls = {"Home-page": data.get("home_page", "")}
+    for link in data.get("project_url", ()):
+        label, _, url = link.partition(",")
+        urls[label] = url.strip()
+    modules = {module for module in imports if module.isidentifier() and not module.startswith("_")} - _NOT_IMPORTED
+    return Metadata(name, data["version"], urls, tuple(sorted(modules)) or (name.replace("-", "_"),))
 
 
 def _from_npm(data: Any) -> dict[str, Metadata]:
@@ -176,8 +214,12 @@ def _from_npm(data: Any) -> dict[str, Metadata]:
         return {}
     name = str(data.get("name", ""))
     repository = data.get("repository") or ""
-    url = str(repository.get("url", "") if isinstance(repository, dict) else repository)
-    url = _SHORT_URL.sub("https://github.com/", url)
+    if isinstance(repository, dict):
+        repository = repository.get("url", "")
+    url = str(repository)
+    owner, slash, project = url.removeprefix("github:").partition("/")
+    if slash and "/" not in project and owner.replace("-", "").replace("_", "").isalnum():
+        url = f"https://github.com/{owner}/{project}"
     urls = {"homepage": str(data.get("homepage") or ""), "repository": url}
     return {f"npm:{name}": Metadata(name, str(data.get("version", "")), urls)}
 
@@ -187,16 +229,18 @@ def find_addresses(metadata: Metadata, settings: DepsSettings) -> tuple[list[Add
 
     Nothing is fetched.
     """
-    if site := settings.find_site(metadata.name):
-        return [Address(site, "settings")], ""
+    own = settings.find_site(metadata.name)
+    if own:
+        return [Address(own, "settings")], ""
     if not metadata.version:
         return [], "metadata unknown: install the package, or name its site in [tool.roaming.deps]"
-    found: dict[str, Source] = {}
+    sites: dict[str, Address] = {}
     for source, url in _sort_urls(metadata):
-        if source != "repository" and (site := _find_site(url)):
-            found.setdefault(site, source)
-    if found:
-        return [Address(site, source) for site, source in found.items()], ""
+        site = _find_site(url) if source != "repository" else ""
+        if site:
+            sites.setdefault(site, Address(site, source))
+    if sites:
+        return list(sites.values()), ""
     repository = _find_repository(metadata)
     named = f"only a repository (https://{repository})" if repository else "no address"
     return [], f"no documentation: the package names {named}; name its site in [tool.roaming.deps]"
@@ -215,16 +259,22 @@ def names_package(page: ParsedPage, inventory: str, metadata: Metadata) -> bool:
         metadata: The package.
     """
     names = {_squeeze(name) for name in (metadata.name, *metadata.imports)}
-    match = re.search(r"^# Project: (.{1,200})$", inventory[:1_000], re.MULTILINE)
-    project = _squeeze(match[1]) if match and metadata.imports else ""
-    repository = _find_repository(metadata) or "none"
+    project = ""
+    if metadata.imports:
+        for line in inventory[:MAX_INVENTORY_CHARS].splitlines():
+            if line.startswith(_INVENTORY_NAME):
+                project = _squeeze(line.removeprefix(_INVENTORY_NAME))
+                break
+    repository = _find_repository(metadata)
     links = {_to_repository(link) for link in page.all_links}
-    if repository in links:
+    if repository and repository in links:
         title = _squeeze(f"{page.site_name} {page.title} {page.heading}")
         return project in names or any(name in title for name in names)
-    host = repository.partition("/")[0]
-    rivals = {_squeeze(one.rpartition("/")[2]) for one in links if one.startswith(f"{host}/")}
-    return project == _squeeze(metadata.name) and not rivals & {project, _squeeze(repository.rpartition("/")[2])}
+    host = repository.partition("/")[0] or "none"
+    own = {project, _squeeze(repository.rpartition("/")[2])}
+    if any(link.startswith(f"{host}/") and _squeeze(link.rpartition("/")[2]) in own for link in links):
+        return False
+    return project == _squeeze(metadata.name)
 
 
 def find_documentation_link(page: ParsedPage, url: str, metadata: Metadata) -> str:
@@ -238,25 +288,34 @@ def find_documentation_link(page: ParsedPage, url: str, metadata: Metadata) -> s
         url: Its URL.
         metadata: The package.
     """
-    host = (urlsplit(url).hostname or "").removeprefix("www.")
+    host = host_without_www(url)
     folder = urlsplit(url).path.rpartition("/")[0]
     names = {_squeeze(name) for name in (metadata.name, *metadata.imports)}
     for link in (*page.nav_links, *page.links):
-        target = (urlsplit(link).hostname or "").removeprefix("www.")
-        project = target.removesuffix(".readthedocs.io")
+        if link == url:
+            continue
+        target = host_without_www(link)
         path = urlsplit(link).path
-        is_below = target == host and path.startswith(folder) and _DOCS_FOLDER.match(path[len(folder) :])
-        is_own = is_below or (target == f"docs.{host}" and not folder)
-        if link != url and (is_own or (project != target and _squeeze(project) in names)):
+        if target == host and path.startswith(folder) and _DOCS_FOLDER.match(path[len(folder) :]):
+            return link
+        if target == f"docs.{host}" and not folder:
+            return link
+        project = target.removesuffix(".readthedocs.io")
+        if project != target and _squeeze(project) in names:
             return link
     return ""
 
 
+def host_without_www(url: str) -> str:
+    """Return the host of a URL without `www.`; empty if it has none."""
+    return (urlsplit(url).hostname or "").removeprefix("www.")
+
+
 def _sort_urls(metadata: Metadata) -> list[tuple[Source, str]]:
     """Return the URLs with known labels, the best first."""
-    labels = [(_LABEL.fullmatch(_squeeze(label)), url) for label, url in metadata.urls.items()]
-    found = sorted((label.lastindex or 0, number, url) for number, (label, url) in enumerate(labels) if label)
-    return [(_SOURCES[rank - 1], url) for rank, _, url in found]
+    labelled = [(_LABELS.get(_squeeze(label)), url) for label, url in metadata.urls.items()]
+    urls = [(source, url) for source, url in labelled if source]
+    return sorted(urls, key=lambda entry: _SOURCES.index(entry[0]))
 
 
 def _find_site(url: str) -> str:
@@ -264,8 +323,9 @@ def _find_site(url: str) -> str:
     with suppress(ValueError):
         parts = urlsplit(url)
         site = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path or '/'}"
-        if known := _READTHEDOCS.search(site):
-            return f"https://{known[1] or known[2]}.readthedocs.io/"
+        project = _READTHEDOCS.search(site)
+        if project:
+            return f"https://{project[1] or project[2]}.readthedocs.io/"
         if parts.scheme in ("http", "https") and parts.hostname and not _NO_SITE.search(site):
             return site
     return ""
@@ -273,13 +333,18 @@ def _find_site(url: str) -> str:
 
 def _find_repository(metadata: Metadata) -> str:
     """Return the repository that a package names: host, owner and project; empty if it names none."""
-    return next(filter(None, (_to_repository(url) for _, url in reversed(_sort_urls(metadata)))), "")
+    for _, url in reversed(_sort_urls(metadata)):
+        repository = _to_repository(url)
+        if repository:
+            return repository
+    return ""
 
 
 def _to_repository(url: str) -> str:
-    found = _REPOSITORY.search(url)
-    return "/".join(found.groups()).lower().removeprefix("www.") if found else ""
+    match = _REPOSITORY.search(url)
+    return "/".join(match.groups()).lower().removeprefix("www.") if match else ""
 
 
 def _squeeze(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text.lower())
+    """Return the letters and digits of a text in small letters."""
+    return "".join(filter(str.isalnum, text.lower()))

@@ -18,7 +18,6 @@ from mkdocs_roaming.cli.common import (
     FOLDER,
     format_age,
     given_settings,
-    print_error,
     print_json,
     setting_options,
 )
@@ -26,10 +25,11 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.targets import format_day
 from mkdocs_roaming.text.markdown import pluralize, to_single_line
 from roaming_crawler.config import MEGABYTE, CrawlConfig, Politeness
-from roaming_deps.lockfiles import count_changes
-from roaming_deps.project import PackageDocs, data_folder, find_root, load_project
+from roaming_deps.project import PackageDocs, data_folder, find_root, load_project, locks_changed
 
 _PROJECT = click.argument("folder", type=FOLDER, default=".")
+_AT_ONCE = 4
+_MAX_AT_ONCE = 256
 
 
 @click.group()
@@ -48,7 +48,7 @@ def deps() -> None:
     default="7d",
     help="Crawl sites without a fixed version after this time.",
 )
-@click.option("--at-once", type=click.IntRange(1, 256), default=4, help="Number of concurrent hosts.")
+@click.option("--at-once", type=click.IntRange(1, _MAX_AT_ONCE), default=_AT_ONCE, help="Number of concurrent hosts.")
 @setting_options(CrawlConfig, "allow_private")
 @setting_options(Politeness, "delay", "contact")
 @AS_JSON
@@ -79,9 +79,8 @@ def sync_project(
         print_json(msgspec.to_builtins(report))
     else:
         _print_packages(report.packages)
-        click.echo(
-            f"{pluralize(report.crawled, 'site')} crawled, {report.bytes / MEGABYTE:.1f} MB downloaded", err=True
-        )
+        size = f"{report.bytes / MEGABYTE:.1f} MB"
+        click.echo(f"{pluralize(report.crawled, 'site')} crawled, {size} downloaded", err=True)
     if report.stopped:
         raise UsageError(report.stopped)
 
@@ -109,22 +108,14 @@ def list_packages(folder: Path, strict: bool, as_json: bool) -> None:
     project = load_project(data_folder(os.environ), root)
     if project is None:
         raise UsageError(f"{root}: not synced yet; run roaming deps sync")
-    changes = 0
-    problem = ""
-    try:
-        changes = count_changes(project)
-    except UsageError as error:
-        problem = str(error)
+    has_changed = locks_changed(project)
     if as_json:
-        print_json({**msgspec.to_builtins(project), "changes": changes})
+        print_json({**msgspec.to_builtins(project), "changed": has_changed})
     else:
         _print_packages(project.packages)
-        if changes:
-            day = format_day(project.synced)
-            click.echo(f"{pluralize(changes, 'package')} changed since {day}; run roaming deps sync")
-    if problem:
-        print_error(problem)
-    if changes or problem or any(_is_faulty(docs, strict=strict) for docs in project.packages):
+        if has_changed:
+            click.echo(f"lock files changed since {format_day(project.synced)}; run roaming deps sync")
+    if has_changed or any(_is_faulty(docs, strict=strict) for docs in project.packages):
         sys.exit(FAULTS_FOUND)
 
 
@@ -133,27 +124,32 @@ def _is_faulty(docs: PackageDocs, *, strict: bool) -> bool:
 
 
 def _print_packages(packages: Sequence[PackageDocs]) -> None:
-    widths = [max((len(text) for text in texts), default=0) for texts in zip(*map(_describe, packages), strict=True)]
-    for docs in packages:
-        name, version, origin = (text.ljust(width) for text, width in zip(_describe(docs), widths, strict=True))
-        size = f"{docs.bytes / MEGABYTE:6.1f} MB" if docs.place else ""
-        flags = f"{docs.flags} flagged" if docs.flags else ""
-        click.echo("  ".join(filter(None, (name, version, origin, size, flags, to_single_line(docs.why)))).rstrip())
+    rows = [_describe(docs) for docs in packages]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for docs, row in zip(packages, rows, strict=True):
+        columns = [text.ljust(width) for text, width in zip(row, widths, strict=True)]
+        if docs.place:
+            columns.append(f"{docs.bytes / MEGABYTE:6.1f} MB")
+        if docs.flags:
+            columns.append(f"{docs.flags} flagged")
+        columns.append(to_single_line(docs.why))
+        click.echo("  ".join(filter(None, columns)).rstrip())
 
 
 def _describe(docs: PackageDocs) -> tuple[str, str, str]:
     """Return name, version in use, and origin of the documentation."""
     info = docs.info
-    named = {"bundle": "in the package", "latest": f"latest {info.documented}".rstrip()}
-    origin = named.get(
-        info.origin, info.origin if info.documented in ("", info.used) else f"{info.origin} {info.documented}"
-    )
+    name = to_single_line(info.name)
+    used = to_single_line(info.used) or "-"
+    if not docs.place:
+        return name, used, "-"
+    origin = f"{info.origin} {info.documented}"
+    if info.origin == "bundle":
+        origin = "in the package"
+    elif info.origin != "latest" and info.documented == info.used:
+        origin = info.origin
     age = f", {format_age(docs.crawled)}" if docs.crawled else ""
-    return (
-        to_single_line(info.name),
-        to_single_line(info.used) or "-",
-        to_single_line(origin) + age if docs.place else "-",
-    )
+    return name, used, to_single_line(origin.rstrip()) + age
 
 
 @deps.command()

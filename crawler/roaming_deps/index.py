@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import accumulate, chain, zip_longest
+from itertools import zip_longest
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.publish.agents.agents_md import enclose, neutralize
@@ -36,16 +36,23 @@ def render_index(collection: DepsCollection, address: str, *, max_bytes: int) ->
     keys = sorted(packages)
     heads = [f"[{key}] {neutralize(packages[key].info.label(packages[key].crawled))}\n" for key in keys]
     room = max_bytes - len(enclose(address, _HEAD, _MORE).encode())
-    sizes = accumulate(len(head.encode()) for head in heads)
-    blocks = [[head] for head, size in zip(heads, sizes, strict=True) if size <= room]
-    room -= len("".join(chain(*blocks)).encode())
-    for row in zip_longest(*(_list_titles(collection, key) for key in keys[: len(blocks)])):
-        for block, line in zip(blocks, row, strict=True):
-            if line and len(line.encode()) <= room:
-                block.append(line)
-                room -= len(line.encode())
-    more = [_MORE.format(len(heads) - len(blocks))] if len(blocks) < len(heads) else []
-    return enclose(address, _HEAD, "".join(chain(*blocks, more)))
+    blocks: list[str] = []
+    for head in heads:
+        size = len(head.encode())
+        if size > room:
+            break
+        blocks.append(head)
+        room -= size
+    titles = [_list_titles(collection, key) for key in keys[: len(blocks)]]
+    for row in zip_longest(*titles, fillvalue=""):
+        for at, line in enumerate(row):
+            size = len(line.encode())
+            if size <= room:
+                blocks[at] += line
+                room -= size
+    left_out = len(heads) - len(blocks)
+    more = _MORE.format(left_out) if left_out else ""
+    return enclose(address, _HEAD, "".join(blocks) + more)
 
 
 def _list_titles(collection: DepsCollection, key: str) -> Iterator[str]:
@@ -54,6 +61,8 @@ def _list_titles(collection: DepsCollection, key: str) -> Iterator[str]:
         pages = rank_pages(collection.open_plain(key).manifest)
     except LibraryError:
         return
-    sections = ((one.id, one.title) for page in pages for one in page.sections[1:] if one.level <= _MAX_LEVEL)
-    for id_, title in chain(((page.id, page.title) for page in pages), sections):
+    entries = [(page.id, page.title) for page in pages]
+    for page in pages:
+        entries += [(section.id, section.title) for section in page.sections[1:] if section.level <= _MAX_LEVEL]
+    for id_, title in entries:
         yield f"  {id_} {truncate_at_word(neutralize(title), _MAX_TITLE_CHARS)}\n"

@@ -2,8 +2,6 @@
 
 The readers take what the tools write; nothing of the project is executed, and nothing is fetched. Of several versions
 of a package, the installed one counts, then the one that the project itself asks for, then the highest.
-
-Parsers are imported when a file is read: all commands look for changes, and seldom find one.
 """
 
 from __future__ import annotations
@@ -13,10 +11,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from functools import reduce
 from hashlib import sha256
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,24 +19,40 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.installed import normalize_name
-from roaming_deps.project import LOCK_FILES, Dependency, Project, load_deps_settings, locks_changed, read_file
+from roaming_deps.project import LOCK_FILES, Dependency, Ecosystem, read_file
 
 # Names and versions become arguments of pip and npm, which read some of them as options and paths.
 _NAMES = {
     "python": re.compile(r"(?!.{215})[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"),
     "npm": re.compile(r"(?!.{215})(?:@\w[\w.~-]*/)?\w[\w.~-]*", re.ASCII),
 }
+"""Names of packages: `typing-extensions`, `@types/node`."""
 _VERSION = re.compile(r"(?!.{41})v?\d(?:[\da-f.!_-]*[a-z]{1,8}(?![a-z])){0,3}[\da-f.!_-]*", re.IGNORECASE | re.ASCII)
 """A version with at most three words of at most eight letters: models read it as trusted text. Hashes are no words."""
+_VERSION_CHARS = re.compile(r"[\w.!-]*")
+_NUMBER = re.compile(r"\d+")
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][\w.-]*)", re.ASCII)
+"""The name at the beginning of a requirement: `kite>=1.2; python_version > "3.8"`."""
+_BLOCK_END = re.compile(r"\n(?=[^\s#])")
+"""The end of a requirement with its comments, which are indented or begin with `#`."""
+_COMMENT = re.compile(r"(?:^|\s)#|\s--")
+"""The end of a requirement itself: `kite==1.2 --hash=…`, `kite==1.2  # via string`."""
 _INCLUDE = re.compile(r"(?:-r|--requirement)[\s=]*(\S+)")
+"""A line that includes another file: `-r base.txt`."""
 _BY_PROJECT = re.compile(r"-r\s|\((?:pyproject\.toml|setup\.(?:py|cfg))\)")
+"""Part of the comment of a package that the project asks for: `via -r requirements.in`, `via app (pyproject.toml)`."""
 _PRERELEASE = re.compile(r"[abc]|dev|-")
 _PNPM_KEY = re.compile(r"/?(?:(?!\d+\.\d)((?:@[^/@]+/)?[^/@]+)[@/])?(\d[^(_/]*)")
-_MAX_DEPTH = 100  # of YAML
+"""A package with its version in pnpm-lock.yaml: `/@types/node@20.1.0(x)`, `kite/1.2.0`, or the version alone."""
+_MAX_DEPTH = 100
+"""Maximum depth of YAML."""
 _NPM_KINDS = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 _LISTS = ("project.dependencies", "tool.poetry.dependencies", "tool.poetry.dev-dependencies")
 _GROUPS = ("project.optional-dependencies", "dependency-groups", "tool.pdm.dev-dependencies")
+_LOCAL_MARKS = {"directory", "path", "file", "editable", "virtual"}
+"""Keys or types of the source of a package that is not from an index."""
+_ORIGIN_PARTS = 3
+"""Parts of a URL up to its host: `https:`, an empty one and the host."""
 
 
 class _Files:
@@ -69,61 +80,59 @@ def read_dependencies(root: Path, *, installed: Mapping[str, str]) -> tuple[list
         UsageError: There is no lock file, or one cannot be read.
     """
     files = _Files(root)
-    found = list[Dependency]()
-    for patterns, versions in ((LOCK_FILES[:6], installed), (LOCK_FILES[6:], {})):
-        matches = ((one, sorted(filter(Path.is_file, files.root.glob(one)))) for one in patterns)
-        pattern, paths = next((match for match in matches if match[1]), ("", []))
+    dependencies: list[Dependency] = []
+    ecosystems: tuple[Ecosystem, ...] = ("python", "npm")
+    for ecosystem in ecosystems:
+        path = None
+        packages: list[Dependency] = []
         try:
-            found += _merge((one for path in paths for one in _READERS[pattern](files, path)), versions)
+            for pattern in LOCK_FILES[ecosystem]:
+                for path in sorted(filter(Path.is_file, files.root.glob(pattern))):
+                    packages += _READERS[pattern](files, path)
+                if path:
+                    break
+            dependencies += _merge(packages, installed if ecosystem == "python" else {})
         except Exception as error:  # of a parser, or because the file has another structure
             reason = f"cannot be read ({error!r:.120}); write it again with its tool, or name another folder"
-            raise UsageError(f"{paths[0]}: {reason}") from None
+            raise UsageError(f"{path}: {reason}") from None
     if not files.digests:
-        raise UsageError(f"{root}: no lock file; looked for {', '.join(LOCK_FILES)}")
-    return found, {path.relative_to(files.root).as_posix(): digest for path, digest in files.digests.items()}
+        patterns = [pattern for ecosystem in ecosystems for pattern in LOCK_FILES[ecosystem]]
+        raise UsageError(f"{root}: no lock file; looked for {', '.join(patterns)}")
+    digests = {path.relative_to(files.root).as_posix(): digest for path, digest in files.digests.items()}
+    return dependencies, digests
 
 
-def count_changes(project: Project) -> int:
-    """Return the number of packages that were added, removed or changed since the last sync.
-
-    Raises:
-        UsageError: The lock file is gone, or cannot be read.
-    """
-    root = Path(project.root)
-    if not locks_changed(project):
-        return 0
-    used = {(one.ecosystem, one.info.name): one.info.used for one in project.packages}
-    chosen = {name: version for (ecosystem, name), version in used.items() if ecosystem == "python"}  # of several ones
-    found = read_dependencies(root, installed=chosen)[0]
-    settings = load_deps_settings(root)
-    now = {(one.ecosystem, one.name): one for one in found}
-    new = [key for key, one in now.items() if key not in used and settings.is_wanted(one)]
-    changed = [key for key in used if key not in now or now[key].version not in ("", used[key])]
-    return len(new) + len(changed)
-
-
-def _merge(packages: Iterator[Dependency], installed: Mapping[str, str]) -> list[Dependency]:
+def _merge(packages: Sequence[Dependency], installed: Mapping[str, str]) -> list[Dependency]:
     """Return each package once."""
-    found: dict[str, list[Dependency]] = {}
-    for one in _mark_origins(list(packages)):
-        name = normalize_name(one.name) if one.ecosystem == "python" else one.name
-        version = (one.version or installed.get(name, "")).partition("+")[0]
-        if _NAMES[one.ecosystem].fullmatch(name) and re.fullmatch(r"[\w.!-]*", version):
+    by_name: dict[str, list[Dependency]] = {}
+    for package in _mark_origins(packages):
+        name = normalize_name(package.name) if package.ecosystem == "python" else package.name
+        version = (package.version or installed.get(name, "")).partition("+")[0]
+        if _NAMES[package.ecosystem].fullmatch(name) and _VERSION_CHARS.fullmatch(version):
             version = version if _VERSION.fullmatch(version) else ""
-            found.setdefault(name, []).append(replace(one, name=name, version=version))
+            by_name.setdefault(name, []).append(replace(package, name=name, version=version))
 
-    def rank(one: Dependency) -> tuple[bool, bool, bool, list[int]]:
-        numbers = list(map(int, re.findall(r"\d+", one.version)))
-        return one.version == installed.get(one.name), one.direct, not _PRERELEASE.search(one.version), numbers
+    def rank(package: Dependency) -> tuple[bool, bool, bool, list[int]]:
+        version = package.version
+        is_installed = version == installed.get(package.name)
+        return is_installed, package.direct, not _PRERELEASE.search(version), list(map(int, _NUMBER.findall(version)))
 
-    return [replace(max(ones, key=rank), direct=any(one.direct for one in ones)) for _, ones in sorted(found.items())]
+    merged: list[Dependency] = []
+    for _, versions in sorted(by_name.items()):
+        is_direct = any(package.direct for package in versions)
+        merged.append(replace(max(versions, key=rank), direct=is_direct))
+    return merged
 
 
 def _mark_origins(packages: Sequence[Dependency]) -> Iterator[Dependency]:
     """Yield packages with `registry` instead of the URL of their registry, and without that of most packages."""
-    usual = Counter(one.spec for one in packages if one.spec not in ("", "git")).most_common(1)
-    for one in packages:
-        yield one if one.spec in ("", "git") else replace(one, spec="registry" * (one.spec != usual[0][0]))
+    registries = Counter(package.spec for package in packages if package.spec not in ("", "git"))
+    usual = registries.most_common(1)
+    for package in packages:
+        spec = package.spec
+        if spec in registries:
+            spec = "" if spec == usual[0][0] else "registry"
+        yield replace(package, spec=spec)
 
 
 # Python
@@ -134,21 +143,31 @@ def _read_toml(files: _Files, path: Path) -> Iterator[Dependency]:
     data = tomllib.loads(files.text(path))
     packages = data.get("package") or data.get("packages") or ()
     asked = set(map(normalize_name, _read_workspace(packages) or _read_project(files)))
-    for one in packages:
-        source = one.get("source") or {}
-        marks = {*one, *source, source.get("type")}
-        if not marks & {"directory", "path", "file", "editable", "virtual"}:
-            spec = "git" if marks & {"git", "vcs"} else str(source.get("registry") or source.get("url") or "default")
-            is_direct = not asked or normalize_name(one["name"]) in asked
-            yield Dependency(one["name"], "python", str(one.get("version", "")), is_direct, spec)
+    for package in packages:
+        name = package["name"]
+        source = package.get("source") or {}
+        marks = {*package, *source, source.get("type")}
+        if marks & _LOCAL_MARKS:
+            continue
+        spec = str(source.get("registry") or source.get("url") or "default")
+        if marks & {"git", "vcs"}:
+            spec = "git"
+        is_direct = not asked or normalize_name(name) in asked
+        yield Dependency(name, "python", str(package.get("version", "")), is_direct, spec)
 
 
 def _read_workspace(packages: Iterable[Mapping[str, Any]]) -> set[str]:
     """Return the names of the packages that the members of uv's workspace ask for."""
-    own = [one for one in packages if (one.get("source") or {}).keys() & {"editable", "virtual"}]
-    groups = [one.get(kind) or {} for one in own for kind in ("optional-dependencies", "dev-dependencies")]
-    lists = [*(one.get("dependencies") or () for one in own), *(names for group in groups for names in group.values())]
-    return {one["name"] for one in chain.from_iterable(lists)}
+    names: set[str] = set()
+    for package in packages:
+        source = package.get("source") or {}
+        if not source.keys() & {"editable", "virtual"}:
+            continue
+        lists = [package.get("dependencies") or ()]
+        for kind in ("optional-dependencies", "dev-dependencies"):
+            lists += (package.get(kind) or {}).values()
+        names.update(dependency["name"] for dependencies in lists for dependency in dependencies)
+    return names
 
 
 def _read_project(files: _Files) -> set[str]:
@@ -156,32 +175,44 @@ def _read_project(files: _Files) -> set[str]:
     path = files.root / "pyproject.toml"
     data = tomllib.loads(files.text(path)) if path.is_file() else {}
 
-    def table(keys: str) -> Any:
-        return reduce(lambda found, key: found.get(key) or {}, keys.split("."), data)
+    def find_table(keys: str) -> Any:
+        table = data
+        for key in keys.split("."):
+            table = table.get(key) or {}
+        return table
 
-    lists = [*map(table, _LISTS), *(one for keys in _GROUPS for one in table(keys).values())]
-    lists += [group.get("dependencies") or () for group in table("tool.poetry.group").values()]
-    found = [_REQUIREMENT.match(line) for line in chain.from_iterable(lists) if isinstance(line, str)]
-    return {one[1] for one in found if one}
+    lists = [find_table(keys) for keys in _LISTS]
+    for keys in _GROUPS:
+        lists += find_table(keys).values()
+    lists += [group.get("dependencies") or () for group in find_table("tool.poetry.group").values()]
+    lines = [line for requirements in lists for line in requirements if isinstance(line, str)]
+    return {match[1] for match in map(_REQUIREMENT.match, lines) if match}
 
 
 def _read_requirements(files: _Files, path: Path) -> Iterator[Dependency]:
     """Yield the packages of a requirements file, and of those in the project that it includes."""
     from packaging.requirements import InvalidRequirement, Requirement
 
-    text = re.sub(r"\\\r?\n", " ", files.text(path))
+    text = files.text(path).replace("\r\n", "\n").replace("\\\n", " ")
     is_compiled = "# via" in text
-    for block in re.split(r"\n(?=[^\s#])", text):
-        line, *comment = re.split(r"(?:^|\s)#|\s--", block, maxsplit=1)
-        other = (path.parent / include[1]).resolve() if (include := _INCLUDE.match(line)) else None
-        if other and other.is_relative_to(files.root) and other.is_file() and other not in files.digests:
-            yield from _read_requirements(files, other)
-        with suppress(InvalidRequirement):  # an option, a path or a URL
-            one = Requirement(line.strip())
-            pins = [pin.version for pin in one.specifier if pin.operator in ("==", "===") and "*" not in pin.version]
-            is_direct = not is_compiled or _BY_PROJECT.search("".join(comment)) is not None
-            spec = "git" if "git+" in (one.url or "") else ""
-            yield Dependency(one.name, "python", (pins or [""])[0], is_direct, spec)
+    for block in _BLOCK_END.split(text):
+        line, *comment = _COMMENT.split(block, maxsplit=1)
+        include = _INCLUDE.match(line)
+        if include:
+            included = (path.parent / include[1]).resolve()
+            if included.is_relative_to(files.root) and included.is_file() and included not in files.digests:
+                yield from _read_requirements(files, included)
+        try:
+            requirement = Requirement(line.strip())
+        except InvalidRequirement:  # an option, a path or a URL
+            continue
+        pins = [
+            pin.version for pin in requirement.specifier if pin.operator in ("==", "===") and "*" not in pin.version
+        ]
+        version = pins[0] if pins else ""
+        is_direct = not is_compiled or _BY_PROJECT.search("".join(comment)) is not None
+        spec = "git" if "git+" in (requirement.url or "") else ""
+        yield Dependency(requirement.name, "python", version, is_direct, spec)
 
 
 # npm
@@ -190,17 +221,22 @@ def _read_requirements(files: _Files, path: Path) -> Iterator[Dependency]:
 def _read_npm(files: _Files, path: Path) -> Iterator[Dependency]:
     data = json.loads(files.text(path))
     packages = data["packages"]  # version 1, of npm 6, has none
-    own = [one for place, one in packages.items() if "node_modules/" not in place]
-    asked = {name for one in own for kind in _NPM_KINDS for name in one.get(kind) or ()}
-    for place, one in packages.items():
+    asked: set[str] = set()
+    for place, package in packages.items():
+        if "node_modules/" not in place:
+            asked.update(name for kind in _NPM_KINDS for name in package.get(kind) or ())
+    for place, package in packages.items():
         above, is_installed, name = place.rpartition("node_modules/")
-        if is_installed and not one.get("link"):
-            is_direct = name in asked and "node_modules/" not in above
-            resolved = str(one.get("resolved", ""))
-            spec = "git" if "git+" in f"{resolved} {one.get('version')}" else "/".join(resolved.split("/")[:3])
-            yield Dependency(
-                one.get("name", name), "npm", "" if spec == "git" else str(one["version"]), is_direct, spec
-            )
+        if not is_installed or package.get("link"):
+            continue
+        is_direct = name in asked and "node_modules/" not in above
+        address = str(package.get("resolved", ""))
+        version = str(package.get("version"))
+        spec = "/".join(address.split("/")[:_ORIGIN_PARTS])
+        if "git+" in f"{address} {version}":
+            version = ""
+            spec = "git"
+        yield Dependency(package.get("name", name), "npm", version, is_direct, spec)
 
 
 def _parse_yaml(text: str) -> Any:
@@ -214,21 +250,33 @@ def _parse_yaml(text: str) -> Any:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is optional
     depth = 0
     for event in yaml.parse(text, loader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
         if depth > _MAX_DEPTH:
             raise ValueError("nested too deeply")
-    return [one for one in yaml.load_all(text, loader) if one][-1]
+    documents = [document for document in yaml.load_all(text, loader) if document]
+    return documents[-1]
 
 
 def _read_pnpm(files: _Files, path: Path) -> Iterator[Dependency]:
     data = _parse_yaml(files.text(path))
-    own = (data.get("importers") or {".": data}).values()
-    asked = [pair for one in own for kind in _NPM_KINDS for pair in (one.get(kind) or {}).items()]
-    for name, entry in chain(asked, (("", key) for key in data.get("packages") or ())):
+    entries: list[tuple[str, Any]] = []
+    for importer in (data.get("importers") or {".": data}).values():
+        for kind in _NPM_KINDS:
+            entries += (importer.get(kind) or {}).items()
+    entries += [("", key) for key in data.get("packages") or ()]
+    for name, entry in entries:
         place = entry["version"] if isinstance(entry, dict) else entry
-        if isinstance(place, str) and (found := _PNPM_KEY.match(place)):  # aliases of YAML can nest without end
-            yield Dependency(found[1] or name, "npm", found[2], bool(name))
+        match = _PNPM_KEY.match(place) if isinstance(place, str) else None  # aliases of YAML can nest without end
+        if match:
+            yield Dependency(match[1] or name, "npm", match[2], bool(name))
 
 
-_READERS: dict[str, Callable[[_Files, Path], Iterator[Dependency]]] = dict.fromkeys(LOCK_FILES[:5], _read_toml)
-_READERS |= {LOCK_FILES[5]: _read_requirements, LOCK_FILES[6]: _read_npm, LOCK_FILES[7]: _read_pnpm}
+_READERS: dict[str, Callable[[_Files, Path], Iterator[Dependency]]] = {
+    **dict.fromkeys(LOCK_FILES["python"], _read_toml),
+    "requirements*.txt": _read_requirements,
+    "package-lock.json": _read_npm,
+    "pnpm-lock.yaml": _read_pnpm,
+}

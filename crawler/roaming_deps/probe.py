@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.fetch import Clock, FetchError, UnavailableError, WebFetcher
@@ -13,7 +13,14 @@ from roaming_crawler.session import ACCEPT_HTML, Session, product_token
 from roaming_crawler.state import CrawlRecord, CrawlState
 from roaming_crawler.variants import match_version
 from roaming_crawler.versions import DocumentedVersion, find_version, locate_version
-from roaming_deps.addresses import Address, Metadata, find_documentation_link, names_package
+from roaming_deps.addresses import (
+    MAX_INVENTORY_CHARS,
+    Address,
+    Metadata,
+    find_documentation_link,
+    host_without_www,
+    names_package,
+)
 
 
 class OtherSiteError(FetchError):
@@ -35,7 +42,7 @@ async def find_package_version(
     Raises:
         RoamingError: There is none, or it is not that of the package.
     """
-    name = hashlib.sha256(address.url.encode("utf-8", "replace")).hexdigest()[:16]
+    name = hashlib.sha256(address.url.encode("utf-8", "replace")).hexdigest()[:_NAME_CHARS]
     state = CrawlState(folder / name)
     politeness = config.politeness
     state.path.mkdir(parents=True, exist_ok=True)
@@ -44,13 +51,13 @@ async def find_package_version(
         agent = product_token(politeness.user_agent_header)
         session = Session(state, web, config.limits, Clock(), web.set_crawl_delay, agent)
         start = await _find_start(session, address, metadata)
-        found = await find_version(session, start, version)
-        if address.source != "settings" and not is_same_site(found.url, address.url):
-            await verify_site(session, found, metadata)
+        documented = await find_version(session, start, version)
+        if address.source != "settings" and not is_same_site(documented.url, address.url):
+            await verify_site(session, documented, metadata)
         if session.first_failure:  # an answer of the last sync, which may name another version by now
             raise UnavailableError(session.first_failure)
     state.finish(CrawlRecord(address.url))
-    return found
+    return documented
 
 
 async def _find_start(session: Session, address: Address, metadata: Metadata) -> str:
@@ -66,8 +73,9 @@ async def verify_site(session: Session, version: DocumentedVersion, metadata: Me
     """Raise OtherSiteError if a site does not name the package."""
     response = await session.get(version.page, ACCEPT_HTML)
     page = parse_page(response, version.url)
-    inventory = await session.get(version.url + "objects.inv", probe=True)
-    if not names_package(page, inventory.body[:1_000].decode("utf-8", "replace") if inventory.ok else "", metadata):
+    response = await session.get(version.url + "objects.inv", probe=True)
+    inventory = response.body[:MAX_INVENTORY_CHARS].decode("utf-8", "replace") if response.ok else ""
+    if not names_package(page, inventory, metadata):
         name = metadata.name
         url = version.url
         hint = f'if it is right: sites = {{ {name} = "{url}" }}'
@@ -76,8 +84,9 @@ async def verify_site(session: Session, version: DocumentedVersion, metadata: Me
 
 def is_same_site(url: str, other: str) -> bool:
     """Return whether the hosts of two URLs are the same, or one is a subdomain of the other."""
-    one, two = ((urlsplit(each).hostname or "").removeprefix("www.") for each in (url, other))
-    return one == two or one.endswith(f".{two}") or two.endswith(f".{one}")
+    host = host_without_www(url)
+    other_host = host_without_www(other)
+    return host == other_host or host.endswith(f".{other_host}") or other_host.endswith(f".{host}")
 
 
 def is_moving(version: DocumentedVersion) -> bool:
@@ -87,3 +96,4 @@ def is_moving(version: DocumentedVersion) -> bool:
 
 
 _SAME = 3
+_NAME_CHARS = 16

@@ -14,6 +14,7 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from stat import S_ISREG, S_IWOTH
 from typing import Any, Literal
@@ -30,19 +31,15 @@ from mkdocs_roaming.settings import decode_table
 
 Ecosystem = Literal["python", "npm"]
 PROJECT_FILE = "project.json"
-LOCK_FILES = (
-    "uv.lock",
-    "poetry.lock",
-    "pdm.lock",
-    "pylock.toml",
-    "pylock.*.toml",
-    "requirements*.txt",
-    "package-lock.json",
-    "pnpm-lock.yaml",
-)
+LOCK_FILES: dict[Ecosystem, tuple[str, ...]] = {
+    "python": ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml", "pylock.*.toml", "requirements*.txt"),
+    "npm": ("package-lock.json", "pnpm-lock.yaml"),
+}
 """Patterns of the lock files that can be read; the first that is there counts for each ecosystem."""
-MAX_BYTES = 20_000_000
+MAX_MEGABYTES = 20
 """Maximum size of a file of a project."""
+_MEGABYTE = 1_000_000
+_ID_CHARS = 16
 
 
 class Dependency(msgspec.Struct, frozen=True):
@@ -121,15 +118,17 @@ class DepsSettings(msgspec.Struct, frozen=True):
     exclude: tuple[str, ...] = ()
     sites: dict[str, str] = {}
 
-    def is_wanted(self, one: Dependency, *, include_all: bool = False) -> bool:
+    def is_wanted(self, dependency: Dependency, *, include_all: bool = False) -> bool:
         """Return whether a package is to have documentation; names match in any spelling."""
-        name = normalize_name(one.name)
-        is_named = include_all or one.direct or name in map(normalize_name, self.add)
-        return is_named and not any(fnmatchcase(name, normalize_name(pattern)) for pattern in self.exclude)
+        name = normalize_name(dependency.name)
+        if not (include_all or dependency.direct or name in map(normalize_name, self.add)):
+            return False
+        return not any(fnmatchcase(name, normalize_name(pattern)) for pattern in self.exclude)
 
     def find_site(self, name: str) -> str | None:
         """Return the URL for a package."""
-        return {normalize_name(one): url for one, url in self.sites.items()}.get(normalize_name(name))
+        sites = {normalize_name(package): url for package, url in self.sites.items()}
+        return sites.get(normalize_name(name))
 
 
 def find_root(start: Path) -> Path:
@@ -143,7 +142,8 @@ def find_root(start: Path) -> Path:
         info = folder.stat()
         if folder != start and (info.st_uid != start.stat().st_uid or info.st_mode & S_IWOTH):
             break
-        if any(next(folder.glob(pattern), None) for pattern in LOCK_FILES):
+        patterns = chain.from_iterable(LOCK_FILES.values())
+        if any(any(folder.glob(pattern)) for pattern in patterns):
             return folder
         if (folder / ".git").exists():
             break
@@ -154,13 +154,14 @@ def read_file(path: Path) -> bytes:
     """Return the content of a file of a project, which is not trusted: a link may lead to a device or a pipe.
 
     Raises:
-        OSError: It cannot be read, is no regular file, or is larger than `MAX_BYTES`.
+        OSError: It cannot be read, is no regular file, or is larger than `MAX_MEGABYTES`.
     """
     info = path.stat()
-    if not S_ISREG(info.st_mode) or info.st_size > MAX_BYTES:
-        raise OSError(f"not a regular file of at most {MAX_BYTES // 1_000_000} MB")
+    max_bytes = MAX_MEGABYTES * _MEGABYTE
+    if not S_ISREG(info.st_mode) or info.st_size > max_bytes:
+        raise OSError(f"not a regular file of at most {MAX_MEGABYTES} MB")
     with path.open("rb") as file:
-        return file.read(MAX_BYTES)  # files of /proc have no size
+        return file.read(max_bytes)  # files of /proc have no size
 
 
 def data_folder(environ: Mapping[str, str]) -> Path:
@@ -179,7 +180,7 @@ def data_folder(environ: Mapping[str, str]) -> Path:
 
 def project_folder(data: Path, root: Path) -> Path:
     """Return the folder of a project's view."""
-    return data / "projects" / hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:16]
+    return data / "projects" / hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:_ID_CHARS]
 
 
 def load_project(data: Path, root: Path) -> Project | None:
@@ -196,12 +197,14 @@ def save_project(data: Path, project: Project) -> None:
 
 
 def locks_changed(project: Project) -> bool:
-    """Return whether a lock file is not what it was at the last sync. Nothing is parsed."""
+    """Return whether a lock file is not what it was at the last sync, or cannot be read."""
     try:
-        files = ((read_file(Path(project.root) / name), digest) for name, digest in project.locks.items())
-        return any(hashlib.sha256(data).hexdigest() != digest for data, digest in files)
+        for name, digest in project.locks.items():
+            if hashlib.sha256(read_file(Path(project.root) / name)).hexdigest() != digest:
+                return True
     except OSError:
         return True
+    return False
 
 
 def load_deps_settings(root: Path) -> DepsSettings:
@@ -214,11 +217,11 @@ def load_deps_settings(root: Path) -> DepsSettings:
 
     from roaming_crawler.scope import canonical_url
 
-    for name, parse, keys in (
+    for file, parse, keys in (
         ("pyproject.toml", tomllib.loads, ("tool", "roaming", "deps")),
         ("package.json", json.loads, ("roaming", "deps")),
     ):
-        path = root / name
+        path = root / file
         try:
             table: Any = parse(read_file(path).decode("utf-8-sig"))
         except FileNotFoundError:
@@ -227,11 +230,12 @@ def load_deps_settings(root: Path) -> DepsSettings:
             raise UsageError(f"{path}: cannot be read ({error})") from None
         for key in keys:
             table = table.get(key) if isinstance(table, dict) else None
-        if table is not None:
-            where = f"{path}: [{'.'.join(keys)}]"
-            settings = decode_table(table, DepsSettings, where)
-            for one, url in settings.sites.items():
-                if not (canonical_url(url.replace("{version}", "1")) or "").startswith("http"):
-                    raise UsageError(f"{where}: sites.{one}: give a URL that starts with https://, not {url!r:.100}")
-            return settings
+        if table is None:
+            continue
+        where = f"{path}: [{'.'.join(keys)}]"
+        settings = decode_table(table, DepsSettings, where)
+        for name, url in settings.sites.items():
+            if not (canonical_url(url.replace("{version}", "1")) or "").startswith("http"):
+                raise UsageError(f"{where}: sites.{name}: give a URL that starts with https://, not {url!r:.100}")
+        return settings
     return DepsSettings()

@@ -24,10 +24,15 @@ from roaming_fleet.records import RECORDS_DIR, read_record
 
 def make_key(url: str, documented: str) -> str:
     """Return the key of the copy of a site while it documents a version."""
-    base = locate_version(url)[1].partition("://")[2].lower()
-    slug, version = (re.sub(r"[^a-z0-9.]+", "-", text).strip("-.") for text in (base, documented.lower()))
-    digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()
-    return f"{slug[:50] or 'site'}-{digest[:6]}-{version[:30] or 'latest'}"
+    _, base = locate_version(url)
+    slug = _make_slug(base.partition("://")[2])[:_MAX_SLUG_CHARS]
+    version = _make_slug(documented)[:_MAX_VERSION_CHARS]
+    digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()[:_DIGEST_CHARS]
+    return f"{slug or 'site'}-{digest}-{version or 'latest'}"
+
+
+def _make_slug(text: str) -> str:
+    return _NOT_IN_KEYS.sub("-", text.lower()).strip("-.")
 
 
 @contextmanager
@@ -37,7 +42,7 @@ def hold_lock(data: Path, on_wait: Callable[[str], None] | None = None) -> Itera
     Raises:
         FolderBusyError: Another process holds it, and `on_wait` is missing.
     """
-    data.mkdir(0o700, parents=True, exist_ok=True)
+    data.mkdir(_USER_ONLY, parents=True, exist_ok=True)
     with hold_folder(data, on_wait):
         yield
 
@@ -73,13 +78,16 @@ def collect_garbage(data: Path) -> list[tuple[str, int]]:
 
 
 def _remove_unused(data: Path, keep: Iterable[str] = ()) -> list[tuple[str, int]]:
-    bucket = open_bucket(data / "store")
     store = data / "store"
-    used = {docs.place for project in _find_projects(data)[0] for docs in project.packages} | set(keep)
-    keys = [Path(blob.path).stem for blob in bucket.list(RECORDS_DIR)]
-    removed = [(key, count_bytes(store / key)) for key in sorted(keys) if key not in used and read_record(bucket, key)]
+    bucket = open_bucket(store)
+    used = set(keep)
+    for project in _find_projects(data)[0]:
+        used.update(docs.place for docs in project.packages)
+    keys = sorted(Path(blob.path).stem for blob in bucket.list(RECORDS_DIR))
+    unused = [key for key in keys if key not in used and read_record(bucket, key)]
+    removed = [(key, count_bytes(store / key)) for key in unused]
     if removed:
-        drop_sites(bucket.where, [key for key, _ in removed])
+        drop_sites(bucket.where, unused)
         shutil.rmtree(data / "probe", ignore_errors=True)
     return removed
 
@@ -91,8 +99,10 @@ def _find_projects(data: Path) -> tuple[list[Project], list[Path]]:
     for file in data.glob(f"projects/*/{PROJECT_FILE}"):
         with suppress(ValueError):  # a damaged file is written again by the next sync
             project = decode_json(file.read_bytes(), Project)
-            is_used = Path(project.root).is_dir() and time.time() - project.synced < _MAX_AGE
-            projects.append(project) if is_used else old.append(file.parent)
+            if Path(project.root).is_dir() and time.time() - project.synced < _MAX_AGE:
+                projects.append(project)
+            else:
+                old.append(file.parent)
     return projects, old
 
 
@@ -102,11 +112,19 @@ def count_bytes(folder: Path) -> int:
 
 
 def _max_bytes() -> int:
-    setting = os.environ.get("ROAMING_DEPS_MAX_BYTES") or "2000000000"
+    setting = os.environ.get("ROAMING_DEPS_MAX_BYTES") or str(_MAX_BYTES)
     if not setting.isdecimal():
         raise UsageError(f"ROAMING_DEPS_MAX_BYTES={setting}: give a number of bytes")
     return int(setting)
 
 
+_MAX_BYTES = 2_000_000_000
 _MAX_AGE = 180 * 86_400.0
 """Age in seconds of its last sync after which a project counts no more."""
+_MAX_SLUG_CHARS = 50
+_MAX_VERSION_CHARS = 30
+_DIGEST_CHARS = 6
+_USER_ONLY = 0o700
+"""The mode of a folder that no other user may enter."""
+_NOT_IN_KEYS = re.compile(r"[^a-z0-9.]+")
+"""What becomes a dash in keys: the slash in `docs.example/kite`."""

@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import anyio
@@ -46,6 +45,7 @@ from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import SiteRecord, read_record
 from roaming_fleet.run import config_digest, crawl_many, group_by_host, prepare_store, site_status
 
+_AT_ONCE = 4
 DEFAULT_AGE = 7 * 86_400.0
 """Age in seconds after which documentation that may change is crawled again."""
 
@@ -90,7 +90,7 @@ def sync(
     refresh: bool = False,
     older_than: float = DEFAULT_AGE,
     allow_private: bool = False,
-    at_once: int = 4,
+    at_once: int = _AT_ONCE,
     politeness: Politeness | None = None,
     on_event: EventHandler = lambda name, data: None,
 ) -> SyncReport:
@@ -114,8 +114,8 @@ def sync(
     data = project.data_folder(os.environ)
     root = root.resolve()
     with hold_lock(data, lambda message: on_event("locked", {"why": message})):
-        one = _Sync(data, root, config, project.load_deps_settings(root), at_once, older_than, on_event)
-        return one.run(include_all=include_all)
+        settings = project.load_deps_settings(root)
+        return _Sync(data, root, config, settings, at_once, older_than, on_event).run(include_all=include_all)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,34 +148,37 @@ class _Sync:
 
     def _choose(self, *, include_all: bool) -> tuple[list[_Package], dict[str, str]]:
         """Return the wanted packages with their addresses, and the digests of the lock files."""
-        found = addresses.read_environment(self.root, os.environ)
         settings = self.settings
-        dependencies, locks = read_dependencies(self.root, installed={name: one.version for name, one in found.items()})
-        wanted = [one for one in dependencies if settings.is_wanted(one, include_all=include_all)]
-        chosen = {addresses.metadata_key(one): one for one in wanted}
-        used = {
-            key for key, one in found.items() if key in chosen and one.version.partition("+")[0] == chosen[key].version
-        }
-        unknown = [one for key, one in chosen.items() if key not in used and not settings.find_site(one.name)]
-        for key, one in addresses.read_index(unknown).items():
-            found[key] = structs.replace(one, imports=found.get(key, one).imports)
-        packages = [_Package(one, found.get(key) or Metadata(one.name)) for key, one in chosen.items()]
-        for package in packages:
-            self._find_addresses(package)
+        known = addresses.read_environment(self.root, os.environ)
+        installed = {name: metadata.version for name, metadata in known.items()}
+        dependencies, locks = read_dependencies(self.root, installed=installed)
+        wanted: dict[str, Dependency] = {}
+        unknown: list[Dependency] = []
+        for dependency in dependencies:
+            if not settings.is_wanted(dependency, include_all=include_all):
+                continue
+            key = addresses.metadata_key(dependency)
+            wanted[key] = dependency
+            is_installed = key in known and _bare_version(known[key]) == dependency.version
+            if not is_installed and not settings.find_site(dependency.name):
+                unknown.append(dependency)
+        for key, metadata in addresses.read_index(unknown).items():
+            known[key] = structs.replace(metadata, imports=known.get(key, metadata).imports)
+        packages: list[_Package] = []
+        for key, dependency in wanted.items():
+            package = _Package(dependency, known.get(key) or Metadata(dependency.name))
+            packages.append(package)
+            if not self._use_bundle(package):
+                package.metadata = structs.replace(package.metadata, bundle="")
+                package.addresses, package.reason = addresses.find_addresses(package.metadata, settings)
+                package.why = package.reason
         return packages, locks
-
-    def _find_addresses(self, package: _Package) -> None:
-        """Set the addresses of a package unless it has a bundle of the version in use."""
-        if not self._use_bundle(package):
-            package.metadata = structs.replace(package.metadata, bundle="")
-            package.addresses, package.reason = addresses.find_addresses(package.metadata, self.settings)
-            package.why = package.reason
 
     def _use_bundle(self, package: _Package) -> bool:
         """Set the bundle in a package as its version if it is that in use and not damaged."""
         metadata = package.metadata
         used = package.dependency.version
-        if not metadata.bundle or metadata.version.partition("+")[0] != used:
+        if not metadata.bundle or _bare_version(metadata) != used:
             return False
         folder = Path(metadata.bundle)
         try:
@@ -183,10 +186,8 @@ class _Sync:
         except (OSError, ManifestError):
             return False
         url = f"{folder.as_uri()}/"
-        package.version, package.key = (
-            DocumentedVersion(url, used, "manifest", True, url),
-            make_key(f"{url}#{digest}", used),
-        )
+        package.version = DocumentedVersion(url, used, "manifest", True, url)
+        package.key = make_key(f"{url}#{digest}", used)
         package.is_stored = self._has_copy(package.key)
         return True
 
@@ -197,16 +198,16 @@ class _Sync:
             return False
         if old.info.origin == "bundle" or not self._has_copy(old.place):
             return False  # a site is crawled again only after its URL was found to show the version still
-        address = next((one for one in package.addresses if one.url == old.source), None)
+        if old.source not in [address.url for address in package.addresses]:
+            return False
         is_exact = match_version(old.info.documented, old.info.used) == _SAME
         version = DocumentedVersion(old.url, old.info.documented, old.info.origin, is_exact, old.url)
         is_fixed = version.kind != "latest" and not is_moving(version)
-        if address is None or not (is_fixed or time.time() - old.crawled < self.older_than):
+        if not is_fixed and time.time() - old.crawled >= self.older_than:
             return False
         package.version = version
         package.key = old.place
-        package.source = address.url
-        package.why = package.reason = ""
+        package.source = old.source
         return True
 
     def _has_copy(self, key: str) -> bool:
@@ -215,11 +216,12 @@ class _Sync:
 
     def _find_versions(self, packages: Sequence[_Package]) -> None:
         """Set the version of each package with an address, or why there is none; several hosts at once."""
-        by_key = {str(number): one for number, one in enumerate(packages) if one.addresses}
-        groups = group_by_host([SiteSpec(one.addresses[0].url, key) for key, one in by_key.items()])
+        by_key = {str(number): package for number, package in enumerate(packages) if package.addresses}
+        groups = group_by_host([SiteSpec(package.addresses[0].url, key) for key, package in by_key.items()])
 
         def find(group: Sequence[SiteSpec]) -> None:
-            for package in (by_key[spec.key] for spec in group):
+            for spec in group:
+                package = by_key[spec.key]
                 self.on_event("probe", {"package": package.dependency.name})
                 anyio.run(self._find_version, package)
 
@@ -230,8 +232,8 @@ class _Sync:
             pool.shutdown(cancel_futures=True)
 
     async def _find_version(self, package: _Package) -> None:
-        problems = list[str]()
-        misled = list[str]()
+        problems: list[str] = []
+        misled: list[str] = []
         for address in package.addresses:
             try:
                 version = await find_package_version(
@@ -246,8 +248,8 @@ class _Sync:
             else:
                 self._set_version(package, version)
                 package.source = address.url
-                break
-        package.why = "" if package.version else (misled or [package.reason or problems[0]])[0]
+                return
+        package.why = [*misled, *problems][0]
 
     def _set_version(self, package: _Package, version: DocumentedVersion) -> None:
         """Set the version of a package, or the copy in the store if that is in use and the site has another."""
@@ -267,56 +269,77 @@ class _Sync:
         bucket = open_bucket(self.store)
         plan = RunPlan(bucket.where, self.config, "", config_digest(self.config), "")
         due: dict[str, SiteSpec] = {}
-        for package, version in ((one, one.version) for one in packages if one.version and not one.is_stored):
+        for package in packages:
+            version = package.version
+            if version is None or package.is_stored:
+                continue
             record = read_record(bucket, package.key)
             age = self.older_than if is_moving(version) else None
             if site_status(record, plan, age) == "due":
                 due[package.key] = SiteSpec(version.url, package.key)
-
-        report.stopped = free_space(self.data, {one.key for one in packages}) if due else ""
-        if due and not report.stopped:
-            sites = tuple(due.values())
-            engine = thread_engine(self.at_once)
-            crawl = partial(crawl_many, older_than=self.older_than, unique_urls=False, on_event=self.on_event)
-            result = crawl(sites, bucket.where, self.config, engine)
-            report.crawled = result.new + result.changed + result.same
-            report.bytes = result.bytes
-            report.stopped = result.stopped
+        if not due:
+            return
+        report.stopped = free_space(self.data, {package.key for package in packages})
+        if report.stopped:
+            return
+        result = crawl_many(
+            tuple(due.values()),
+            bucket.where,
+            self.config,
+            thread_engine(self.at_once),
+            older_than=self.older_than,
+            on_event=self.on_event,
+        )
+        report.crawled = result.new + result.changed + result.same
+        report.bytes = result.bytes
+        report.stopped = result.stopped
 
     def _describe(self, package: _Package, report: SyncReport) -> PackageDocs:
         """Return the documentation of a package: its bundle, its copy in the store, or that of the last sync."""
-        one = package.dependency
+        dependency = package.dependency
         metadata = package.metadata
         version = package.version
         why = package.why
-        docs = PackageDocs(PackageInfo(one.name, one.version), "", one.ecosystem, one.direct, imports=metadata.imports)
+        info = PackageInfo(dependency.name, dependency.version)
+        docs = PackageDocs(info, "", dependency.ecosystem, dependency.direct, imports=metadata.imports)
         if version:
             record = read_record(open_bucket(self.store), package.key)
-            why = _explain(record) if record else report.stopped or "not crawled yet; run roaming deps sync"
             if record and record.entry:
+                folder = self.store / package.key
                 bundle = read_inside(Path(metadata.bundle), BUNDLE_PATH) if metadata.bundle else None
                 if bundle:  # names the pages that are left out
-                    write_atomically(self.store / package.key / BUNDLE_PATH, bundle)
+                    write_atomically(folder / BUNDLE_PATH, bundle)
                 origin = "bundle" if metadata.bundle else version.kind
-                info = structs.replace(docs.info, documented=version.name, origin=origin)
                 docs = structs.replace(
-                    docs, info=info, place=package.key, url=record.url, source=package.source, why=why
+                    docs,
+                    info=structs.replace(info, documented=version.name, origin=origin),
+                    place=package.key,
+                    url=record.url,
+                    source=package.source,
+                    crawled=record.entry.crawled,
+                    why=_explain(record),
                 )
-                return _measure(structs.replace(docs, crawled=record.entry.crawled), self.store / package.key)
+                return _measure(docs, folder)
+            why = _explain(record) if record else report.stopped or "not crawled yet; run roaming deps sync"
         old = package.old
-        is_same = old is not None and old.info.used == one.version and old.crawled
+        is_same = old is not None and old.info.used == dependency.version and old.crawled
         if old and is_same and (self.store / old.place / MANIFEST_PATH).exists():
-            return structs.replace(old, direct=one.direct, imports=metadata.imports, why=f"not updated: {why}")
+            return structs.replace(old, direct=dependency.direct, imports=metadata.imports, why=f"not updated: {why}")
         return structs.replace(docs, why=why)
+
+
+def _bare_version(metadata: Metadata) -> str:
+    """Return the version of an installed package without a local part such as `+cu121`."""
+    return metadata.version.partition("+")[0]
 
 
 def _explain(record: SiteRecord) -> str:
     """Return why a copy is not complete or not current, an empty string if it is."""
     if record.state != "failed" and not record.kept:
         return ""
-    problem = (
-        f"{pluralize(record.kept, 'page')} not fetched: " if record.kept else "not updated: " if record.entry else ""
-    )
+    problem = "not updated: " if record.entry else ""
+    if record.kept:
+        problem = f"{pluralize(record.kept, 'page')} not fetched: "
     return f"{problem}{record.error}; {records.format_next_try(record.next_try)}"
 
 
@@ -333,25 +356,32 @@ def _measure(docs: PackageDocs, folder: Path) -> PackageDocs:
 
 def _assign_keys(packages: Iterable[PackageDocs]) -> list[PackageDocs]:
     """Return the packages with keys; those of one version that one site documents share the key of the first."""
-    found: list[PackageDocs] = []
+    by_key: dict[str, PackageDocs] = {}
+    described: list[PackageDocs] = []
 
     def rank(docs: PackageDocs) -> tuple[bool, bool, bool, str]:
         name = docs.info.name
         return docs.ecosystem != "python", name.lower() not in docs.url.lower(), not docs.direct, name
 
     for docs in sorted(packages, key=rank):
-        name = re.sub(r"[^a-z0-9]+", "-", docs.info.name.lower()).strip("-")[:_MAX_NAME_CHARS] or docs.ecosystem
-        digest = hashlib.sha256(f"{docs.ecosystem} {docs.info.name}".encode()).hexdigest()[:6]
-        taken = {one.key for one in found}
-        choices = (name, f"{docs.ecosystem}-{name}", f"{name}-{digest}")
-        key = next(choice for choice in choices if choice not in taken)
-        for at, one in enumerate(found):
-            if docs.place and (one.place, one.info.used) == (docs.place, docs.info.used):
-                found[at] = structs.replace(one, aliases=(*one.aliases, docs.info.name))
-                key = one.key
-                break
-        found.append(structs.replace(docs, key=key))
-    return sorted(found, key=lambda docs: (docs.info.name, docs.ecosystem))
+        name = docs.info.name
+        same = [first for first in by_key.values() if docs.place and _describe_same(first, docs)]
+        if same:
+            key = same[0].key
+            by_key[key] = structs.replace(same[0], aliases=(*same[0].aliases, name))
+            described.append(structs.replace(docs, key=key))
+            continue
+        slug = _NOT_IN_KEYS.sub("-", name.lower()).strip("-")[:_MAX_NAME_CHARS] or docs.ecosystem
+        digest = hashlib.sha256(f"{docs.ecosystem} {name}".encode()).hexdigest()[:_DIGEST_CHARS]
+        choices = (slug, f"{docs.ecosystem}-{slug}", f"{slug}-{digest}")
+        key = next(choice for choice in choices if choice not in by_key)
+        by_key[key] = structs.replace(docs, key=key)
+    return sorted([*by_key.values(), *described], key=lambda docs: (docs.info.name, docs.ecosystem))
+
+
+def _describe_same(docs: PackageDocs, other: PackageDocs) -> bool:
+    """Return whether two packages have the same copy of a site, and the same version."""
+    return (docs.place, docs.info.used) == (other.place, other.info.used)
 
 
 def _write_view(folder: Path, store: Path, packages: Iterable[PackageDocs]) -> None:
@@ -359,7 +389,7 @@ def _write_view(folder: Path, store: Path, packages: Iterable[PackageDocs]) -> N
     bucket = open_bucket(folder)
     run = secrets.token_hex(6)
     prepare_store(bucket)
-    first = {docs.key: docs for docs in sorted(packages, key=lambda docs: bool(docs.aliases))}
+    first = {docs.key: docs for docs in sorted(packages, key=lambda docs: bool(docs.aliases))}  # with all names
     for key, docs in first.items():
         entry = None
         place = store / docs.place
@@ -377,8 +407,9 @@ def _write_view(folder: Path, store: Path, packages: Iterable[PackageDocs]) -> N
     update_catalog(bucket)
 
 
+_MAX_PAGES = 3_000
 _CONFIG = CrawlConfig(
-    limits=CrawlLimits(pages=3_000),
+    limits=CrawlLimits(pages=_MAX_PAGES),
     options=structs.replace(parse_options({"similar_pages": False}), section_files=False),
     page_copies=False,
     workers=0,
@@ -386,5 +417,8 @@ _CONFIG = CrawlConfig(
 """Configuration of all crawls: options of a project would make two projects crawl one site in turn."""
 _MAX_WHY_CHARS = 300
 _MAX_NAME_CHARS = 80
+_DIGEST_CHARS = 6
+_NOT_IN_KEYS = re.compile(r"[^a-z0-9]+")
+"""What becomes a dash in keys: the signs of `@types/node`."""
 _SAME = 3
 _NO_HOST = "no such host"

@@ -27,12 +27,12 @@ def open_deps_target(where: str, *, trust_rules: bool = False, **options: Any) -
     """
     if not where.startswith(SCHEME):
         return None
+    skip_flagged = where.endswith(SKIP_FLAGGED)
     root = find_root(Path(where.removeprefix(SCHEME).removesuffix(SKIP_FLAGGED)))
-    suffix = where.endswith(SKIP_FLAGGED)
-    collection = DepsCollection(root, data_folder(os.environ), skip_flagged=suffix, **options)
+    collection = DepsCollection(root, data_folder(os.environ), skip_flagged=skip_flagged, **options)
     if collection.notice:
         _log.warning("%s", collection.notice)
-    return DepsTarget(collection, f"{SCHEME}{root}{SKIP_FLAGGED * suffix}")
+    return DepsTarget(collection, f"{SCHEME}{root}{SKIP_FLAGGED if skip_flagged else ''}")
 
 
 class DepsTarget(StoreTarget):

@@ -12,12 +12,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
+from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.library.library import Library, extract_host
 from mkdocs_roaming.library.targets import format_day, open_library
 from mkdocs_roaming.manifest.lookup import keep_pages
-from mkdocs_roaming.manifest.models import Manifest
-from mkdocs_roaming.text.markdown import plain_version, pluralize
+from mkdocs_roaming.manifest.models import Manifest, PageEntry
+from mkdocs_roaming.text.markdown import plain_version
 from roaming_deps.project import PackageDocs, Project, load_project, locks_changed, project_folder
 from roaming_fleet.collection import Collection, RankedSite
 
@@ -63,12 +63,17 @@ class DepsCollection(Collection):
         if self._clock() - self._read_at >= self.refresh_seconds:
             self._read_at = self._clock()
             self._project = load_project(self._data, self.root) or self._project
-            self._notice = _describe_changes(self._project)
+            self._notice = ""
+            if locks_changed(self._project):
+                day = format_day(self._project.synced)
+                self._notice = (
+                    f"lock files changed since the documentation was synced on {day}; run `roaming deps sync`"
+                )
         return self._project
 
     @property
     def notice(self) -> str:
-        """Says that packages have changed since the last sync, or cannot be read; empty if neither is the case."""
+        """Says that lock files have changed since the last sync, or packages cannot be read; else empty."""
         return "\n".join(filter(None, (self._notice if self.project else "", self.unread)))
 
     @property
@@ -79,24 +84,27 @@ class DepsCollection(Collection):
     @property
     def name(self) -> str:
         """The packages with documentation, and the versions that it describes."""
-        infos = [docs.info for docs in self.project.packages if docs.place]
-        versions = [plain_version(one.documented if one.origin == "latest" else one.used) for one in infos]
-        names = [f"{one.name} {version or 'latest'}" for one, version in zip(infos, versions, strict=True)]
+        names: list[str] = []
+        for info in (docs.info for docs in self.project.packages if docs.place):
+            version = plain_version(info.documented if info.origin == "latest" else info.used)
+            names.append(f"{info.name} {version or 'latest'}")
         more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
         return ", ".join(names[:_MAX_NAMED]) + more
 
     def find_key(self, name: str) -> str | None:
         """Return the key of the package with a name in any spelling."""
-        return next(iter(_index_names(self.project.packages).get(_normalize(name), ())), None)
+        keys = _index_names(self.project.packages).get(_normalize(name), {})
+        return next(iter(keys), None)
 
     def find_mentioned(self, question: str) -> list[str]:
         """Return the packages that a question names or quotes code of, first those with documentation."""
-        if named := self.named_site(question):
+        named = self.named_site(question)
+        if named:
             return [named]
         packages = self.project.packages
-        found = find_packages(question, packages)
+        keys = find_packages(question, packages)
         documented = {docs.key for docs in packages if docs.place}
-        return [key for key in found if key in documented] or found[:1]
+        return [key for key in keys if key in documented] or keys[:1]
 
     def open_plain(self, key: str) -> Library:
         """Return the documentation of a package with its own ids.
@@ -115,14 +123,18 @@ class DepsCollection(Collection):
 
     def _open_docs(self, key: str) -> Library:
         record = self.record(key)  # label and folder of one sync, also while another one runs
-        if not (record and record.entry and (info := record.entry.package)):
+        info = record.entry.package if record and record.entry else None
+        if record is None or info is None:
             raise LibraryError(f"{key}: no documentation; run `roaming deps sync`")
         try:
             library = open_library(record.home)
         except RoamingError:
             raise LibraryError(f"{key}: cannot be read; run `roaming deps sync`") from None
-        flagged = [section for section in library.sections if section.section.flags and self._skip_flagged]
-        hidden = {below.id for one in flagged for below in (one, *library.sections.descendants(one))}
+        hidden: set[str] = set()
+        if self._skip_flagged:
+            for section in library.sections:
+                if section.section.flags:
+                    hidden.update(inner.id for inner in (section, *library.sections.descendants(section)))
         library = library.rename_ids(partial(_prepare, key=key, is_bundle=info.origin == "bundle", hidden=hidden))
         library.trusted = False
         return library
@@ -134,19 +146,6 @@ class DepsCollection(Collection):
         raise LibraryError(f"{docs.info.name} {docs.info.used}: {docs.why or 'no documentation'}")
 
 
-def _describe_changes(project: Project) -> str:
-    if not locks_changed(project):
-        return ""
-    from roaming_deps.lockfiles import count_changes  # imports parsers of lock files
-
-    try:
-        count = count_changes(project)
-    except UsageError:  # its text contains names of files, which others may have chosen
-        return "a lock file is missing or cannot be read; `roaming deps list` says why"
-    changed = f"{pluralize(count, 'package')} changed since the documentation was synced on"
-    return f"{changed} {format_day(project.synced)}; run `roaming deps sync`" if count else ""
-
-
 def find_packages(question: str, packages: Iterable[PackageDocs]) -> list[str]:
     """Return the keys of up to three packages whose code a question quotes.
 
@@ -155,23 +154,26 @@ def find_packages(question: str, packages: Iterable[PackageDocs]) -> list[str]:
     """
     names = _index_names(packages)
     weights: Counter[str] = Counter()
-    for place, match in enumerate(_EVIDENCE.finditer(question[:_MAX_QUESTION_CHARS])):
+    for place, match in enumerate(_EVIDENCE.finditer(question[:_MAX_QUESTION_CHARS]), 1):
         kind, _, ecosystem = str(match.lastgroup).partition("_")
         for name in match[match.lastgroup or 0].split(","):
             parts = _normalize(name).partition(" ")[0].split(".")[:_MAX_NAME_PARTS]
-            prefixes = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
-            for key, of in next((names[prefix] for prefix in prefixes if prefix in names), {}).items():
-                if ecosystem in ("", of):
-                    weights[key] = _FRAME_WEIGHT * (place + 1) if kind == "frame" else weights[key] + 1
+            while parts and ".".join(parts) not in names:
+                parts.pop()
+            for key, own_ecosystem in names.get(".".join(parts), {}).items():
+                if ecosystem not in ("", own_ecosystem):
+                    continue
+                weights[key] = _FRAME_WEIGHT * place if kind == "frame" else weights[key] + 1
     return [key for key, _ in weights.most_common(_MAX_PACKAGES)]
 
 
 def _index_names(packages: Iterable[PackageDocs]) -> dict[str, dict[str, str]]:
     """Return the keys of packages, and the ecosystem of each, by all their names; first the one with a name as key."""
-    listed = [(name, docs) for docs in packages for name in (docs.info.name, *docs.aliases, *docs.imports)]
-    names: dict[str, dict[str, str]] = {docs.key: {docs.key: docs.ecosystem} for _, docs in listed}
-    for name, docs in listed:
-        names.setdefault(_normalize(name), {})[docs.key] = docs.ecosystem
+    packages = list(packages)
+    names: dict[str, dict[str, str]] = {docs.key: {docs.key: docs.ecosystem} for docs in packages}
+    for docs in packages:
+        for name in (docs.info.name, *docs.aliases, *docs.imports):
+            names.setdefault(_normalize(name), {})[docs.key] = docs.ecosystem
     return names
 
 
@@ -187,8 +189,12 @@ def _prepare(manifest: Manifest, key: str, is_bundle: bool, hidden: Set[str]) ->
     if is_bundle or not (manifest.crawled_from or extract_host(manifest.site.url)):
         manifest = replace(manifest, crawled_from=f"package:{key}")
     if hidden:
-        pages = [replace(p, sections=tuple(s for s in p.sections if s.id not in hidden)) for p in manifest.pages]
-        manifest = keep_pages(replace(manifest, pages=tuple(pages)), {p.path for p in pages if p.id not in hidden})
+        pages: list[PageEntry] = []
+        for page in manifest.pages:
+            sections = tuple(section for section in page.sections if section.id not in hidden)
+            pages.append(replace(page, sections=sections))
+        paths = {page.path for page in pages if page.id not in hidden}
+        manifest = keep_pages(replace(manifest, pages=tuple(pages)), paths)
     return manifest
 
 
@@ -202,7 +208,9 @@ _EVIDENCE = re.compile(
     r"(?!(?:cfg|html|ini|js|lock|md|mjs|py|rst|toml|ts|txt|ya?ml)\b)[^\W\d]\w*)+)"
 )
 """Quoted code. A group is named by the kind of evidence and, if it shows that, by the ecosystem."""
-_FRAME_WEIGHT = _MAX_QUESTION_CHARS = 20_000
+_MAX_QUESTION_CHARS = 20_000
+_FRAME_WEIGHT = _MAX_QUESTION_CHARS
+"""A package in a traceback outweighs all names of others: there are fewer of them than characters."""
 _MAX_PACKAGES = 3
 _MAX_NAME_PARTS = 4
 _MAX_NAMED = 12

@@ -1,16 +1,14 @@
-"""File storage for several machines: a folder, or a prefix of a bucket at S3, GCS or Azure."""
+"""File storage for several machines: a folder here, a prefix of a bucket at S3, GCS or Azure in `objects`."""
 
 from __future__ import annotations
 
 import os
-import re
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
-from typing import Protocol
 
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.files import write_atomically
@@ -43,46 +41,10 @@ class BlobInfo:
     tag: str
 
 
-class Bucket(Protocol):
-    """Files by path, without a leading slash.
-
-    Attributes:
-        where: Name of the bucket in messages.
-        is_remote: Whether access goes over a network.
-    """
-
-    where: str
-    is_remote: bool
-
-    def get(self, path: str) -> bytes:
-        """Return a file.
-
-        Raises:
-            BlobNotFoundError: There is no such file.
-            BucketError: It cannot be read.
-        """
-        ...
-
-    def put(self, path: str, data: bytes) -> None:
-        """Write a file atomically."""
-        ...
-
-    def create(self, path: str, data: bytes) -> bool:
-        """Write a file unless it exists, and return whether it was written. Of concurrent calls, one succeeds."""
-        ...
-
-    def list(self, below: str) -> Iterable[BlobInfo]:
-        """Return the files in a folder and its subfolders, in any order."""
-        ...
-
-    def delete(self, paths: Iterable[str]) -> None:
-        """Remove files; missing ones are ignored."""
-        ...
-
-
 def is_bucket_url(where: str) -> bool:
     """Return whether a URL names a bucket of an object store."""
-    return re.match(r"(s3|gs|az)://", where, re.IGNORECASE) is not None
+    scheme, separator, _ = where.partition("://")
+    return bool(separator) and scheme.lower() in _SCHEMES
 
 
 def parse_bucket_url(where: str) -> tuple[str, str, str]:
@@ -91,24 +53,30 @@ def parse_bucket_url(where: str) -> tuple[str, str, str]:
     Raises:
         BucketError: The URL is invalid; the message contains no part that may be secret.
     """
-    address = re.fullmatch(r"(s3|gs|az)://([a-z0-9][a-z0-9._-]*)(?:/+([^?#]*?))?/*", where, re.IGNORECASE)
-    prefix = (address[3] or "") if address else ""
-    if (
-        not address
-        or (prefix and any(part in ("", ".", "..") for part in prefix.split("/")))
-        or not where.isprintable()
-    ):
-        shown = re.sub(r"[?#].*|(?<=://)[^/]*@", "", where)
+    scheme, _, address = where.partition("://")
+    bucket, _, path = address.partition("/")
+    prefix = path.strip("/")
+    is_name = bucket[:1].isalnum() and not bucket.lower().strip(_NAME_CHARS)
+    is_path = not prefix or {"", ".", ".."}.isdisjoint(prefix.split("/"))
+    if not (is_bucket_url(where) and is_name and is_path and where.isprintable()) or "?" in path or "#" in path:
+        shown = address.partition("?")[0].partition("#")[0]
+        host, slash, rest = shown.partition("/")
+        shown = host.rpartition("@")[2] + slash + rest
         raise BucketError(
-            f"{shown}: not the address of a bucket; give s3://, gs:// or az://BUCKET/PREFIX; "
+            f"{scheme}://{shown}: not the address of a bucket; give s3://, gs:// or az://BUCKET/PREFIX; "
             "credentials and settings come from the environment",
             lasting=True,
         )
-    return address[1].lower(), address[2], prefix
+    return scheme.lower(), bucket, prefix
 
 
 class FolderBucket:
-    """Files in a folder; see `Bucket`."""
+    """Files in a folder by path, without a leading slash. `objects.ObjectBucket` has the same methods.
+
+    Attributes:
+        where: Name of the bucket in messages.
+        is_remote: Whether access goes over a network.
+    """
 
     is_remote = False
 
@@ -118,7 +86,12 @@ class FolderBucket:
         self.where = str(root)
 
     def get(self, path: str) -> bytes:
-        """Return a file."""
+        """Return a file.
+
+        Raises:
+            BlobNotFoundError: There is no such file.
+            BucketError: It cannot be read.
+        """
         with self._translated_errors(path, "read"):
             try:
                 return self._file(path).read_bytes()
@@ -126,14 +99,14 @@ class FolderBucket:
                 raise BlobNotFoundError(f"{self.where}: no {path}") from None
 
     def put(self, path: str, data: bytes) -> None:
-        """Write a file by renaming a temporary one."""
+        """Write a file atomically."""
         with self._translated_errors(path, "written"):
             write_atomically(self._file(path), data)
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write a file unless it exists."""
+        """Write a file unless it exists, and return whether it was written. Of concurrent calls, one succeeds."""
         file = self._file(path)
-        temporary = file.with_name(_TEMPORARY + secrets.token_hex(6))
+        temporary = file.with_name(_TEMPORARY + secrets.token_hex(_TOKEN_BYTES))
         with self._translated_errors(path, "written"):
             try:
                 write_atomically(temporary, data)
@@ -145,7 +118,7 @@ class FolderBucket:
         return True
 
     def list(self, below: str) -> Iterator[BlobInfo]:
-        """Yield the files in a folder and its subfolders."""
+        """Yield the files in a folder and its subfolders, in any order."""
         for file in self._file(below).rglob("*"):
             with suppress(OSError):  # removed in the meantime
                 stat = file.stat()
@@ -154,7 +127,7 @@ class FolderBucket:
                     yield BlobInfo(file.relative_to(self.root).as_posix(), stat.st_size, tag)
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Remove files."""
+        """Remove files; missing ones are ignored."""
         for path in paths:
             with self._translated_errors(path, "removed"):
                 self._file(path).unlink(missing_ok=True)
@@ -185,3 +158,6 @@ def _rename_exclusively(temporary: Path, file: Path) -> None:
 
 
 _TEMPORARY = ".roaming-"
+_TOKEN_BYTES = 6
+_SCHEMES = ("s3", "gs", "az")
+_NAME_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789._-"

@@ -22,7 +22,8 @@ from pathlib import PurePosixPath
 import msgspec
 
 from mkdocs_roaming._json import decode_json
-from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
+from roaming_fleet.buckets import BlobNotFoundError, BucketError
+from roaming_fleet.objects import Bucket
 from roaming_fleet.records import FLEET_DIR, HEAD_PATH, RECORDS_DIR, SiteRecord, read_record, without_terms
 
 VERSION = 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import shutil
 import sys
@@ -14,22 +13,22 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
-from mkdocs_roaming.cli.common import AS_JSON, FREE_TEXT, NOTHING_FOUND, format_age, print_json
+from mkdocs_roaming.cli.common import AS_JSON, NOTHING_FOUND, format_age, print_json
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.text.markdown import pluralize, to_single_line
 from roaming_crawler.cli import print_event_as_json
-from roaming_fleet.buckets import Bucket, FolderBucket
+from roaming_crawler.config import MEGABYTE
+from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import read_records, update_catalog
-from roaming_fleet.collection import Collection
 from roaming_fleet.lock import hold_lock
-from roaming_fleet.objects import open_bucket
+from roaming_fleet.objects import Bucket, open_bucket
 from roaming_fleet.records import (
     FLEET_DIR,
     HEAD_PATH,
-    SITE_KEY,
     SiteNotFoundError,
     SiteRecord,
     format_next_try,
+    is_site_key,
     read_record,
     record_as_json,
     record_path,
@@ -91,10 +90,11 @@ def parse_age(text: str | None) -> float | None:
     """
     if text is None:
         return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhdw])", text.strip())
-    if match is None:
+    number = text.strip()[:-1].rstrip()
+    unit = text.strip()[-1:]
+    if unit not in _UNITS or not number.replace(".", "", 1).isdecimal():
         raise UsageError(f"--refresh-older-than {text}: give a number and s, m, h, d or w: 7d")
-    return float(match[1]) * {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}[match[2]]
+    return float(number) * _UNITS[unit]
 
 
 def print_event(name: str, data: dict[str, Any]) -> None:
@@ -118,20 +118,17 @@ def _print_report(report: RunReport, store: str) -> None:
     if report.failed:
         click.echo(f"  reasons and times of the next tries: roaming sites {store} --failed")
     old = f", {report.pages_kept} not fetched" if report.pages_kept else ""
-    click.echo(
-        f"  {report.pages_new} pages new, {report.pages_changed} changed, {report.pages_gone} gone{old}; "
-        f"{report.requests} requests, {report.bytes / 1e6:.1f} MB, {report.seconds:g} s"
-    )
+    pages = f"{report.pages_new} pages new, {report.pages_changed} changed, {report.pages_gone} gone{old}"
+    click.echo(f"  {pages}; {report.requests} requests, {report.bytes / MEGABYTE:.1f} MB, {report.seconds:g} s")
 
 
-@click.command(context_settings=FREE_TEXT)
+@click.command()
 @click.argument("store", metavar="STORE")
-@click.argument("words", required=False)
 @click.option("--failed", is_flag=True, help="List only sites whose last crawl failed.")
 @click.option("--drop", "dropped", metavar="SITE", multiple=True, help="Remove a site from the store. Repeatable.")
 @AS_JSON
-def sites(store: str, words: str | None, failed: bool, dropped: tuple[str, ...], as_json: bool) -> None:
-    """List the sites of a store, or the ten that match WORDS best."""
+def sites(store: str, failed: bool, dropped: tuple[str, ...], as_json: bool) -> None:
+    """List the sites of a store."""
     if dropped:
         removed = drop_sites(store, dropped)
         if as_json:
@@ -139,23 +136,15 @@ def sites(store: str, words: str | None, failed: bool, dropped: tuple[str, ...],
         else:
             click.echo(f"Dropped {', '.join(removed)}; a crawl whose file lists a site adds it again", err=True)
         return
-    found = _find_records(store, words, failed=failed)
+    records = [record for record in read_records(open_bucket(store)) if not failed or record.state == "failed"]
     if as_json:
-        print_json([record_as_json(record) for record in found])
-    for record in found if not as_json else ():
-        _print_record(record)
-    if not found:
-        click.echo("Nothing found." if words else "No site.", err=True)
+        print_json([record_as_json(record) for record in records])
+    else:
+        for record in records:
+            _print_record(record)
+    if not records:
+        click.echo("No site.", err=True)
         sys.exit(NOTHING_FOUND)
-
-
-def _find_records(store: str, words: str | None, *, failed: bool) -> list[SiteRecord]:
-    found = [record for record in read_records(open_bucket(store)) if not failed or record.state == "failed"]
-    if words:
-        by_key = {record.key: record for record in found}
-        ranked = Collection(store).rank(words, _MAX_MATCHES, min_score=0.0)
-        found = [by_key[site.key] for site in ranked if site.key in by_key]
-    return found
 
 
 def drop_sites(store: str, keys: Iterable[str]) -> list[str]:
@@ -174,9 +163,9 @@ def drop_sites(store: str, keys: Iterable[str]) -> list[str]:
     bucket.get(HEAD_PATH)  # fails unless this is a store
     wanted = list(dict.fromkeys(keys))
     for key in wanted:
-        if not re.fullmatch(SITE_KEY, key) or read_record(bucket, key) is None:
+        if not is_site_key(key) or read_record(bucket, key) is None:
             raise SiteNotFoundError(store, key)
-    with hold_lock(bucket, f"drop-{secrets.token_hex(3)}") as lock:
+    with hold_lock(bucket, f"drop-{secrets.token_hex(_TOKEN_BYTES)}") as lock:
         for key in wanted:
             lock.confirm()
             _remove(bucket, key)
@@ -216,4 +205,6 @@ def _format_kept(count: int, error: str) -> str:
     return f"{pluralize(count, 'page')} not fetched{reason}"
 
 
-_MAX_MATCHES = 10
+_TOKEN_BYTES = 3
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+"""Seconds of the units of an age."""

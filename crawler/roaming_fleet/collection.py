@@ -31,9 +31,9 @@ from mkdocs_roaming.library.search import Hit, Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.text.markdown import pluralize
-from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, is_bucket_url
+from roaming_fleet.buckets import BlobNotFoundError, BucketError, is_bucket_url
 from roaming_fleet.catalog import read_records
-from roaming_fleet.objects import open_bucket
+from roaming_fleet.objects import Bucket, open_bucket
 from roaming_fleet.ranking import Ranking, coverage_factor
 from roaming_fleet.records import (
     HEAD_PATH,

@@ -24,9 +24,9 @@ from roaming_crawler.publish import CrawlResult
 from roaming_crawler.scope import canonical_url
 from roaming_crawler.session import MAX_PAGES_OPTION
 from roaming_crawler.state import CrawlState
-from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, FolderBucket
+from roaming_fleet.buckets import BlobNotFoundError, BucketError, FolderBucket
 from roaming_fleet.lock import LOCK_SECONDS, LockLostError, LockWatch, lock_watch
-from roaming_fleet.objects import open_bucket
+from roaming_fleet.objects import Bucket, open_bucket
 from roaming_fleet.records import (
     STORE_MARKER,
     CatalogEntry,

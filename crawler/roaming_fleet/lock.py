@@ -21,8 +21,8 @@ import msgspec
 
 from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import RoamingError, UsageError
-from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
-from roaming_fleet.objects import open_bucket
+from roaming_fleet.buckets import BlobNotFoundError, BucketError
+from roaming_fleet.objects import Bucket, open_bucket
 from roaming_fleet.records import FLEET_DIR
 
 LOCK_DIR = f"{FLEET_DIR}/lock"

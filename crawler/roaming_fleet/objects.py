@@ -14,11 +14,11 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 from roaming_fleet.buckets import (
     BlobInfo,
     BlobNotFoundError,
-    Bucket,
     BucketError,
     FolderBucket,
     parse_bucket_url,
@@ -29,13 +29,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_SILENCE = 60.0
+_PATIENCE = 120.0
+_INTERACTIVE_SILENCE = 20.0
+_INTERACTIVE_PATIENCE = 10.0
+
 
 class ObjectBucket:
-    """Objects below a prefix; see `Bucket`. Temporary failures are retried."""
+    """Objects below a prefix; see `FolderBucket`. Temporary failures are retried."""
 
     is_remote = True
 
-    def __init__(self, where: str, *, silence: float = 60.0, patience: float = 120.0) -> None:
+    def __init__(self, where: str, *, silence: float = _SILENCE, patience: float = _PATIENCE) -> None:
         """Open the bucket for a URL.
 
         Args:
@@ -131,6 +136,10 @@ class ObjectBucket:
         raise AssertionError
 
 
+Bucket = FolderBucket | ObjectBucket
+"""Files by path, of a folder or an object store."""
+
+
 def open_bucket(where: str | Path, *, is_interactive: bool = False) -> Bucket:
     """Return the bucket for a URL (`s3://bucket/prefix`, `gs://`, `az://`) or a folder.
 
@@ -141,9 +150,11 @@ def open_bucket(where: str | Path, *, is_interactive: bool = False) -> Bucket:
     Raises:
         BucketError: A package or the credentials are missing, or the URL has another scheme.
     """
-    if isinstance(where, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", where):
-        return ObjectBucket(where, silence=20.0, patience=10.0) if is_interactive else ObjectBucket(where)
-    return FolderBucket(Path(where))
+    if isinstance(where, Path) or "://" not in where:
+        return FolderBucket(Path(where))
+    if is_interactive:
+        return ObjectBucket(where, silence=_INTERACTIVE_SILENCE, patience=_INTERACTIVE_PATIENCE)
+    return ObjectBucket(where)
 
 
 def _open_store(scheme: str, where: str, bucket: str, **options: Any) -> ObjectStore:
@@ -204,7 +215,7 @@ def _check_environment(scheme: str, where: str) -> bool:
     """
     endpoints = _find_variables(_VARIABLES[scheme].endpoints)
     for name, value in endpoints.items():
-        if not re.match(r"https?://[^/\s]", value, re.IGNORECASE):
+        if not value.lower().startswith(("http://", "https://")) or not urlsplit(value).netloc.strip():
             raise BucketError(f"{where}: {name} is not a URL; begin it with https:// or http://", lasting=True)
     if not _find_variables(_VARIABLES[scheme].credentials) and not _has_machine_identity(scheme):
         required = _VARIABLES[scheme].required

@@ -19,8 +19,9 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Hit
 from mkdocs_roaming.text.tokenizer import extract_terms, parse_query
-from roaming_fleet.buckets import BlobNotFoundError, Bucket
+from roaming_fleet.buckets import BlobNotFoundError
 from roaming_fleet.catalog import NAME_PREFIX, CatalogHead, load_head, read_shard, shard_number
+from roaming_fleet.objects import Bucket
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)

@@ -17,7 +17,8 @@ from mkdocs_roaming.library.targets import PackageInfo, SiteInfo
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 from mkdocs_roaming.text.tokenizer import parse_words
-from roaming_fleet.buckets import BlobNotFoundError, Bucket
+from roaming_fleet.buckets import BlobNotFoundError
+from roaming_fleet.objects import Bucket
 
 FLEET_DIR = ".fleet"
 RECORDS_DIR = f"{FLEET_DIR}/sites"
@@ -139,7 +140,7 @@ def make_catalog_entry(key: str, manifest: Manifest, crawled: float) -> CatalogE
     title = shorten(site.name, 200)
     summary = shorten(site.description, 400)
     url = shorten(site.url, 2_000)
-    language = site.language if re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}", site.language) else "en"
+    language = site.language if _LANGUAGE.fullmatch(site.language) else "en"
     name = list(dict.fromkeys(_extract_terms(title, language)))
     host, _, path = url.partition("://")[2].partition("/")
     address = f"{host.partition(':')[0]} {path}".replace("/", " ").replace(".", " ")
@@ -208,19 +209,19 @@ _MAX_WEIGHT = 100_000.0
 _MAX_TOTAL_CHARS = 20_000_000
 _MAX_TEXT_CHARS = 2_000
 _MAX_TERM_CHARS = 64
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}")
+"""The tag of a language: `de`, `zh-Hant-TW`."""
 _GENERIC_TERMS = frozenset(_extract_terms("docs documentation doc guide handbook manual", "en"))
 
 
 SITE_KEY = r"[a-z0-9][a-z0-9._-]{0,99}"
 """Pattern of a site's key."""
-NAMESPACED_ID = rf"{SITE_KEY}:[0-9a-f]{{8}}"
-"""Pattern of a namespaced id."""
+_SITE_KEY = re.compile(SITE_KEY)
 
 
-def split_id(text: str) -> tuple[str, str] | None:
-    """Return site and section of a namespaced id in lower case, or None for other texts."""
-    site, _, id_ = text.strip().lower().partition(":")
-    return (site, id_) if re.fullmatch(NAMESPACED_ID, f"{site}:{id_}") else None
+def is_site_key(text: str) -> bool:
+    """Return whether a text can be the key of a site."""
+    return _SITE_KEY.fullmatch(text) is not None
 
 
 def add_namespace(manifest: Manifest, site: str) -> Manifest:

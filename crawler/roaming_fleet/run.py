@@ -35,16 +35,16 @@ from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.files import parse_folder_site
 from roaming_crawler.parser import PARSER_VERSION
 from roaming_crawler.scope import canonical_url
-from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, FolderBucket
+from roaming_fleet.buckets import BlobNotFoundError, BucketError, FolderBucket
 from roaming_fleet.catalog import read_records, update_catalog
 from roaming_fleet.job import RunPlan, SiteSpec, is_unfinished
 from roaming_fleet.lock import StoreLock, hold_lock
-from roaming_fleet.objects import open_bucket
+from roaming_fleet.objects import Bucket, open_bucket
 from roaming_fleet.records import (
     FLEET_DIR,
-    SITE_KEY,
     STORE_MARKER,
     SiteRecord,
+    is_site_key,
     record_as_json,
 )
 
@@ -114,7 +114,6 @@ def crawl_many(
     *,
     scratch: Path | None = None,
     older_than: float | None = None,
-    unique_urls: bool = True,
     on_event: EventHandler = lambda name, data: None,
 ) -> RunReport:
     """Crawl the sites that are due into a store.
@@ -126,7 +125,6 @@ def crawl_many(
         engine: Runs the jobs.
         scratch: Folder for crawls before the upload to a bucket (default: a folder for temporary files).
         older_than: Age in seconds after which a site is crawled again.
-        unique_urls: Whether a site must have the name that its URL has in the store.
         on_event: Progress callback.
 
     Returns:
@@ -134,17 +132,17 @@ def crawl_many(
 
     Raises:
         StoreLockedError: Another run uses the store.
-        UsageError: The store contains other files, or the names of the sites are in conflict with it.
+        UsageError: The store contains other files, or the name of a site belongs to another one in it.
         BucketError: The store cannot be accessed.
     """
     bucket = open_bucket(store)
     prepare_store(bucket)
     started = time.monotonic()
-    run = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + secrets.token_hex(3)
+    run = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + secrets.token_hex(_TOKEN_BYTES)
     with hold_lock(bucket, run) as lock:
         update_catalog(bucket, lock.confirm)
         records = {record.key: record for record in read_records(bucket)}
-        check_names(bucket, sites, records, unique_urls=unique_urls)
+        check_names(bucket, sites, records)
         staging = (scratch or Path(tempfile.gettempdir())).absolute()
         plan = RunPlan(bucket.where, config, run, config_digest(config), str(staging))
         states = {site: site_status(records.get(site.key), plan, older_than) for site in sites}
@@ -219,7 +217,7 @@ def config_digest(config: CrawlConfig) -> str:
     neutral = replace(config, embeddings=None, **{name: getattr(default, name) for name in names})
     model = config.embeddings.model if config.embeddings else ""
     options = msgspec.json.encode([neutral, model, digest_themes({})], order="sorted")
-    return f"{CONVERTER_VERSION}.{PARSER_VERSION}-{hashlib.sha256(options).hexdigest()[:16]}"
+    return f"{CONVERTER_VERSION}.{PARSER_VERSION}-{hashlib.sha256(options).hexdigest()[:_DIGEST_CHARS]}"
 
 
 def prepare_store(bucket: Bucket) -> None:
@@ -240,33 +238,22 @@ def prepare_store(bucket: Bucket) -> None:
     bucket.create(STORE_MARKER, json.dumps({"version": 1}).encode())
 
 
-def check_names(
-    bucket: Bucket, sites: Sequence[SiteSpec], records: Mapping[str, SiteRecord], *, unique_urls: bool = True
-) -> None:
-    """Check that each listed site has the same name in the store.
+def check_names(bucket: Bucket, sites: Sequence[SiteSpec], records: Mapping[str, SiteRecord]) -> None:
+    """Raise UsageError if the name of a listed site belongs to another URL in the store.
 
     Args:
         bucket: The store.
         sites: The listed sites.
         records: Records of the store by name.
-        unique_urls: Whether a URL may have one name only; several are copies of the site at different times.
-
-    Raises:
-        UsageError: A name belongs to another site in the store, or a site has another name there.
     """
-    names = {record.url: record.key for record in records.values()} if unique_urls else {}
     for site in sites:
         record = records.get(site.key)
-        name = names.get(site.url, site.key)
         if record and record.url != site.url:
-            key = site.key
-            problem = f"{key} is {record.url} there, not {site.url}; give that another name in the list"
-        elif record is None and name != site.key:
-            key = name
-            problem = f"{site.url} has the name {name} there; list it with that name"
-        else:
-            continue
-        raise UsageError(f"{bucket.where}: {problem}, or drop it first: roaming sites {bucket.where} --drop {key}")
+            where = bucket.where
+            raise UsageError(
+                f"{where}: {site.key} is {record.url} there, not {site.url}; give that another name in the list, or "
+                f"drop it first: roaming sites {where} --drop {site.key}"
+            )
 
 
 # The file of sites
@@ -282,7 +269,7 @@ def read_sites_file(file: Path) -> tuple[SiteSpec, ...]:
         lines = file.read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-    found: list[SiteSpec] = []
+    sites: list[SiteSpec] = []
     listed: dict[str, int] = {}  # lines by URL and by key
     for number, line in enumerate(lines, 1):
         where = f"{file}:{number}"
@@ -294,10 +281,10 @@ def read_sites_file(file: Path) -> tuple[SiteSpec, ...]:
             if text in listed:
                 raise UsageError(f"{where}: {text} is in line {listed[text]} already; remove one, or give another name")
             listed[text] = number
-        found.append(site)
-    if not found:
+        sites.append(site)
+    if not sites:
         raise UsageError(f"{file}: lists no sites; give one URL per line")
-    return tuple(found)
+    return tuple(sites)
 
 
 def group_by_host(sites: Iterable[SiteSpec], homes: Mapping[str, str] = {}) -> tuple[tuple[SiteSpec, ...], ...]:
@@ -324,9 +311,8 @@ def _host(url: str) -> str:
 
 
 def _split_line(line: str, where: str) -> list[str]:
-    line = re.sub(r"(^|\s)#.*$", "", line)
     try:
-        return shlex.split(line)
+        return shlex.split(_COMMENT.sub("", line))
     except ValueError as error:
         raise UsageError(f"{where}: {str(error).lower()}; put a path with spaces in quotes") from None
 
@@ -335,9 +321,9 @@ def _parse_site(words: Sequence[str], where: str) -> SiteSpec:
     if len(words) > 2:
         raise UsageError(f"{where}: {len(words)} words; give a URL, and optionally a name")
     target = words[0]
-    if re.match(r"([\w+.-]+:)?//[^/?#]*@", target):
+    if _LOGIN.match(target):
         raise UsageError(f"{where}: contains a password; sites with a login are not crawled")
-    if re.match(r"https?://", target, re.IGNORECASE):
+    if target.lower().startswith(("http://", "https://")):
         url = canonical_url(target)
         if url is None:
             raise UsageError(f"{where}: {target}: not an http(s) URL")
@@ -351,8 +337,10 @@ def _parse_site(words: Sequence[str], where: str) -> SiteSpec:
         assert local is not None
         url = str(local.folder / local.start.removeprefix(local.url))
         key = local.folder.name
-    name = words[1] if len(words) > 1 else re.sub(r"[^a-z0-9._]+", "-", key.lower()).strip("-._")[:_MAX_KEY_CHARS]
-    if not re.fullmatch(SITE_KEY, name):
+    name = _NOT_IN_KEYS.sub("-", key.lower()).strip("-._")[:_MAX_KEY_CHARS]
+    if len(words) > 1:
+        name = words[1]
+    if not is_site_key(name):
         raise UsageError(
             f"{where}: invalid name {name!r}; give letters a-z, digits, dots and dashes, {_MAX_KEY_CHARS} at most"
         )
@@ -360,3 +348,11 @@ def _parse_site(words: Sequence[str], where: str) -> SiteSpec:
 
 
 _MAX_KEY_CHARS = 100
+_TOKEN_BYTES = 3
+_DIGEST_CHARS = 16
+_LOGIN = re.compile(r"([\w+.-]+:)?//[^/?#]*@")
+"""The beginning of an address with a user: `https://ann:secret@docs.example/`."""
+_COMMENT = re.compile(r"(^|\s)#.*$")
+"""A comment; an anchor in a URL begins with `#`, too, but after other characters."""
+_NOT_IN_KEYS = re.compile(r"[^a-z0-9._]+")
+"""What becomes a dash in names: the slashes of `docs.example/guide/`."""

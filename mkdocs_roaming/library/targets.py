@@ -1,7 +1,7 @@
 """Open what the LIB argument of a command names: one site, or a store of many sites that a plugin opens.
 
-The commands use `LibraryTarget` alone, so they work on both. Plugins register a `LibraryFactory` in the entry-point
-group `roaming.libraries`.
+The commands use `LibraryTarget` alone, so they work on both. Plugins register a function in the entry-point
+group `roaming.libraries`; see `open_with_plugins`.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ SearchFactory = Callable[[Library], Search]
 _SETTINGS_SUFFIXES = (".yml", ".yaml", ".toml")
 _MAX_REDIRECTS = 4
 """Maximum number of HTML pages that are followed to a site; each may redirect to the next."""
-_OPEN_SITES = 5
-_REFRESH_SECONDS = 60.0
+OPEN_SITES = 5
+REFRESH_SECONDS = 60.0
 _BINARY_CHECK_BYTES = 8_192
 _HTML_CHECK_BYTES = 1_024
 _HTML_STARTS = (b"<!doctype html", b"<html", b"<head")
@@ -228,28 +228,6 @@ class LibraryTarget(Protocol):
         """
 
 
-class LibraryFactory(Protocol):
-    """An entry point of the group `roaming.libraries`.
-
-    It is called for addresses with a scheme other than http(s), and for folders without a manifest.
-    """
-
-    def __call__(
-        self,
-        where: str,
-        *,
-        search: SearchFactory = Search,
-        trust_rules: bool = False,
-        open_sites: int = _OPEN_SITES,
-        refresh_seconds: float = _REFRESH_SECONDS,
-    ) -> LibraryTarget | None:
-        """Return the target, or None if the address or folder is not of this kind.
-
-        Raises:
-            LibraryError: It is of this kind, and cannot be read.
-        """
-
-
 # Opening a site
 
 
@@ -298,6 +276,14 @@ def library_from_markdown(markdown: str, *, name: str = "Markdown", url: str = "
 
 def open_with_plugins(where: str, **options: object) -> Any:
     """Return the `LibraryTarget` of the first plugin (group `roaming.libraries`) that knows an address or folder.
+
+    A plugin is called for an address with a scheme other than http(s), or a folder without a manifest. It returns None
+    if that is not of its kind.
+
+    Args:
+        where: The address or folder.
+        options: The parameters of `open_target` of the same names: `search`, `trust_rules`, `open_sites` and
+            `refresh_seconds`.
 
     Returns:
         The target; None for a folder that no plugin knows.
@@ -504,8 +490,8 @@ def open_target(
     *,
     search: SearchFactory = Search,
     trust_rules: bool = False,
-    open_sites: int = _OPEN_SITES,
-    refresh_seconds: float = _REFRESH_SECONDS,
+    open_sites: int = OPEN_SITES,
+    refresh_seconds: float = REFRESH_SECONDS,
     scope: Scope | None = None,
 ) -> LibraryTarget:
     """Return what a LIB argument names.

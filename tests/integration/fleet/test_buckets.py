@@ -18,8 +18,8 @@ import anyio
 import pytest
 
 from mkdocs_roaming.serve.deployments import SiteWatcher
-from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError, FolderBucket
-from roaming_fleet.objects import open_bucket
+from roaming_fleet.buckets import BlobNotFoundError, BucketError, FolderBucket
+from roaming_fleet.objects import Bucket, open_bucket
 
 
 @pytest.fixture(params=["folder", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("s3", "az"))])

@@ -19,9 +19,9 @@ import pytest
 from fleet_servers.one_site import crawl_once
 
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from roaming_fleet.buckets import BlobNotFoundError, Bucket, BucketError
+from roaming_fleet.buckets import BlobNotFoundError, BucketError
 from roaming_fleet.lock import LOCK_DIR, LockLostError, LockWatch, StoreLockedError, hold_lock
-from roaming_fleet.objects import open_bucket
+from roaming_fleet.objects import Bucket, open_bucket
 from roaming_fleet.records import STORE_MARKER, SiteRecord, read_record
 
 pytestmark = pytest.mark.slow

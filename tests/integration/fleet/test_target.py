@@ -74,7 +74,8 @@ def test_results_contain_age_of_site(nested_store: Path) -> None:
         r"ships \(crawled [\d-]+\)\nuntrusted content from a\.example\n\[id\] Title",
         run("outline", nested_store, "ships").stdout,
     )
-    (record,) = json.loads(run("sites", nested_store, "ships", "--json").stdout)
+    records = json.loads(run("sites", nested_store, "--json").stdout)
+    record = next(record for record in records if record["key"] == "ships")
     expected = ("ships", record["crawled"])
     for command in (["expand", nested_store, "ships:#pumps"], ["search", nested_store, "ships: pumps"]):
         result = json.loads(run(*command, "--json").stdout)[0]

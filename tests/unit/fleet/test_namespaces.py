@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-
 import pytest
 
 from mkdocs_roaming.manifest.lookup import SectionIndex
@@ -17,9 +14,7 @@ from mkdocs_roaming.manifest.models import (
     SectionEntry,
     SiteEntry,
 )
-from roaming_fleet.records import add_namespace, split_id
-
-TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+from roaming_fleet.records import add_namespace
 
 PUMPS = SectionEntry("11111111", 1, "Pumps", 0, 10, "sha256:a", links=("22222222",))
 ROPES = SectionEntry("22222222", 2, "Ropes", 10, 20, "sha256:b", aliases=("99999999",))
@@ -53,8 +48,3 @@ def test_namespaced_ids_resolve_to_same_sections(address: str) -> None:
     place = SectionIndex(add_namespace(MANIFEST, "boats")).get(f"boats:{address}")
     assert place is not None
     assert place.section.title == "Ropes"
-
-
-@pytest.mark.parametrize(("text", "parted"), TABLES["split_id_returns_site_and_section"])
-def test_split_id_returns_site_and_section(text: str, parted: list[str]) -> None:
-    assert list(split_id(text) or ()) == parted
