@@ -8,7 +8,7 @@ import re
 import threading
 import tomllib
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import cache
@@ -305,26 +305,21 @@ async def run_in_thread(work: Callable[[], T], limiter: anyio.CapacityLimiter | 
         work: The function.
         limiter: Limits how many functions run at once (default: the limiter of `anyio.to_thread`).
     """
-    loop = asyncio.get_running_loop()
-    done = anyio.Event()
-    results: list[T] = []
-    errors: list[BaseException] = []
+    future = Future[T]()
+    future.set_running_or_notify_cancel()  # from now on, only the caller is cancelled
     context = copy_context()
 
     def run() -> None:
         try:
-            results.append(context.run(work))
+            result = context.run(work)
         except BaseException as error:
-            errors.append(error)
-        with suppress(RuntimeError):  # the event loop is closed: the caller is gone
-            loop.call_soon_threadsafe(done.set)
+            future.set_exception(error)
+        else:
+            future.set_result(result)
 
     async with limiter or anyio.to_thread.current_default_thread_limiter():
         threading.Thread(target=run, name="roaming worker", daemon=True).start()
-        await done.wait()
-    if errors:
-        raise errors.pop()
-    return results.pop()
+        return await asyncio.wrap_future(future)
 
 
 def compute_limiter() -> anyio.CapacityLimiter:

@@ -22,6 +22,8 @@ from mkdocs_roaming.answer.models.reasoning import ReasoningFilter
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.text.blocks import find_code, follow_fence, sub_outside_code
 
+Match = re.Match[str]
+
 _ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)
 _REPEATED_CITATION = re.compile(r"(\[\^[0-9a-f]{8}\])\1+")
 _MARKS = re.compile(
@@ -247,7 +249,7 @@ class AnswerText:
         """Return the paragraph with `[^id]` for each id of an opened section that is a word of its own."""
         resolve = self._conversation.resolve_citation
 
-        def replace_mention(match: re.Match[str]) -> str:
+        def replace_mention(match: Match) -> str:
             marks = "".join(f"[^{id_}]" for id_ in _ANY_ID.findall(match[0]) if resolve(id_))
             if match["marked"] or not marks:
                 return match[0]
@@ -258,7 +260,7 @@ class AnswerText:
                 after = after[1:]
             return before + marks + after
 
-        def replace_link(match: re.Match[str]) -> str:
+        def replace_link(match: Match) -> str:
             mark = f"[^{match['id']}]"
             if not resolve(match["id"]):
                 return match[0]
@@ -281,7 +283,7 @@ class AnswerText:
         cited: list[str] = []
         dropped: list[str] = []
 
-        def replace_mark(match: re.Match[str]) -> str:
+        def replace_mark(match: Match) -> str:
             if match["definition"] is not None:
                 return ""
             valid: list[str] = []
@@ -296,7 +298,7 @@ class AnswerText:
             marks = "".join(f"[^{id_}]" for id_ in valid)
             return match["space"] + marks if marks else ""
 
-        def drop_invalid(match: re.Match[str]) -> str:
+        def drop_invalid(match: Match) -> str:
             if resolve(match["id"]):
                 return match[0]
             dropped.append(match["id"])

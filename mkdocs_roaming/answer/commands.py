@@ -34,6 +34,10 @@ _NAME = re.compile("<<([a-z_]+)>>")
 """The name of another pattern in a pattern: `<<host>>`."""
 
 
+Span = tuple[int, int]
+Match = re.Match[str]
+
+
 class Target(NamedTuple):
     """A part of a text that names what code uses.
 
@@ -51,7 +55,7 @@ class Target(NamedTuple):
     kind: str = "address"
 
 
-def find_foreign(answer: str, sections: Iterable[str], question: str = "", site: str = "") -> list[tuple[int, int]]:
+def find_foreign(answer: str, sections: Iterable[str], question: str = "", site: str = "") -> list[Span]:
     """Return the spans of the targets in an answer that no section, no question and no page of the site names.
 
     Args:
@@ -64,19 +68,18 @@ def find_foreign(answer: str, sections: Iterable[str], question: str = "", site:
     host = _make_key(site).partition("/")[0]
     foreign = [target for target in find_targets(answer) if not _is_known(target, known, host)]
     foreign.sort(key=lambda target: (target.kind == "script", target.start, -target.end))
-    spans = list[tuple[int, int]]()
+    spans = list[Span]()
+    is_marked = bytearray(len(answer))
     for start, end, *_ in foreign:
-        place = bisect_left(spans, (start,))
-        is_free_before = place == 0 or spans[place - 1][1] <= start
-        is_free_behind = place == len(spans) or end <= spans[place][0]
-        if is_free_before and is_free_behind:  # of a script, the address
-            spans.insert(place, (start, end))
-    return spans
+        if not any(is_marked[start:end]):  # of a script, the address is marked
+            is_marked[start:end] = b"x" * (end - start)
+            spans.append((start, end))
+    return sorted(spans)
 
 
 def find_targets(markdown: str) -> Iterator[Target]:
     """Yield the targets in code, and in prose those of commands; some more than once."""
-    code: list[tuple[int, int]] = []
+    code = list[Span]()
     edge = 0
     for begin, stop in [*find_code(markdown), (len(markdown), len(markdown))]:
         code += (block.span() for block in _pattern("indented").finditer(markdown, edge, begin))
@@ -214,7 +217,7 @@ def _find_addresses(code: str, *names: str) -> Iterator[Target]:
                 yield Target(start, end, _make_key(address), kind)
 
 
-def _is_used(match: re.Match[str], before: str, code: str) -> bool:
+def _is_used(match: Match, before: str, code: str) -> bool:
     """Return whether code seems to use a host: others are names of files, attributes, labels of Kubernetes."""
     end = match.end()
     path = match["path"] or ""
@@ -287,7 +290,7 @@ def _find_arguments(code: str, start: int, stop: int) -> Iterator[Target]:
                 break  # what follows runs on the host
 
 
-def _is_host(word: str, command: re.Match[str]) -> bool:
+def _is_host(word: str, command: Match) -> bool:
     is_host = _pattern("host_argument").fullmatch(_pattern("placeholder").sub("0", word))
     return bool(is_host or (command["remote"] and "://" in word)) and not is_local(word)
 
@@ -297,7 +300,7 @@ def _is_in_comment(code: str, position: int) -> bool:
     return _pattern("comment").match(line) is not None
 
 
-def _is_value(word: str, option: str, command: re.Match[str]) -> bool:
+def _is_value(word: str, option: str, command: Match) -> bool:
     """Return whether an argument is the value of an option, or a file to copy."""
     if command["copy"]:
         return "@" not in word and ":" not in word

@@ -136,9 +136,14 @@ class Conversation:
         for exchange in history:
             self.turns += (UserTurn(exchange.question), AssistantTurn(exchange.answer))
 
-    def quote_results(self, asked: UserTurn) -> None:
-        """Replace all calls and results by the text of the opened sections, before the question that they follow."""
-        start = next(number for number, turn in enumerate(self.turns) if turn is asked)
+    def quote_results(self, start: int) -> None:
+        """Replace a question with all calls and results after it by a question below the text of the opened sections.
+
+        Args:
+            start: Number of the question's turn.
+        """
+        asked = self.turns[start]
+        assert isinstance(asked, UserTurn)
         texts = [READING_SECTIONS]
         for turn in self.turns[start:]:
             for result in turn.results if isinstance(turn, ToolTurn) else ():
@@ -210,15 +215,6 @@ class Conversation:
         """Record that sections were cited now: they are closed last."""
         self._time += 1
         self._last_used |= {id_: (self._time, 0) for id_ in ids if id_ in self._last_used}
-
-    def choose_reopened(self, opened: Sequence[str], history: Sequence[Exchange], limit: int) -> list[str]:
-        """Return the sections of earlier answers to keep open: the latest cited, or else the latest opened."""
-        cited = [id_ for exchange in reversed(history) for id_ in find_citations(exchange.answer)]
-        for ids in (cited, reversed(opened)):
-            sections = filter(None, map(self.navigator.sections.get, ids))
-            if known := dict.fromkeys(section.id for section in sections):
-                return list(known)[:limit]
-        return []
 
     def make_room(self, max_chars: int) -> Iterator[Event]:
         """Close the least recently used sections until the open ones have at most `max_chars` characters.

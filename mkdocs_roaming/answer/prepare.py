@@ -36,7 +36,6 @@ from mkdocs_roaming.answer.models.base import (
     Usage,
     UserTurn,
     find_context,
-    has_tools,
 )
 from mkdocs_roaming.answer.models.context import USED_SHARE
 from mkdocs_roaming.errors import LibraryError
@@ -174,17 +173,18 @@ async def prepare(run: Run) -> list[Event]:
         run.outline = prompts.format_outline(manifest.site, outline)
         events.append(OutlineRead(manifest.digest, len(navigator.sections), estimate_tokens(run.outline)))
     run.rules = prompts.build_rules(navigator.name, reading)
-    context = format_page_context(navigator, run.page, with_outline=run.has_tools)
-    asked = UserTurn(run.question, context)
-    conversation.turns.append(asked)
-    if site is not None:
-        return events
-    if ids := conversation.choose_reopened(run.opened, history, _MAX_REOPENED):
-        events += await _reopen_sections(run, ids, history)
-    events += await _open_pinned_sections(run)
-    events += await _prefetch_sections(run, history)
-    if not run.has_tools:
-        conversation.quote_results(asked)
+    context = ""
+    if run.page and (page := navigator.sections.find_page(run.page)):
+        outline = navigator.page_outline(run.page) if run.has_tools else ""
+        context = prompts.format_context(outline, navigator.sections.breadcrumb(page))
+    conversation.turns.append(UserTurn(run.question, context))
+    if site is None:
+        first = len(conversation.turns) - 1
+        events += await _reopen_sections(run, history)
+        events += await _open_pinned_sections(run)
+        events += await _prefetch_sections(run, history)
+        if not run.has_tools:
+            conversation.quote_results(first)
     return events
 
 
@@ -199,7 +199,7 @@ class _Room(Struct, frozen=True):
 
 async def _find_room(run: Run) -> _Room:
     """Return the room beside rules, tools and reply in the model's context, if that is known."""
-    can_call = has_tools(run.model)
+    can_call: bool = getattr(run.model, "has_tools", True)  # by setting, or what its server has refused
     context = await run.deadline.run(lambda: find_context(run.model), run.model.name)
     if "size" in run.reductions:  # the estimate was too low, or nothing was known
         context = run.context // 2 if run.context else context or _USUAL_CONTEXT
@@ -259,17 +259,14 @@ def read_small_site(navigator: Navigator, max_tokens: int) -> SmallSite | None:
     return site if site.tokens < max_tokens else None
 
 
-def format_page_context(navigator: Navigator, page: str | None, *, with_outline: bool = True) -> str:
-    """Return the text before a question: the reader's page, if it exists, and its outline."""
-    section = navigator.sections.find_page(page) if page else None
-    if page is None or section is None:
-        return ""
-    outline = navigator.page_outline(page) if with_outline else ""
-    return prompts.format_context(outline, navigator.sections.breadcrumb(section))
-
-
-async def _reopen_sections(run: Run, ids: list[str], history: Sequence[Exchange]) -> list[Event]:
-    """Open the sections of earlier answers; the cited ones count as used."""
+async def _reopen_sections(run: Run, history: Sequence[Exchange]) -> list[Event]:
+    """Open the sections that earlier answers cited, or else opened, the latest ones; cited ones count as used."""
+    cited = [id_ for exchange in reversed(history) for id_ in find_citations(exchange.answer)]
+    find_section = run.navigator.sections.get
+    sections = [*filter(None, map(find_section, cited))] or filter(None, map(find_section, reversed(run.opened)))
+    ids = list(dict.fromkeys(section.id for section in sections))[:_MAX_REOPENED]
+    if not ids:
+        return []
     run.navigator.drop(run.navigator.opened)
     call = ToolCall(REOPEN_CALL_ID, "expand_sections", {"ids": ids})
     query = run.question

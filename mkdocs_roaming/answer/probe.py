@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
-from time import monotonic
 from typing import Any
 
 from msgspec import Struct
@@ -37,26 +36,22 @@ class Probe(Struct, frozen=True):
 class _Recorder:
     """A model whose replies are measured."""
 
-    def __init__(self, model: Model, clock: Callable[[], float]) -> None:
+    def __init__(self, model: Model) -> None:
         self.name = model.name
-        self.pieces = self.largest = 0
+        self.pieces = 0  # of the reply that has the most
+        self.largest = 0  # request, in tokens
         self.has_called = False
-        self.seconds: float | None = None
         self._model = model
-        self._clock = clock
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
 
     async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
-        started = self._clock()
         pieces = 0
         counted = 0
         parts: Any = self._model.reply(request)
         async with aclosing(parts):
             async for part in parts:
-                if isinstance(part, Text | ToolCall) and self.seconds is None:
-                    self.seconds = self._clock() - started
                 pieces += isinstance(part, Text)
                 self.has_called |= isinstance(part, ToolCall)
                 if isinstance(part, Usage):
@@ -66,11 +61,9 @@ class _Recorder:
         self.largest = max(self.largest, counted or estimate_request(request))
 
 
-async def probe_model(
-    model: Model, navigator: Navigator, budget: Budget, clock: Callable[[], float] = monotonic
-) -> Probe:
+async def probe_model(model: Model, navigator: Navigator, budget: Budget) -> Probe:
     """Ask a model about a section, and return what it can do. It costs two or three short replies."""
-    recorder = _Recorder(model, clock)
+    recorder = _Recorder(model)
     sections = navigator.sections
     short = (section for section in sections if section.section.tokens in _SECTION_TOKENS)
     section = next(short, next(iter(sections)))
@@ -97,7 +90,6 @@ async def probe_model(
         f"tools: {_YES_NO[recorder.has_called]}",
         f"citations: {_YES_NO[cites]}",
         f"context: {f'{context:,}' if context else f'at least {recorder.largest:,}'} tokens",
-        f"first token after {recorder.seconds or 0:.1f} s",
         f"answers from {way}" if cites else "readers get search results instead of answers",
     ]
     return Probe("; ".join(verdicts))

@@ -123,6 +123,7 @@ LITTLE_MONEY = (
     "The budget is nearly spent: answer now from the open sections, or say that the documentation does not answer."
 )
 NEARLY_SPENT = 0.75
+_PERCENT = 100
 
 TOO_MANY_CALLS = "At most {limit} calls in one turn; this one was not made."
 NO_ROOM = "No room for more text in this turn; this call was not made. Ask again for what matters most."
@@ -149,6 +150,7 @@ NEAREST_SECTIONS = "The nearest sections of the documentation:"
 """Shown to the reader before results that replace an answer."""
 
 _SECTION_TAG = re.compile(r"<(\s*/?\s*section\s+[0-9a-f]{8}\s*>)", re.IGNORECASE)
+"""A tag that only `format_section` may write: `</section 07f3277d>`."""
 
 
 def build_rules(name: str, reading: str) -> str:
@@ -207,7 +209,7 @@ def build_note(*, rounds_left: int, room_used: float, time_used: float, money_us
         return LITTLE_MONEY
     notes = [LAST_ROUND_WITH_TOOLS] if rounds_left == 1 else []
     if room_used >= NEARLY_SPENT:
-        notes.append(LITTLE_ROOM.format(percent=round(room_used * 100)))
+        notes.append(LITTLE_ROOM.format(percent=round(room_used * _PERCENT)))
     return " ".join(notes)
 
 
@@ -235,7 +237,7 @@ def take_sections(result: ToolOutput) -> tuple[list[OpenSection], ToolOutput]:
         for shown in expansion.shown
         if shown.text.strip()
     ]
-    return sections, replace(result, sections=tuple(replace(one, shown=()) for one in result.sections))
+    return sections, replace(result, sections=tuple(replace(expansion, shown=()) for expansion in result.sections))
 
 
 def render_result(result: ToolOutput) -> str:
@@ -251,4 +253,5 @@ def render_result(result: ToolOutput) -> str:
 
 def _enclose_sections(expansion: Expansion) -> Expansion:
     sections, _ = take_sections(ExpandResult((expansion,)))
-    return replace(expansion, shown=tuple(ShownSection(one.id, format_section(one)) for one in sections))
+    shown = tuple(ShownSection(section.id, format_section(section)) for section in sections)
+    return replace(expansion, shown=shown)

@@ -108,24 +108,19 @@ def _ask_until_answered(
     Returns:
         The last site and its answer; the site is None for a library of one site, the answer if nothing was asked.
     """
-    last: tuple[SiteInfo | None, Answer | None] = (None, None)
-    remaining: Budget | None = budget
+    site: SiteInfo | None = None
+    answer: Answer | None = None
+    deadline = time.monotonic() + budget.seconds
     for candidate in candidates:
-        if remaining is None:
+        site = candidate.site
+        answer = ask_site(candidate, budget)
+        seconds = deadline - time.monotonic()
+        if answer.state != "not_found" or seconds <= 0:
             break
-        start = time.monotonic()
-        answer = ask_site(candidate, remaining)
-        last = candidate.site, answer
-        if answer.state != "not_found":
-            break
-        remaining = _reduce_budget(remaining, time.monotonic() - start, answer.cost or 0.0)
-    return last
-
-
-def _reduce_budget(budget: Budget, seconds: float, cost: float) -> Budget | None:
-    """Return the remaining budget; None if it is spent."""
-    seconds_left = budget.seconds - seconds
-    cost_left = None if budget.cost is None else budget.cost - cost
-    if seconds_left <= 0 or (cost_left is not None and cost_left <= 0):
-        return None
-    return replace(budget, seconds=seconds_left, cost=cost_left)
+        budget = replace(budget, seconds=seconds)
+        if budget.cost is not None:
+            cost = budget.cost - (answer.cost or 0.0)
+            if cost <= 0:
+                break
+            budget = replace(budget, cost=cost)
+    return site, answer

@@ -14,7 +14,7 @@ import click
 
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.conversation import Exchange
-from mkdocs_roaming.answer.events import Answer, summarize
+from mkdocs_roaming.answer.events import summarize
 from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.cli.common import LIBRARY, TRUST_RULES, handle_signals, print_error
 from mkdocs_roaming.cli.output import print_answer, print_line, run_answer
@@ -34,6 +34,8 @@ ModelFactory = Callable[[], tuple[Model, Budget]]
 """Creates the model of an answer, and the budget of the answer."""
 
 _MAX_EXCHANGES = 6
+_SIGNALLED = 128
+"""What a shell adds to the number of the signal that ends a program, for its exit status."""
 
 
 @click.command()
@@ -62,7 +64,7 @@ def chat(lib: str, page: str | None, scope: Scope, trust_rules: bool, **given: A
 
 
 def _exit(number: int, frame: FrameType | None) -> NoReturn:
-    sys.exit(128 + number)
+    sys.exit(_SIGNALLED + number)
 
 
 def _read_line(prompt: str) -> str:
@@ -139,15 +141,12 @@ class Chat:
             budget,
             page=self.page,
             opened=tuple(self._opened),
-            history=tuple(self._history),
+            history=self._history[-_MAX_EXCHANGES:],
         )
         answer = summarize(events)
         print_answer(answer)
-        if answer.state != "error":
-            self._remember(question, answer)
-
-    def _remember(self, question: str, answer: Answer) -> None:
-        """Add an answer to what follow-up questions refer to."""
+        if answer.state == "error":
+            return
         if answer.memory:
-            self._history = [*self._history, Exchange(question, answer.memory)][-_MAX_EXCHANGES:]
+            self._history.append(Exchange(question, answer.memory))
         self._opened |= dict.fromkeys(section.id for section in answer.steps)

@@ -31,7 +31,7 @@ from mkdocs_roaming.answer.models.replies import (
     encode_tool_name,
     read_turns,
 )
-from mkdocs_roaming.library.tools import TOOLS, Tool, ToolError, render, split_origin
+from mkdocs_roaming.library.tools import TOOLS, Tool, ToolError, ToolOutput, render, split_origin
 
 Block = dict[str, Any]
 
@@ -52,6 +52,9 @@ _LEAST_THINKING = {
 _NO_THINKING = ("claude-haiku-4", "claude-sonnet-4", "claude-opus-4", "claude-3")
 
 _SEARCH_RESULTS = "search_result"
+_BLANK_LINES = re.compile(r"\n{3,}")
+"""What sections leave in a result that they are taken from."""
+
 
 _STOP_REASONS: Mapping[str, StopReason] = {
     "end_turn": "end",
@@ -155,7 +158,11 @@ def _encode_turns(request: Request, has_search_results: bool) -> list[Block]:
     for item in read_turns(request):
         match item:
             case ToolResult():
-                add("user", [_encode_tool_result(item, has_search_results)])
+                content = _encode_content(item.result, has_search_results)
+                block: Block = {"type": "tool_result", "tool_use_id": item.call.id, "content": content}
+                if isinstance(item.result, ToolError):
+                    block["is_error"] = True
+                add("user", [block])
             case AssistantTurn():
                 add("assistant", _encode_reply(item))
             case str() if item:
@@ -184,23 +191,15 @@ def _encode_tool(tool: Tool) -> Block:
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
 
 
-def _encode_tool_result(result: ToolResult, has_search_results: bool) -> Block:
-    content = _encode_content(result, has_search_results)
-    block = {"type": "tool_result", "tool_use_id": result.call.id, "content": content}
-    return {**block, "is_error": True} if isinstance(result.result, ToolError) else block
-
-
-def _encode_content(tool_result: ToolResult, has_search_results: bool) -> list[Block]:
+def _encode_content(result: ToolOutput, has_search_results: bool) -> list[Block]:
     """Return the content of a tool result; each open section is a search result, so that it is cited by its own id."""
     if not has_search_results:
-        return [_text_block(prompts.render_result(tool_result.result))]
-    label, result = split_origin(tool_result.result)
-    content: list[Block] = [_text_block(label)] if label else []
+        return [_text_block(prompts.render_result(result))]
+    label, result = split_origin(result)
     sections, result = prompts.take_sections(result)
-    content += map(_encode_section, sections)
-    if (text := re.sub(r"\n{3,}", "\n\n", render(result))).strip():
-        content.append(_text_block(text))
-    return content
+    text = _BLANK_LINES.sub("\n\n", render(result))
+    content = [_text_block(label), *map(_encode_section, sections), _text_block(text)]
+    return [block for block in content if block["type"] != "text" or block["text"].strip()]
 
 
 def _encode_section(section: OpenSection) -> Block:

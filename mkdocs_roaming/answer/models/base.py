@@ -250,15 +250,6 @@ async def find_context(model: Model) -> int | None:
     return await find() if find is not None else None
 
 
-def has_tools(model: Model) -> bool:
-    """Return whether a model can call tools: False by setting, or after its server refused them.
-
-    A request to a model without tools has neither tools nor calls: opened sections are the context of the question. A
-    model of a plugin may have the attribute `has_tools`, too.
-    """
-    return bool(getattr(model, "has_tools", True))
-
-
 @dataclass(frozen=True, slots=True)
 class UnavailableModel:
     """A hosted model that cannot be created, for example without its key. Its replies are errors."""

@@ -22,7 +22,10 @@ USED_SHARE = 0.85
 _LEAST_OUTPUT = 256
 _MOST_CHARS_PER_TOKEN = 5.5  # more than any tokenizer's mean for text in which runs of one sign count once
 _RUN = re.compile(r"([\W_])\1+")
+"""A run of one sign: `-----`."""
+
 _TIMEOUT = 2.0
+_OK = 200
 _SOURCES = {
     "/api/ps": "context_length",  # Ollama
     "/api/v0/models": "loaded_context_length",  # LM Studio
@@ -66,7 +69,7 @@ class ContextFinder:
 
     async def _ask(self, path: str) -> None:
         response = await self._client.get(self._service.base_url.removesuffix("/v1") + path)
-        if response.status_code == 200:
+        if response.status_code == _OK:
             self.limit(find_number(response.json(), self._sources[path], self._service.model))
         else:
             self._sources.pop(path, None)  # another answer may ask, too
@@ -79,7 +82,7 @@ def find_number(data: object, field: str, model: str) -> int | None:
             return int(data[field])
         values = list(data.values())
     elif isinstance(data, list):
-        values = [entry for entry in data if len(data) == 1 or _is_named(entry, model)]
+        values = data if len(data) == 1 else [entry for entry in data if _is_named(entry, model)]
     else:
         return None
     return next((size for value in values if (size := find_number(value, field, model))), None)

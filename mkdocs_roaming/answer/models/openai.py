@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -39,6 +38,7 @@ Message = dict[str, Any]
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _SYSTEM_ROLE = "[Ss]ystem role"
 _ABSENT_TOOLS = "absent tools"
+_ID_CHARS = 9
 
 _FINISH_REASONS: Mapping[str, StopReason] = {
     "stop": "end",
@@ -161,7 +161,9 @@ def _encode_call(call: ToolCall) -> Mapping[str, Any]:
 
 def _encode_id(id_: str) -> str:
     """Return the id of a call in the form that every server accepts: nine letters or digits, equal for equal ids."""
-    return id_ if re.fullmatch(r"[a-zA-Z0-9]{9}", id_) else hashlib.sha256(id_.encode()).hexdigest()[:9]
+    if len(id_) == _ID_CHARS and id_.isascii() and id_.isalnum():
+        return id_
+    return hashlib.sha256(id_.encode()).hexdigest()[:_ID_CHARS]
 
 
 def _encode_tool(tool: Tool) -> Mapping[str, Any]:

@@ -28,6 +28,12 @@ from mkdocs_roaming.answer.models.replies import ReplyReader
 from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError, UsageError
 
 MAX_BODY_BYTES = 4 * 2**20
+_REPLY_SECONDS = 600.0
+_CONNECT_SECONDS = 10.0
+_FIRST_PAUSE = 0.5  # seconds; the pause doubles with each failure
+_LONGEST_PAUSE = 8.0
+_JITTER = (0.75, 1.0)  # clients must not retry in step
+_OK = 200
 
 THINKING_TOKENS = 4_000
 """Added to the maximum output once a model was seen to think: its thinking counts as output."""
@@ -100,8 +106,8 @@ class ProviderModel(ABC):
             except (ValueError, AttributeError, KeyError, TypeError):
                 _log.debug("cannot read the reply", exc_info=True)
                 raise error_for_format(self._service, self.api) from None
-            if pause is None:  # with jitter: clients must not retry in step
-                pause = min(0.5 * 2.0**failures, 8.0) * random.uniform(0.75, 1.0)
+            if pause is None:
+                pause = min(_FIRST_PAUSE * 2**failures, _LONGEST_PAUSE) * random.uniform(*_JITTER)
             failures += 1
             await self._retries.sleep(pause)
 
@@ -181,13 +187,11 @@ class ApiModel(ProviderModel):
         # Without keep-alive, one client can serve several event loops, and no connection stays open.
         self._client = httpx2.AsyncClient(
             limits=httpx2.Limits(max_keepalive_connections=0),
-            timeout=httpx2.Timeout(600.0, connect=10.0),
-            headers={
-                "Content-Type": "application/json",
-                **self.headers,
-                **({"Authorization": f"Bearer {service.key}"} if service.key else {}),
-            },
+            timeout=httpx2.Timeout(_REPLY_SECONDS, connect=_CONNECT_SECONDS),
+            headers={"Content-Type": "application/json", **self.headers},
         )
+        if service.key:
+            self._client.headers["Authorization"] = f"Bearer {service.key}"
         self.has_tools = options.tools
         self._options = options
         self._context = ContextFinder(service, self._client, options.context)
@@ -266,7 +270,7 @@ class ApiModel(ProviderModel):
             url = f"{self._service.base_url}{self.path}"
             content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")  # of lone surrogates
             async with self._client.stream("POST", url, content=content) as response:
-                is_accepted = response.status_code == 200
+                is_accepted = response.status_code == _OK
                 if not is_accepted:
                     kind, message, _ = parse_api_error(await _read_body(response))
                     pause = parse_retry_after(response.headers)

@@ -12,11 +12,16 @@ _MARK = re.compile(
     r"|assistant(?P<channel>final|analysis|commentary)",  # of the token's text, if a server removes the tokens alone
     re.IGNORECASE,
 )
+"""A mark of reasoning: `<think>`, `[/THINK]`, `<|channel|>`."""
+
 _WORD_STARTS = "|".join("assistant"[:length] for length in range(9, 0, -1))
 _PARTIAL_MARK = re.compile(rf"(?:[<◁\[][^<>◁▷\[\]\n]{{0,80}}|assistant[a-z]{{0,10}}|{_WORD_STARTS})\Z", re.IGNORECASE)
+"""The start of a mark at the end of a piece: `<thi`."""
+
 _UNFINISHED_MARK = re.compile(r"[<◁]/?\s*think|<[|｜]", re.IGNORECASE)
-_THINKING_TOKEN = re.compile(r"think|thought")
-_END_TOKEN = re.compile(r"(?:im_)?end|eo[mst]|return|call")
+"""What is no text at the end of a reply: `</think`, `<|`."""
+
+_END_TOKENS = ("im_end", "end", "eom", "eos", "eot", "return", "call")
 _HEADER_TOKENS = ("start", "channel")
 _ANSWER_HEADERS: tuple[list[str], ...] = ([], ["assistant"])
 
@@ -87,8 +92,8 @@ class ReasoningFilter:
         if token in _HEADER_TOKENS:
             self.is_inside = True
             self._header = ""
-        elif token and not _THINKING_TOKEN.search(token):
-            self.is_inside = was_inside or _END_TOKEN.match(token) is not None
+        elif token and "think" not in token and "thought" not in token:
+            self.is_inside = was_inside or token.startswith(_END_TOKENS)
         else:
             closes = bool(mark["closes"]) or token.startswith("end")
             self.is_inside = not closes

@@ -13,11 +13,27 @@ from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedErro
 
 _CONTEXT = re.compile(r"context|prompt|\binputs?\b|sequence|max_(?:model|seq)_len|\bn_(?:ctx|keep)\b")
 _EXCESS = re.compile(r"exceed|overflow|too (?:long|large|big|many)|(?:long|great|larg)er than|maximum|limit|>|<=")
+"""Together: `prompt is too long`, `input tokens exceed`, `n_keep >= n_ctx`."""
+
 _LIMITS = (
     re.compile(r"[<>]=?\D{0,10}?(\d[\d,]*)"),
     re.compile(r"(?:context|maximum|max\b|limit|available|exceed|only|than)\D{0,40}(\d[\d,]*)"),
     re.compile(r"(\d[\d,]*)\D{0,12}(?:context|maximum|max\b|limit)"),
 )
+"""The size of a context in an error: `5120 > 4096`, `maximum context length is 8,192`, `4096 tokens of context`."""
+
+_TOOLS = re.compile(r"\btools?\b|tool[_ -](?:use|call|choice)|function[_ -]?call")
+_UNSUPPORTED = re.compile(r"support|enabl|requir|permit|recogni|unknown|unexpected|disabled|no endpoints")
+"""Together: `does not support tools`, `tool choice requires --enable-auto-tool-choice`."""
+
+_TOO_LARGE = 413
+_REFUSALS = (200, 400, 404, _TOO_LARGE, 422, 500, 501)
+"""The statuses with which servers say that a request is too long, or that a model has no tools."""
+
+_UNBILLED = {*range(400, 500), 503, 529} - {408}
+_RETRYABLE = {409}
+_TEMPORARY = ("rate", "overload", "failure", "timeout")
+_NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "InvalidURL", "PoolTimeout", "UnsupportedProtocol"}
 
 
 def is_overflow(problem: str) -> bool:
@@ -35,21 +51,12 @@ def parse_limit(problem: str) -> int | None:
     return None
 
 
-_TEMPORARY = ("rate", "overload", "failure", "timeout")
-_NOT_CONNECTED = {"ConnectError", "ConnectTimeout", "InvalidURL", "PoolTimeout", "UnsupportedProtocol"}
-
-
-_REFUSALS = (200, 400, 404, 413, 422, 500, 501)
-_TOOLS = re.compile(r"\btools?\b|tool[_ -](?:use|call|choice)|function[_ -]?call")
-_UNSUPPORTED = re.compile(r"support|enabl|requir|permit|recogni|unknown|unexpected|disabled|no endpoints")
-
-
 class _Fault(NamedTuple):
     """What a response means: the statuses, or the words in error type and message, that show a cause."""
 
     cause: str
     statuses: Container[int]
-    words: str
+    words: tuple[str, ...]
     text: str
 
 
@@ -57,47 +64,47 @@ _FAULTS = (
     _Fault(
         "key",
         (401,),
-        "authentication_error|invalid_api_key",
+        ("authentication_error", "invalid_api_key"),
         "the key is not accepted{details}; check {service.key_name}",
     ),
     _Fault(
         "credit",
         (402,),
-        "insufficient_quota|credit balance|billing",
+        ("insufficient_quota", "credit balance", "billing"),
         "the account has no credit left{details}; add credit to the provider's account",
     ),
     _Fault(
         "key",
         (403,),
-        "permission_error",
+        ("permission_error",),
         "the key has no access to this model{details}; choose another model, or check {service.key_name}",
     ),
     _Fault(
         "address",
         (404,),
-        "not_found_error",
+        ("not_found_error",),
         "{service.address} does not know this model or address{details}; choose another model, or check "
         "{service.base_name}",
     ),
-    _Fault("rate", (429,), "rate_limit_error", "too many requests{details}; try again {pause}"),
+    _Fault("rate", (429,), ("rate_limit_error",), "too many requests{details}; try again {pause}"),
     _Fault(
         "overload",
         (503, 529),
-        "overloaded|service_unavailable",
+        ("overloaded", "service_unavailable"),
         "the provider is overloaded{details}; try again {pause}",
     ),
-    _Fault("timeout", (408, 504), "", "the provider did not answer in time ({status}){details}; try again later"),
-    _Fault("failure", (*range(300), *range(500, 600)), "", "the provider failed ({kind}){details}; try again later"),
+    _Fault("timeout", (408, 504), (), "the provider did not answer in time ({status}){details}; try again later"),
+    _Fault("failure", (*range(300), *range(500, 600)), (), "the provider failed ({kind}){details}; try again later"),
     _Fault(
         "address",
         range(300, 400),
-        "",
+        (),
         "{service.address} redirects ({status}){details}; set {service.base_name} to the new address",
     ),
     _Fault(
         "request",
         range(400, 500),
-        "",
+        (),
         "the request was refused ({status}){details}; try another model, and report this",
     ),
 )
@@ -125,9 +132,9 @@ def error_for_status(
         return ToolsUnsupportedError(
             f"{problem}; choose one that can, or set tools = false in [model]", unbilled=True, cause="request"
         )
-    if status == 413:
+    if status == _TOO_LARGE:
         return error_for_context(service, details, None)
-    faults = (one for one in _FAULTS if status in one.statuses or (one.words and re.search(one.words, text)))
+    faults = (fault for fault in _FAULTS if status in fault.statuses or any(map(text.__contains__, fault.words)))
     fault = next(faults, _FAULTS[-1])
     problem = fault.text.format(
         service=service,
@@ -138,9 +145,9 @@ def error_for_status(
     )
     return ModelError(
         f"{service.model}: {problem}",
-        retryable=fault.cause in _TEMPORARY or status == 409,
+        retryable=fault.cause in _TEMPORARY or status in _RETRYABLE,
         retry_after=retry_after,
-        unbilled=(400 <= status < 500 and status != 408) or status in (503, 529),
+        unbilled=status in _UNBILLED,
         cause=fault.cause,
     )
 

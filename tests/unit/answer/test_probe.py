@@ -47,7 +47,7 @@ class Able:
 
 
 def probe(navigator: Navigator, model: Able) -> Probe:
-    return anyio.run(lambda: probe_model(model, navigator, Budget(), clock=lambda: 0.0))
+    return anyio.run(lambda: probe_model(model, navigator, Budget()))
 
 
 @pytest.mark.parametrize(

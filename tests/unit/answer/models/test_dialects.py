@@ -29,7 +29,6 @@ from mkdocs_roaming.answer.models.base import (
     ToolTurn,
     Turn,
     UserTurn,
-    has_tools,
 )
 from mkdocs_roaming.answer.models.context import find_number
 from mkdocs_roaming.answer.models.openai import OpenAIModel
@@ -75,7 +74,7 @@ def test_refusal_of_tools_is_recognized(api: MessagesApi, make: Make, status: in
     model = make()
     with pytest.raises(ToolsUnsupportedError, match=r"set tools = false in \[model\]"):
         reply(model, tools=TOOLS)
-    assert not has_tools(model)
+    assert not model.has_tools
 
 
 @pytest.mark.parametrize(("status", "message"), TABLES["other refusals are no overflow and no lack of tools"])
@@ -124,7 +123,7 @@ def test_tools_are_defined_in_last_round_if_server_requires_them(api: MessagesAp
     assert read(model, turns=turns_with_call()) == "Again."
     assert [body.get("tool_choice") for body in api.requests] == [None, "none", "none"]
     assert [len(body.get("tools", ())) for body in api.requests] == [0, len(TOOLS), len(TOOLS)]
-    assert has_tools(model)
+    assert model.has_tools
 
 
 @pytest.mark.parametrize(("message", "key", "instead"), TABLES["refused parameter is left out from then on"])
