@@ -244,16 +244,6 @@ class _Group(Struct, eq=False):
         title = " › ".join(filter(None, self.titles[common:]))
         return truncate_at_word(title, _MAX_TITLE_CHARS) or _UNGROUPED
 
-    def is_reference(self) -> bool:
-        """Return whether most of its pages are reference."""
-        kinds = Counter(item.kind for group in self.walk() for item in group.items)
-        return kinds[PageKind.REFERENCE] > kinds[PageKind.GUIDE]
-
-    def raise_rank(self, rank: int) -> None:
-        """Raise the rank of the group and of all groups in it to a minimum."""
-        for group in self.walk():
-            group.rank = max(group.rank, rank)
-
     def walk(self) -> Iterator[_Group]:
         """Yield the group and all groups in it."""
         yield self
@@ -307,10 +297,16 @@ class _Tree(Struct, frozen=True):
                 groups.append(inner)
         base = _base_url(self.manifest) or _NESTED_BASE
         group = _Group(titles, entry.id or "", list(filter(None, items)), groups, base)
+        if not titles:
+            return group
+        kinds = Counter[PageKind]()
+        for inner in group.walk():
+            kinds.update(item.kind for item in inner.items)
+        rank = int(kinds[PageKind.REFERENCE] > kinds[PageKind.GUIDE])
         if titles == (MORE_GROUP,):
-            group.raise_rank(_MORE_RANK)
-        elif titles:
-            group.raise_rank(int(group.is_reference()))
+            rank = _MORE_RANK
+        for inner in group.walk():
+            inner.rank = max(inner.rank, rank)
         return group
 
     def _make_item(self, entry: NavEntry, titles: tuple[str, ...]) -> _Item | None:

@@ -220,20 +220,16 @@ def _find_config(folder: Path, config: Path | None) -> tuple[Generator, Path]:
         if len(equal) > 1:
             raise UsageError(f"{', '.join(equal)}: several configurations; name one: roaming init {config.parent}")
     elif config is None:
-        raise _missing_error(folder)
+        titles = ", ".join(generator.title for generator in GENERATORS)
+        similar = [str(file) for file in walk(folder, _CONFIG_DEPTH) if file.match("mkdocs*.y*ml")]
+        hint = "name the folder of the documentation"
+        if similar:
+            hint = f"name one with --config-file: {', '.join(similar)}"
+        raise UsageError(f"{folder}: no configuration of {titles}; {hint}")
     required = find_required(config.parent) if generator.name == "mkdocs" else set()
     if required and generator.name not in required:  # Zensical and ProperDocs build a mkdocs.yml, too
         generator = generators[min(required)]
     return generator, config
-
-
-def _missing_error(folder: Path) -> UsageError:
-    titles = ", ".join(generator.title for generator in GENERATORS)
-    similar = [str(file) for file in walk(folder, _CONFIG_DEPTH) if file.match("mkdocs*.y*ml")]
-    hint = "name the folder of the documentation"
-    if similar:
-        hint = f"name one with --config-file: {', '.join(similar)}"
-    return UsageError(f"{folder}: no configuration of {titles}; {hint}")
 
 
 def _read_project(file: Path) -> Project:

@@ -26,7 +26,6 @@ _DEPLOYMENTS = (
     "wrangler.json*",
 )
 """Workflows, and the configurations of hosts."""
-_LOCKS = ("uv.lock", "poetry.lock", "pdm.lock")
 _INSTALL = f"pip install {edits.PACKAGE}"
 _PUBLISH = 'roaming index "$READTHEDOCS_OUTPUT/html" --url "$READTHEDOCS_CANONICAL_URL"'
 
@@ -147,9 +146,8 @@ def _add_requirements(plan: Plan, deployments: Sequence[Path]) -> None:
         builders = [file for file in deployments if re.search(rf"\b{setup.generator.name}\b", read(file))]
         if builders:
             plan.doubt = f"nothing shows how {builders[0]} installs {names[-1]}"
-    if any(file.suffix == ".toml" and file in files for file in plan.new):
-        locks = [name for name in _LOCKS if (setup.root / name).exists()]
-        plan.steps += [f"update {name} before the next deployment" for name in locks]
+    if any(file.name == "pyproject.toml" for file in plan.new):
+        plan.steps.append("update the lock file, if there is one, before the next deployment")
 
 
 # Build commands

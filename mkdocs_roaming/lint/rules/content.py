@@ -19,6 +19,26 @@ _UNPARSED_FRONT_MATTER = re.compile(
     re.MULTILINE,
 )
 """Front matter that its site's generator did not parse, and so shows as text between two rules."""
+_FENCE_IN_TEXT = re.compile(r"[ \t>]*(?:\\`){3,}[ \t]*\{?\.?[\w+#-]*(?=[\s}]|$)")
+r"""A fence that a page shows as text: ``\`\`\`python``."""
+_DIRECTIVE = re.compile(
+    r"[ \t>]*\\?(?P<mark>:::(?=:*[ \t]*\{?[\w.])|(?:!!!|\?\?\?)(?=\+?[ \t]+\w)|===(?=\+?[ \t]+[\"“])|\{[%{]|--8<--"
+    r"|\.\.(?=[ \t]+[\w:-]+::)|\[TOC\\?\])"
+)
+"""A directive that nothing renders: `::: pkg.module`, `!!! note`, `{% include %}`, `--8<-- "x"`."""
+
+_EMPHASIS = re.compile(r"\*+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|</?(?:b|i|em|strong)>")
+"""Emphasis inside or around words, which injected text may have: `ig**nore**`."""
+_SENTENCE_START = re.compile(r"(?:\A|(?<!e\.g)(?<!i\.e)[.!?]\s+|[。！？]|\n\s*\n|<!--)\s*\Z")
+"""What is in front of the first word of a sentence."""
+_ATTRIBUTE = re.compile(r"(=|\]\(\S+\s)([\"'])([^\"'\n]*)\2")
+"""The value of an attribute, or the title of a link: its quotation marks are not visible."""
+_QUOTED = re.compile(
+    r"\"[^\"]*\"|“[^”“]*”|„[^“”„]*[“”]|«[^»«]*»|»[^»«]*«|‹[^›]*›|‘[^’\n]*’|「[^」]*」|『[^』]*』"
+    r"|(?<!\w)'[^'\n]*'(?!\w)|<(?:q|code|kbd|samp)\b[^<>]*>.*?</(?:q|code|kbd|samp)>",
+    re.DOTALL,
+)
+"""A quotation, in the quotation marks of any language, or code."""
 
 
 @rule(
@@ -171,20 +191,3 @@ class _Examples:
         titles = [section.title for section in self._text.page.sections]
         prose = [self._text.prose[line] for line in self._text.own_lines(position)]
         return explains_injection(" ".join([*titles, *prose]))
-
-
-_FENCE_IN_TEXT = re.compile(r"[ \t>]*(?:\\`){3,}[ \t]*\{?\.?[\w+#-]*(?=[\s}]|$)")
-_DIRECTIVE = re.compile(
-    r"[ \t>]*\\?(?P<mark>:::(?=:*[ \t]*\{?[\w.])|(?:!!!|\?\?\?)(?=\+?[ \t]+\w)|===(?=\+?[ \t]+[\"“])|\{[%{]|--8<--"
-    r"|\.\.(?=[ \t]+[\w:-]+::)|\[TOC\\?\])"
-)
-
-_EMPHASIS = re.compile(r"\*+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)|</?(?:b|i|em|strong)>")
-_SENTENCE_START = re.compile(r"(?:\A|(?<!e\.g)(?<!i\.e)[.!?]\s+|[。！？]|\n\s*\n|<!--)\s*\Z")
-# The quotation marks of an attribute's value or of a link's title are not visible.
-_ATTRIBUTE = re.compile(r"(=|\]\(\S+\s)([\"'])([^\"'\n]*)\2")
-_QUOTED = re.compile(
-    r"\"[^\"]*\"|“[^”“]*”|„[^“”„]*[“”]|«[^»«]*»|»[^»«]*«|‹[^›]*›|‘[^’\n]*’|「[^」]*」|『[^』]*』"
-    r"|(?<!\w)'[^'\n]*'(?!\w)|<(?:q|code|kbd|samp)\b[^<>]*>.*?</(?:q|code|kbd|samp)>",
-    re.DOTALL,
-)
