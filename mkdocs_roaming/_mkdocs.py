@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -176,9 +176,14 @@ def iter_nav_items(items: Iterable[StructureItem], folder: str, config: MkDocsCo
 
 
 def published_pages(files: Files) -> list[MkDocsPage]:
-    """Return the pages that are built, also those that are not in the nav."""
+    """Return the pages that are built, also those that are not in the nav; the posts of a blog last, in its order."""
     built = (file for file in files.documentation_pages() if file.inclusion.value >= InclusionLevel.NOT_IN_NAV.value)
-    return [file.page for file in built if file.page is not None]
+    pages = [file.page for file in built if file.page is not None]
+    positions: dict[int, int] = {}
+    for page in pages:
+        for post in blog_posts(page) or ():
+            positions.setdefault(id(post), len(positions))
+    return sorted(pages, key=lambda page: positions.get(id(page), -1))
 
 
 def page_name(file: File, folder: str, config: MkDocsConfig) -> PageName:
@@ -227,15 +232,6 @@ def blog_posts(page: MkDocsPage) -> list[Any] | None:
     """Return the posts that a page lists, or None if it is not a list of blog posts."""
     posts = getattr(page, "posts", None)
     return posts if isinstance(posts, list) else None
-
-
-def order_posts(pages: Sequence[MkDocsPage]) -> list[MkDocsPage]:
-    """Return the pages with the posts of a blog last, in the order of the blog."""
-    positions: dict[int, int] = {}
-    for page in pages:
-        for post in blog_posts(page) or ():
-            positions.setdefault(id(post), len(positions))
-    return sorted(pages, key=lambda page: positions.get(id(page), -1))
 
 
 def add_template_content(

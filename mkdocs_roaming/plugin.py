@@ -40,7 +40,6 @@ from mkdocs_roaming._mkdocs import (
     localize_previous,
     make_page,
     make_site,
-    order_posts,
     page_name,
     page_path,
     project_folder,
@@ -215,7 +214,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         cache_folder = project_cache_folder(project_folder(config)) / folder
         cache = ConversionCache(cache_folder if self._options.cache else None)
         with _plugin_errors():
-            included, left_out = self._select_pages(order_posts(pages), folder, config, files)
+            included, left_out = self._select_pages(pages, folder, config, files)
             batch = convert_pages(site, included, cache=cache, warn=log.warning)
             batch.left_out += left_out
             rules = self._load_rules(pages, config)

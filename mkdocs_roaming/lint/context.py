@@ -28,6 +28,15 @@ SourceReader = Callable[[str], str | None]
 SITE_FILE = "llms.txt"
 """The file to which findings about the whole site are attached."""
 
+_MARKS_OF_CODE = ("```", "~~~", "    ", "\t")
+"""Without these a page has neither fenced nor indented code."""
+_CODE = re.compile(r"`[^`]*`|<code.*?</code>")
+_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|[a-z][.)])\s+")
+"""The number of a heading: `2.1. `, `b) `."""
+_DECORATION = " \t.,:;!?…-–—_*#()[]{}¶§→←«»“”\"'"
+_CODE_LIKE = re.compile(r"^[.$@_-]|_|\w\.\w|\(\)|^[a-z][a-z0-9]*$|^[A-Z]{3,}$|[a-z][A-Z]|[A-Z]{2}[a-z]")
+"""A name in code: `max_size`, `pump.Valve`, `run()`, `readFile`, `HTTPServer`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -71,7 +80,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         """Check id and severity."""
-        if not re.fullmatch("[a-z]+(-[a-z]+)*", self.id):
+        if not all(word.isascii() and word.isalpha() and word.islower() for word in self.id.split("-")):
             raise ValueError(f"invalid rule id {self.id!r}: use lower-case words with hyphens, such as no-opening")
         if self.severity not in SEVERITIES:
             raise ValueError(f"invalid severity {self.severity!r} of {self.id}: use one of {', '.join(SEVERITIES)}")
@@ -136,7 +145,8 @@ class Finding:
         """Return the location as `file:line`, `file` without a line, or `the site`."""
         if self.page is None:
             return "the site"
-        return ":".join(map(str, filter(None, self.location(docs))))
+        file, line = self.location(docs)
+        return f"{file}:{line}" if line else file
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +262,11 @@ def is_identifier(text: PageText, ref: SectionRef) -> bool:
 
     Such a title is formatted or spelled as code, or has an anchor such as `pump.Valve`.
     """
-    title = ref.section.title
+    if "." in (ref.section.anchor or "") or _CODE_LIKE.search(ref.section.title):
+        return True
     line = text.lines[text.starts[ref.position]]
-    is_code = ("`" in line or "<code" in line) and not re.search(r"\w", re.sub(r"`[^`]*`|<code.*?</code>", "", line))
-    return is_code or "." in (ref.section.anchor or "") or _CODE_LIKE.search(title) is not None
+    besides = _CODE.sub("", line)
+    return ("`" in line or "<code" in line) and not any(char.isalnum() or char == "_" for char in besides)
 
 
 @cache
@@ -265,11 +276,14 @@ def _empty_titles(language: str) -> frozenset[str]:
 
 def _is_post_list(text: PageText, site_url: str) -> bool:
     """Return whether most headings of a page are links to pages of the site, as in a blog's lists."""
-    headings = [
-        text.lines[start] for start, section in zip(text.starts, text.page.sections, strict=True) if section.level == 2
-    ]
-    linked = sum(line.startswith("## [") and f"]({site_url}" in line for line in headings)
-    return bool(headings) and 2 * linked > len(headings)
+    headings = 0
+    linked = 0
+    for start, section in zip(text.starts, text.page.sections, strict=True):
+        if section.level == 2:
+            line = text.lines[start]
+            headings += 1
+            linked += line.startswith("## [") and f"]({site_url}" in line
+    return 2 * linked > headings
 
 
 def _section_lines(page: PageEntry, markdown: str) -> tuple[int, ...]:
@@ -307,10 +321,3 @@ def _blank_spans(line: str) -> str:
     for start, end, ticks in find_code_spans(line) if "`" in line else ():
         line = f"{line[: start + ticks]}{' ' * (end - start - 2 * ticks)}{line[end - ticks :]}"
     return line
-
-
-_MARKS_OF_CODE = ("```", "~~~", "    ", "\t")
-"""Without these a page has neither fenced nor indented code."""
-_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*[.)]?|[a-z][.)])\s+")
-_DECORATION = " \t.,:;!?…-–—_*#()[]{}¶§→←«»“”\"'"
-_CODE_LIKE = re.compile(r"^[.$@_-]|_|\w\.\w|\(\)|^[a-z][a-z0-9]*$|^[A-Z]{3,}$|[a-z][A-Z]|[A-Z]{2}[a-z]")

@@ -110,7 +110,7 @@ def build_llms_txt(
     site = manifest.site
     name = to_single_line(site.name)
     summary = to_single_line(site.description) or f"All pages of {name}, as Markdown."
-    url = _base_url(manifest)
+    url = "" if manifest.crawled_from else site.url  # a copy is not on the original site
     about = "Links to pages lead to their Markdown.\n"
     if size := full_size(manifest):
         about += f"The text of all pages is in [{LLMS_FULL}]({url}{LLMS_FULL}) ({size}).\n"
@@ -133,7 +133,7 @@ def build_llms_txt(
             translations.append(f"[{alternate.language}]({root}{LLMS_TXT})")
     if translations:
         about += f"The site in other languages: {', '.join(translations)}.\n"
-    files = _Files(manifest)
+    files = _Files(name, url)
     head = f"# {name}\n\n> {summary}\n\n{about}"
     if above:
         headings = _HEADING.findall(above)
@@ -141,13 +141,8 @@ def build_llms_txt(
         title = _find_unused(_ALL_PAGES, " ({})", files.taken)
         heading = f"## {title}\n\n" if headings else ""
         head = f"{above}\n\n{heading}{about}"
-    files.add(LLMS_TXT, head, _make_root(manifest))
+    files.add(LLMS_TXT, head, _make_root(manifest, url or _NESTED_BASE))
     return files.texts
-
-
-def _base_url(manifest: Manifest) -> str:
-    """Return the URL of the published files. Those of a copy have relative ones: they are not on the original site."""
-    return "" if manifest.crawled_from else manifest.site.url
 
 
 def is_page_list(text: str) -> bool:
@@ -251,7 +246,7 @@ class _Group(Struct, eq=False):
             yield from group.walk()
 
 
-def _make_root(manifest: Manifest) -> _Group:
+def _make_root(manifest: Manifest, base: str) -> _Group:
     """Return all pages: those outside of groups, then guides, reference, and last a group that can be skipped."""
     nav = manifest.nav or tuple(NavEntry(page.title, page.id, page.path) for page in manifest.pages)
     pages = {page.path: page for page in manifest.pages}
@@ -263,8 +258,9 @@ def _make_root(manifest: Manifest) -> _Group:
     whole = NavEntry("", children=nav)
     titles = Counter(entry.title for entry in iter_nav(nav) if entry.page in listed)
     shared = {title for title, number in titles.items() if number > _MAX_SHARED}
-    root = _Tree(manifest, pages, kinds, listed - archives, shared).make_group(whole)
-    skipped = _Tree(manifest, pages, kinds, archives, shared, links=False).make_group(whole)
+    url = manifest.site.url
+    root = _Tree(url, base, pages, kinds, listed - archives, shared).make_group(whole)
+    skipped = _Tree(url, base, pages, kinds, archives, shared, links=False).make_group(whole)
     groups = sorted(root.groups, key=lambda group: group.rank)
     if skipped.pages:
         optional = _Group((_OPTIONAL,), _OPTIONAL.lower(), skipped.items, skipped.groups, root.base, _OPTIONAL_RANK)
@@ -275,7 +271,9 @@ def _make_root(manifest: Manifest) -> _Group:
 class _Tree(Struct, frozen=True):
     """The nav entries of a site as groups of the listed pages, and of external links."""
 
-    manifest: Manifest
+    site_url: str
+    base: str
+    """URL of the published files, or the path to them from a nested list."""
     pages: Mapping[str, PageEntry]
     kinds: Mapping[str, PageKind]
     listed: Set[str]
@@ -295,8 +293,7 @@ class _Tree(Struct, frozen=True):
             inner = self.make_group(child, titles)
             if inner.items or inner.groups:
                 groups.append(inner)
-        base = _base_url(self.manifest) or _NESTED_BASE
-        group = _Group(titles, entry.id or "", list(filter(None, items)), groups, base)
+        group = _Group(titles, entry.id or "", list(filter(None, items)), groups, self.base)
         if not titles:
             return group
         kinds = Counter[PageKind]()
@@ -319,7 +316,7 @@ class _Tree(Struct, frozen=True):
             return _Item(title, page.markdown, is_own=True, page=page, kind=self.kinds[page.path])
         if not (self.links and entry.url):
             return None
-        path = url_to_path(self.manifest.site.url, entry.url)
+        path = url_to_path(self.site_url, entry.url)
         if path in self.pages:
             return None
         return _Item(title, entry.url, "" if path is None else _OTHER_FILE)
@@ -377,16 +374,17 @@ class _Block(Struct):
 class _Files:
     """The files of a site."""
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(self, name: str, url: str) -> None:
         self.texts: dict[str, str] = {}
         self.taken: Sequence[str] = (_OPTIONAL,)
         """Headings that groups cannot have: those of an author, and one with a meaning."""
-        self._manifest = manifest
+        self._name = name
+        self._url = url
         self._folders: set[str] = set()
 
     def add(self, path: str, head: str, root: _Group) -> None:
         """Add the list of a group: with all groups in it, or with nested lists of those that it has no room for."""
-        base = _base_url(self._manifest) or "../" * path.count("/")
+        base = self._url or "../" * path.count("/")
         nested: dict[str, _Group] = {}
         text = None
         if root.chars < MAX_CHARS:
@@ -396,14 +394,13 @@ class _Files:
             blocks = self._make_blocks(root, nested)
             text = _render(head, blocks, base) or head + "".join(block.render(base) for block in blocks)
         self.texts[path] = text
-        name = to_single_line(self._manifest.site.name)
-        home = _base_url(self._manifest) or _NESTED_BASE
+        home = self._url or _NESTED_BASE
         for further, group in nested.items():
             pages = pluralize(group.pages, "page")
-            summary = f"{pages} of {name}. All pages are listed in [{LLMS_TXT}]({home}{LLMS_TXT})."
+            summary = f"{pages} of {self._name}. All pages are listed in [{LLMS_TXT}]({home}{LLMS_TXT})."
             for inner in group.walk():
                 inner.is_open = True
-            self.add(further, f"# {name}: {group.title()}\n\n> {summary}\n", group)
+            self.add(further, f"# {self._name}: {group.title()}\n\n> {summary}\n", group)
 
     def _make_blocks(self, root: _Group, nested: dict[str, _Group]) -> list[_Block]:
         """Return the blocks of a file in order, and add the groups that are not open to the nested lists."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -80,6 +79,8 @@ class PublishedFiles:
     Attributes:
         found: Whether there is a manifest.
         has_sources: Whether it names the sources of pages and the nav of MkDocs, which HTML does not show.
+        author_text: The text of llms.txt above the list of pages: all of it if an earlier build did not write it.
+        page_list: The list of pages in llms.txt that an earlier build wrote.
         is_unfinished: Whether the build that wrote the files was interrupted.
     """
 
@@ -94,6 +95,16 @@ class PublishedFiles:
         self.is_unfinished = sum(map(self._read, folder.glob(f"{_UNFINISHED}*"))) > 0
         self._version = self._read_version()
         self.found = self._read(folder / MANIFEST_PATH)
+        self.author_text = b""
+        self.page_list = b""
+        with suppress(OSError):
+            self.author_text = read_regular_file(folder / LLMS_TXT)
+        text = self.author_text
+        for entry in self._lists:
+            if entry and entry.bytes and file_digest(text[-entry.bytes :]) == entry.digest:
+                self.author_text = text[: -entry.bytes]
+                self.page_list = text[-entry.bytes :]
+                break
 
     def _read(self, file: Path) -> bool:
         """Add the files of a manifest; return False if there is none, or a part of one."""
@@ -202,27 +213,6 @@ class PublishedFiles:
         if self.is_unfinished:
             for file in self._folder.rglob(".roaming-*"):
                 yield file.relative_to(self._folder).as_posix()
-
-    @property
-    def author_text(self) -> bytes:
-        """The text of llms.txt above the list of pages: the whole file if an earlier build did not write it."""
-        return self._split_llms_txt[0]
-
-    @property
-    def page_list(self) -> bytes:
-        """The list of pages in llms.txt that an earlier build wrote."""
-        return self._split_llms_txt[1]
-
-    @cached_property
-    def _split_llms_txt(self) -> tuple[bytes, bytes]:
-        try:
-            data = read_regular_file(self._folder / LLMS_TXT)
-        except OSError:
-            return b"", b""
-        for entry in self._lists:
-            if entry and entry.bytes and file_digest(data[-entry.bytes :]) == entry.digest:
-                return data[: -entry.bytes], data[-entry.bytes :]
-        return data, b""
 
     def _owns_llms_full(self, pages: Iterable[tuple[int, PageEntry]]) -> bool:
         """Return whether llms-full.txt contains these pages, and nothing else but a line above each."""

@@ -6,7 +6,7 @@ Errors name the file and the number of each invalid rule. A rule that can never 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -213,7 +213,14 @@ def _resolve(rule: ParsedRule, targets: _Targets, warn: Callable[[str], None]) -
     """Return the published rule, or its problems."""
     if rule.page is not None and targets.page(rule.page) is None:
         return ["the rule is on a page that is not published; publish the page, or move the rule to mkdocs.yml"]
-    problems = [*_check_phrases(rule, targets.language)]
+    problems = []
+    for phrase in (*rule.when.any, *rule.when.all):
+        words = [word for word in parse_words(phrase, targets.language) if any(word.runs)]
+        if not words:
+            problems.append(f"“{phrase}” can never match, because it contains no word; add one")
+        elif all(word.stop for word in words):
+            reason = "most questions contain these words; add a specific word"
+            problems.append(f"“{phrase}” can never match, because {reason}")
     pages: dict[str, None] = {}
     for glob in rule.when.pages:
         matches = targets.match_pages(glob)
@@ -232,16 +239,6 @@ def _resolve(rule: ParsedRule, targets: _Targets, warn: Callable[[str], None]) -
     if len(ids) > MAX_OPENED:
         problems.append(f"opens {len(ids)} sections, but an answer has room for only a few; use a narrower glob")
     return problems or RuleEntry(replace(rule.when, pages=tuple(pages)), tuple(ids), rule.name)
-
-
-def _check_phrases(rule: ParsedRule, language: str) -> Iterator[str]:
-    """Yield a problem for each phrase that never matches: it has no words, or only words of most questions."""
-    for phrase in (*rule.when.any, *rule.when.all):
-        words = [word for word in parse_words(phrase, language) if any(word.runs)]
-        if not words:
-            yield f"“{phrase}” can never match, because it contains no word; add one"
-        elif all(word.stop for word in words):
-            yield f"“{phrase}” can never match, because most questions contain these words; add a specific word"
 
 
 def _find_opened(where: str, address: str, targets: _Targets, warn: Callable[[str], None]) -> Sequence[SectionRef]:

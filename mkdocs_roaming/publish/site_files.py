@@ -96,7 +96,7 @@ def make_site_files(
         key,
         files,
         llms_txt,
-        sections=sum(len(page.sections) for page in manifest.pages),
+        sections=len(sections),
         tokens=manifest.tokens,
         outline_tokens=estimate_tokens(outline),
         markdown=sum(1 for page in manifest.pages if page.origin == "markdown"),

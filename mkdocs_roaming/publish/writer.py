@@ -33,7 +33,7 @@ from mkdocs_roaming.manifest.models import (
     sort_paths_by_nav,
 )
 from mkdocs_roaming.publish.agents.skill import SKILL_FOLDER, WELL_KNOWN, is_foreign_copy
-from mkdocs_roaming.publish.cache import CONVERTER_VERSION, SiteFile, SiteFiles
+from mkdocs_roaming.publish.cache import CONVERTER_VERSION, SiteFiles
 from mkdocs_roaming.publish.copies import replace_copies
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
@@ -267,10 +267,9 @@ class _Output(msgspec.Struct):
 
     def set_manifest(self, manifest: Manifest, key: str = "") -> None:
         """Make the files from a manifest; with a key, they can be cached."""
-        author_text = self.published.author_text  # read before another build may overwrite it
         above = ""
         if self.options.llms_txt == "preamble":
-            above = author_text.decode("utf-8", "surrogateescape").rstrip()
+            above = self.published.author_text.decode("utf-8", "surrogateescape").rstrip()
         files = make_site_files(
             manifest,
             self.site,
@@ -313,7 +312,13 @@ class _Output(msgspec.Struct):
         try:
             for path, data in files_below:
                 published.check(unfinished)
-                written += path not in unchanged and self._write(path, data)
+                if path in unchanged:
+                    continue
+                # A file that is recognized by its content is never incomplete, even if the process is killed.
+                if path.startswith("roaming/") and not path.startswith("roaming/nav/"):
+                    written += write_site_file(self.folder, path, data)
+                else:
+                    written += write_atomically(Path(site_path(self.folder, path)), data)
         except FileNotFoundError:
             published.check(unfinished)  # the other build removes temporary files
             raise
@@ -344,12 +349,6 @@ class _Output(msgspec.Struct):
                 f"of your own can list the skill of this site: add the entry of {SKILL_FOLDER}index.json"
             )
         return [(path, data) for path, data in files if path not in foreign]
-
-    def _write(self, path: str, data: _Content) -> bool:
-        """Write a file. A file that is recognized by its content is never incomplete, even if the process is killed."""
-        if path.startswith("roaming/") and not path.startswith("roaming/nav/"):
-            return write_site_file(self.folder, path, data)
-        return write_atomically(Path(site_path(self.folder, path)), data)
 
     def _check(self, files: Iterable[tuple[str, _Content]], published: PublishedFiles) -> set[str]:
         """Return the files that already have the right content; raise an error if something else wrote others."""
@@ -417,7 +416,7 @@ class _Output(msgspec.Struct):
         paths = [published.page.path for published in self.pages]
         own = set(map(markdown_path, paths))
         for position, path in enumerate(paths):
-            data = partial(_read_chunk, read_page, position)
+            data = partial(_read_parts, read_page, position)
             yield markdown_path(path), data
             short_path = short_markdown_path(path)
             if self.page_copies and short_path and short_path not in own:
@@ -428,8 +427,11 @@ class _Output(msgspec.Struct):
         if has_vectors:
             yield VECTORS_PATH, lambda: (self.vectors or b"",)
         for file in files.files:
-            has_slice = file.start < file.end
-            yield file.path, partial(_join_file, file, read_page) if has_slice else file.head
+            if file.start == file.end:
+                yield file.path, file.head
+            else:
+                part = slice(file.start, file.end)
+                yield file.path, partial(_read_parts, read_page, file.page, part, file.head, file.tail)
         if (manifest := self.manifest) is not None:
             yield MANIFEST_PATH, lambda: iter_manifest_json(self.manifest or manifest)
 
@@ -438,12 +440,15 @@ class _Output(msgspec.Struct):
         return markdown.encode("utf-8", "surrogatepass")
 
 
-def _read_chunk(read_page: Callable[[int], bytes], position: int) -> tuple[bytes]:
-    return (read_page(position),)
-
-
-def _join_file(file: SiteFile, read_page: Callable[[int], bytes]) -> tuple[bytes]:
-    return (file.head + read_page(file.page)[file.start : file.end] + file.tail,)
+def _read_parts(
+    read_page: Callable[[int], bytes],
+    position: int,
+    part: slice = slice(None),
+    head: bytes = b"",
+    tail: bytes = b"",
+) -> tuple[bytes]:
+    """Return the content of a file that has a part of a page, or all of it."""
+    return (head + read_page(position)[part] + tail,)
 
 
 # llms-full.txt

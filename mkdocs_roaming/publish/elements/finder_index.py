@@ -65,8 +65,8 @@ def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> 
         index["search"], shards = _describe_search(built, words)
         yield from shards.items()
     # The function for MCP renders outlines with these.
-    folded = {fold(section.title) for section in manifest.sections()}
-    index["generic"] = sorted(find_generic_titles(sections) & folded)
+    titles = {fold(section.title) for section in manifest.sections()}
+    index["generic"] = sorted(find_generic_titles(sections) & titles)
     index["kinds"] = "".join(str(int(kind)) for kind in classify_pages(manifest).values())
     yield INDEX_PATH, msgspec.json.encode(index) + b"\n"
 
