@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import groupby, takewhile
+from itertools import groupby
 from typing import Literal
 
 from lxml import etree
@@ -24,13 +24,20 @@ SAMPLE_SIZE = 40
 """Number of pages that show what is boilerplate."""
 
 _MIN_SAMPLE = 8
+"""Number of pages below which a repeated text may be a coincidence."""
 _MIN_SHARE = 0.6
+"""Share of the pages of a sample that have a text of boilerplate."""
 _MIN_LINKS = 3
+"""Number of links of a menu within an article."""
 _MAX_PAGER_CHARS = 300
 _INLINE = frozenset(
     {"span", "a", "link", "code-span", "strong", "emphasis", "tag", "image", "math", "labels", "strike"}
 )
 _PAGER = re.compile(r"[\W\d]*(?:previous|prev|next|up|home|top|contents|index|back)\b", re.IGNORECASE)
+"""The beginning of a text that leads to the pages before and after: `« Previous`, `Next`."""
+
+Place = Literal["text", "tail"]
+"""Where a text is: in an element, or behind it."""
 
 
 @dataclass(slots=True)
@@ -38,7 +45,7 @@ class _Unit:
     """The text between two borders of blocks, and where it is."""
 
     is_heading: bool = False
-    nodes: list[tuple[Element, Literal["text", "tail"]]] = field(default_factory=list)
+    nodes: list[tuple[Element, Place]] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     section: Element | None = None
     """The element around a heading with an anchor: a section of the article."""
@@ -46,13 +53,16 @@ class _Unit:
     other_words: int = 0
     """Number of words that are in no link."""
 
-    def add(self, element: Element, place: Literal["text", "tail"], *, in_link: bool) -> None:
+    def add(self, element: Element, place: Place, *, in_link: bool) -> None:
         """Add the text in or behind an element."""
         text = element.text if place == "text" else element.tail
-        if text and (words := text.split()):
-            self.nodes.append((element, place))
-            self.words += words
-            self.other_words += 0 if in_link or not any(map(str.isalnum, text)) else len(words)
+        words = text.split() if text else []
+        if not text or not words:
+            return
+        self.nodes.append((element, place))
+        self.words += words
+        if not in_link and any(map(str.isalnum, text)):
+            self.other_words += len(words)
 
     @property
     def key(self) -> str:
@@ -83,9 +93,12 @@ def learn_boilerplate(articles: Iterable[str]) -> tuple[str, ...] | None:
     if len(sample) < _MIN_SAMPLE:
         return None
     pages = [_read_units(parse_body(article)) for article in sample]
-    counts = Counter(key for units in pages for key in {unit.key for unit in units})
+    counts: Counter[str] = Counter()
+    for units in pages:
+        counts.update({unit.key for unit in units})
     repeated = {key for key, count in counts.items() if count >= _MIN_SHARE * len(pages)}
-    return tuple(sorted(repeated)) if any(_find_boilerplate(units, repeated) for units in pages) else None
+    has_boilerplate = any(_find_boilerplate(units, repeated) for units in pages)
+    return tuple(sorted(repeated)) if has_boilerplate else None
 
 
 def remove_boilerplate(article: str, boilerplate: Sequence[str] | None) -> str:
@@ -93,13 +106,15 @@ def remove_boilerplate(article: str, boilerplate: Sequence[str] | None) -> str:
     if boilerplate is None:
         return article
     root = parse_body(article)
-    found = _find_boilerplate(_read_units(root), frozenset(boilerplate))
-    if not found:
+    units = _find_boilerplate(_read_units(root), frozenset(boilerplate))
+    if not units:
         return article
-    nodes = [node for unit in found for node in unit.nodes]
-    for element, place in nodes:
-        setattr(element, place, None)
-    _remove_empty(root, {element if place == "text" else element.getparent() for element, place in nodes})
+    changed: set[Element | None] = set()
+    for unit in units:
+        for element, place in unit.nodes:
+            setattr(element, place, None)
+            changed.add(element if place == "text" else element.getparent())
+    _remove_empty(root, changed)
     return str(lxml_html.tostring(root, encoding="unicode"))
 
 
@@ -107,14 +122,15 @@ def _remove_empty(root: Element, changed: Set[Element | None]) -> None:
     """Remove the elements around changed ones that have no text any more."""
     elements = list(root.iter("*"))
     full: set[Element | None] = {root}
-    around: set[Element | None] = set()
-    for element in reversed(elements):  # each one after those in it
+    around = set(changed)
+    for element in reversed(elements):  # the elements in it come before
+        parent = element.getparent()
         if element in full or (element.text and element.text.strip()):
-            full |= {element, element.getparent()}
+            full |= {element, parent}
         if element.tail and element.tail.strip():
-            full.add(element.getparent())
-        if element in changed or element in around:
-            around |= {element, element.getparent()}
+            full.add(parent)
+        if element in around:
+            around.add(parent)
     for element in elements:
         if element in around and element not in full:
             remove_element(element)
@@ -123,7 +139,8 @@ def _remove_empty(root: Element, changed: Set[Element | None]) -> None:
 def _read_units(root: Element) -> list[_Unit]:
     roles = tag_roles()
     units = [_Unit()]
-    links = headings = 0
+    links = 0
+    headings = 0
     walker = etree.iterwalk(root, events=("start", "end"))
     for event, element in walker:
         role = roles.get(element.tag, "span")
@@ -131,17 +148,19 @@ def _read_units(root: Element) -> list[_Unit]:
         if role not in _INLINE and units[-1].words:
             units.append(_Unit())
         unit = units[-1]
-        if role in ("script", "skip"):
-            if is_start:
-                walker.skip_subtree()
-                continue
-        else:
-            links += (role == "link") * (1 if is_start else -1)
-            headings += (role == "heading") * (1 if is_start else -1)
+        if is_start and role in ("script", "skip"):
+            walker.skip_subtree()
+            continue
+        step = 1 if is_start else -1
+        if role == "link":
+            links += step
+        if role == "heading":
+            headings += step
         if is_start:
             unit.is_heading = headings > 0
             unit.links += role == "link"
-            unit.section = element.getparent() if role == "heading" and element.get("id") else unit.section
+            if role == "heading" and element.get("id"):
+                unit.section = element.getparent()
             unit.add(element, "text", in_link=links > 0)
         elif element is not root:
             unit.add(element, "tail", in_link=links > 0)
@@ -151,23 +170,31 @@ def _read_units(root: Element) -> list[_Unit]:
 def _find_boilerplate(units: Sequence[_Unit], repeated: Set[str]) -> list[_Unit]:
     """Return the units of an article that are boilerplate."""
     is_repeated = [unit.key in repeated for unit in units]
-    is_edge = [unit.is_pager or known for unit, known in zip(units, is_repeated, strict=True)]
+    is_edge = [known or unit.is_pager for unit, known in zip(units, is_repeated, strict=True)]
     content = [at for at, unit in enumerate(units) if not (is_edge[at] or unit.is_link)]
     if all(units[at].is_heading for at in content):
         return []  # a page of links, or one that all pages repeat
     start, end = _find_edges(units, is_edge, content[0], content[-1])
     sections = {unit.section for unit in units[end:]} - {None}
-    after = (unit for unit in units[end:] if sections.isdisjoint(unit.nodes[0][0].iterancestors()))
-    return [*units[:start], *_find_menus(units[start:end], is_repeated[start:end]), *after]
+    boilerplate = [*units[:start], *_find_menus(units[start:end], is_repeated[start:end])]
+    for unit in units[end:]:
+        element, _ = unit.nodes[0]
+        if sections.isdisjoint(element.iterancestors()):
+            boilerplate.append(unit)
+    return boilerplate
 
 
 def _find_edges(units: Sequence[_Unit], is_edge: Sequence[bool], first: int, last: int) -> tuple[int, int]:
     """Return where the article begins and ends, around its first and last unit that is certainly content."""
-    start = max((at + 1 for at in range(first) if is_edge[at]), default=0)
+    start = first
+    while start and not is_edge[start - 1]:
+        start -= 1
     while start and units[start - 1].is_heading:
         start -= 1  # of the first section
-    after = takewhile(is_edge.__getitem__, range(len(units) - 1, last, -1))
-    return start, len(units) - sum(1 for _ in after)
+    end = len(units)
+    while end > last + 1 and is_edge[end - 1]:
+        end -= 1
+    return start, end
 
 
 def _find_menus(units: Sequence[_Unit], is_repeated: Sequence[bool]) -> Iterator[_Unit]:

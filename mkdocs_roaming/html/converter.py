@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 from lxml import etree
@@ -18,7 +18,7 @@ from mkdocs_roaming.html.document import parse_body
 from mkdocs_roaming.html.embedded import shorten_address
 from mkdocs_roaming.html.escape import escape_text, format_heading
 from mkdocs_roaming.html.themes import ThemeSet, load_themes
-from mkdocs_roaming.html.visitor import BlockWriter, Element, InlineWriter, Output, Visitor
+from mkdocs_roaming.html.visitor import Blocks, BlockWriter, Element, InlineWriter, Output, Visitor
 from mkdocs_roaming.manifest.models import Heading
 from mkdocs_roaming.manifest.sections import find_parents
 
@@ -94,12 +94,8 @@ INLINE_WRITERS: dict[str, InlineWriter] = {
 
 _BLANK_LINE = "\n\n"
 _LOWEST_LEVEL = 6
-_NOT_IN_TITLE_KEY = re.compile(r"[^\w+#]|_")
-"""What differs between a title and a heading that repeats it: case, spaces, the parentheses of a function."""
 _PANELS = etree.XPath("id(//*[@aria-expanded]/@aria-controls)")
 """Finds what buttons of the page show and hide."""
-_GENERATED_ANCHOR = re.compile(r"__|id\d+$")
-"""Anchors of tabs, lines of code and the like: nobody links to them."""
 
 
 class ConvertedArticle(Struct, frozen=True):
@@ -139,9 +135,14 @@ def convert(
     panels: Any = _PANELS(root)
     for panel in panels:
         panel.set("hidden", "until-found")
-    languages = code.RecordedLanguages(code_languages)
     visitor = Visitor(
-        root, BLOCK_WRITERS, INLINE_WRITERS, themes, lambda href: shorten_address(link(href)), image, languages.take
+        article=root,
+        block_writers=BLOCK_WRITERS,
+        inline_writers=INLINE_WRITERS,
+        themes=themes,
+        link=lambda href: shorten_address(link(href)),
+        image=image,
+        take_language=code.RecordedLanguages(code_languages).take,
     )
     try:
         visitor.write_block(root, visitor.output.blocks)
@@ -159,7 +160,7 @@ def _assemble(output: Output, title: str) -> ConvertedArticle:
     plain = " ".join(title.split()) or "Untitled"
     _merge_repeated_headings(output, plain)
     headings = [Heading(1, plain, None)]
-    parts = [format_heading(1, escape_text(plain)), *output.blocks]
+    parts = [format_heading(1, escape_text(plain)), *output.blocks, ""]
     if output.title is not None:
         headings[0] = dict(output.headings)[output.title]
         parts[0] = parts[output.title + 1]
@@ -171,27 +172,31 @@ def _assemble(output: Output, title: str) -> ConvertedArticle:
         level = min(max(heading.level, headings[parent or 0].level + 1), _LOWEST_LEVEL)
         parts[index + 1] = "#" * (level - heading.level) + parts[index + 1]
         headings.append(replace(heading, level=level))
-    sizes = {index: len(parts[index]) for index in (0, *(index + 1 for index, _ in below))}
-    for index, definitions in footnotes.place_footnotes(output).items():
-        parts[index + 1 : index + 2] = ["\n\n".join((*definitions, *filter(None, parts[index + 1 : index + 2])))]
-    offsets: list[int] = []
-    end = -len(_BLANK_LINE)
+    notes = footnotes.place_footnotes(output)
+    heading_indexes = {0, *(index + 1 for index, _ in below)}
+    positions: list[int] = []
+    written: Blocks = []
     for index, part in enumerate(parts):
-        end += len(_BLANK_LINE) + len(part) if part else 0
-        if index in sizes:  # footnotes of the section above may precede the heading
-            offsets.append(end - sizes[index])
-    markdown = _BLANK_LINE.join(filter(None, parts)) + "\n"
-    return ConvertedArticle(markdown, tuple(_add_anchors(output, headings)), tuple(offsets))
+        written += filter(None, [*notes.get(index - 1, []), part])
+        if index in heading_indexes:
+            positions.append(len(written) - 1)
+    offsets = list(accumulate((len(block) + len(_BLANK_LINE) for block in written), initial=0))
+    return ConvertedArticle(
+        markdown=_BLANK_LINE.join(written) + "\n",
+        headings=tuple(_add_anchors(output, headings)),
+        offsets=tuple(offsets[position] for position in positions),
+    )
 
 
 def _move_text_of_title(output: Output, parts: list[str], title: int) -> None:
     """Move the text below a title, and its anchors, before the headings that the page has above the title."""
-    first = output.headings[0][0]
+    first, _ = output.headings[0]
     if first == title:
         return
     end = next((index for index, _ in output.headings if index > title), len(output.blocks))
-    parts[first] = "\n\n".join(filter(None, [parts[first], *parts[title + 2 : end + 1]]))
-    parts[title + 2 : end + 1] = [""] * (end - title - 1)
+    text = parts[title + 2 : end + 1]
+    parts[title + 2 : end + 1] = [""] * len(text)
+    parts[first] = _BLANK_LINE.join(filter(None, [parts[first], *text]))
     for places in (output.anchors, output.footnotes.uses):
         for name, index in places.items():
             if title < index < end:
@@ -205,47 +210,54 @@ def _merge_repeated_headings(output: Output, title: str) -> None:
     removed below a title with the same text, and a lower one below any heading with exactly the same text, such as that
     of an API object below the heading of its section. Text between them is allowed only if both are titles.
     """
-    headings = output.headings
     blocks = output.blocks
-    begins_with_heading = bool(headings) and not any(blocks[: headings[0][0]])
-    if output.title is None and begins_with_heading and _title_key(headings[0][1].text) == _title_key(title):
-        output.title, first = headings[0]
-        headings[0] = (output.title, replace(first, level=1))
-        blocks[output.title] = "#" + blocks[output.title].lstrip("#")
-    kept = headings[:1]
-    for index, heading in headings[1:]:
+    if output.title is None and output.headings:
+        index, heading = output.headings[0]
+        begins_with_heading = not any(blocks[:index])
+        if begins_with_heading and _title_key(heading.text) == _title_key(title):
+            output.title = index
+            output.headings[0] = (index, replace(heading, level=1))
+            blocks[index] = "#" + blocks[index].lstrip("#")
+    kept = output.headings[:1]
+    for index, heading in output.headings[1:]:
         above_index, above = kept[-1]
         if above_index == output.title:
-            repeated = _title_key(heading.text) == _title_key(above.text)
+            is_repeated = _title_key(heading.text) == _title_key(above.text)
         else:
-            repeated = heading.text == above.text and heading.level > above.level
-        if repeated and (heading.level == 1 or not any(blocks[above_index + 1 : index])):
-            blocks[index] = ""
-            if heading.anchor:
-                output.anchors[heading.anchor] = index
-        else:
+            is_repeated = heading.text == above.text and heading.level > above.level
+        has_text_between = heading.level > 1 and any(blocks[above_index + 1 : index])
+        if has_text_between or not is_repeated:
             kept.append((index, heading))
-    headings[:] = kept
+            continue
+        blocks[index] = ""
+        if heading.anchor:
+            output.anchors[heading.anchor] = index
+    output.headings = kept
 
 
 def _title_key(text: str) -> str:
-    return _NOT_IN_TITLE_KEY.sub("", text.casefold())
+    """Return a title without what may differ in a heading that repeats it: case, spaces, parentheses of a function."""
+    return "".join(letter for letter in text.casefold() if letter.isalnum() or letter in "+#")
 
 
 def _add_anchors(output: Output, headings: Sequence[Heading]) -> Iterator[Heading]:
     """Yield the headings, the title first, each with the further anchors of its section.
 
-    A heading without an id has the one right before it as its anchor.
+    A heading without an id has the one right before it as its anchor. Anchors of tabs, lines of code and the like are
+    dropped: nobody links to them.
     """
     starts = [index for index, _ in output.headings if index != output.title]
     known = {heading.anchor for heading in headings}
-    further = {a: index for a, index in output.anchors.items() if a not in known and not _GENERATED_ANCHOR.match(a)}
-    before = {index: anchor for anchor, index in further.items()}  # the last one counts
-    anchors: dict[int, list[str]] = {}
-    for anchor, index in further.items():
-        anchors.setdefault(bisect_right(starts, index), []).append(anchor)
-    for number, heading in enumerate(headings):
-        if number and not heading.anchor and (own := before.get(starts[number - 1])):
-            heading = replace(heading, anchor=own)
-            anchors[number].remove(own)
-        yield replace(heading, anchors=tuple(anchors[number])) if anchors.get(number) else heading
+    last_anchors: dict[int, str] = {}
+    sections: list[list[str]] = [[] for _ in headings]
+    for anchor, index in output.anchors.items():
+        is_generated = anchor.startswith("__") or (anchor.startswith("id") and anchor[2:].isdecimal())
+        if anchor not in known and not is_generated:
+            last_anchors[index] = anchor
+            sections[bisect_right(starts, index)].append(anchor)
+    for heading, start, further in zip(headings, [None, *starts], sections, strict=True):
+        own = heading.anchor
+        if start in last_anchors and not own:
+            own = last_anchors[start]
+            further.remove(own)
+        yield replace(heading, anchor=own, anchors=tuple(further))

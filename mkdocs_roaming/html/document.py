@@ -16,7 +16,11 @@ _GROUPS = re.compile(
     r"</?(?:div|span|section|font|b|i|em|strong|center|ul|ol|li|blockquote|dl|dd|table|tbody|tr|td)\b[^>]*>",
     re.ASCII | re.IGNORECASE,
 )
+"""A tag of an element whose text is as readable without it."""
+ANY_TAG = re.compile(r"<[^>]*>")
+"""Any tag, for text that is not worth parsing, or that cannot be parsed."""
 _LARGE = 50_000
+"""Characters of a page that is searched for tags with too many attributes."""
 _TOO_MANY_ATTRIBUTES = re.compile(
     r"""<([a-z][a-z0-9-]*+)(?>(?:\s++[^\s>=]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+))?){1000,})[^>]*+>?""",
     re.ASCII | re.IGNORECASE,
@@ -28,6 +32,9 @@ _VOID = re.compile(
 )
 """A tag of an element that has no content, which lxml does not know."""
 _WORD = re.compile(r"\w+")
+_NAME = re.compile(r"\w+(?:\.\w+)*")
+"""A name with dots in it: `Node.js`, `1.6.1`."""
+_INVISIBLE_ROLES = frozenset({"button", "skip", "script"})
 _POST_CONTENT = "article.md-post--excerpt > header.md-post__header + div.md-post__content"
 
 
@@ -39,14 +46,13 @@ def parse_body(html: str) -> Element:
     text = html.replace("\0", "\ufffd")
     if len(text) > _LARGE:
         text = _TOO_MANY_ATTRIBUTES.sub(r"<\1>", text)
-    root, too_deep = _parse(text)
-    if too_deep:
-        root, too_deep = _parse(_GROUPS.sub(" ", text))
-        if too_deep:
-            root, _ = _parse(re.sub(r"<[^>]*>", " ", text))
+    root, is_too_deep = _parse(text)
+    for tags in (_GROUPS, ANY_TAG):
+        if is_too_deep:
+            root, is_too_deep = _parse(tags.sub(" ", text))
     if root is None:
         return etree.Element("body")
-    body = next(root.iterchildren("body"), None)
+    body = root.find("body")
     return body if body is not None else root
 
 
@@ -90,16 +96,17 @@ def find_article(page: str | Element, themes: ThemeSet | None = None) -> Element
     """
     themes = themes or load_themes()
     root = parse_body(page) if isinstance(page, str) else page
-    for article, parts in ((found, part) for name, part in themes.articles for found in compile_selector(name)(root)):
-        if not element_text(article).strip():
-            continue
-        if not isinstance(page, str):
-            article = copy.deepcopy(article)
-        _assign_roles(article, parts)
-        _remove_skipped(article, themes.roles)
-        if _has_visible_text(article, themes.roles):
-            _move_post_metadata(article)
-            return article
+    for selector, parts in themes.articles:
+        for article in compile_selector(selector)(root):
+            if not element_text(article).strip():
+                continue
+            if not isinstance(page, str):
+                article = copy.deepcopy(article)
+            _assign_roles(article, parts)
+            _remove_skipped(article, themes.roles)
+            if _has_visible_text(article, themes.roles):
+                _move_post_metadata(article)
+                return article
     return root if isinstance(page, str) else copy.deepcopy(root)
 
 
@@ -112,10 +119,10 @@ def _assign_roles(article: Element, parts: Mapping[Role, str]) -> None:
 
 def _remove_skipped(article: Element, roles: Roles) -> None:
     """Remove elements with the role `skip`, except tags that may have a use within the article."""
-    for element in [found for found in article.iter() if roles[found.tag, found.get("class")] == "skip"]:
-        if element is article:
-            continue
-        if element.tag == "nav" or tag_roles().get(element.tag) != "skip":  # `title` may be the name of a drawing
+    skipped = [element for element in article.iter() if roles[element.tag, element.get("class")] == "skip"]
+    for element in skipped:
+        is_skipped_by_tag = tag_roles().get(element.tag) == "skip"  # `title` may be the name of a drawing
+        if element is not article and (element.tag == "nav" or not is_skipped_by_tag):
             remove_element(element)
 
 
@@ -125,7 +132,7 @@ def _has_visible_text(article: Element, roles: Roles) -> bool:
     for event, element in walker:
         if event == "end":
             text = element.tail if element is not article else None
-        elif roles[element.tag, element.get("class")] in ("button", "skip", "script"):
+        elif roles[element.tag, element.get("class")] in _INVISIBLE_ROLES:
             walker.skip_subtree()
             continue
         else:
@@ -142,12 +149,13 @@ def _move_post_metadata(article: Element) -> None:
     """
     for content in compile_selector(_POST_CONTENT)(article):
         heading = next(iter(content), None)
-        head = content.getprevious()
-        if heading is None or head is None or (content.text or "").strip() or tag_roles().get(heading.tag) != "heading":
+        metadata = content.getprevious()
+        has_text_before = bool(content.text and content.text.strip())
+        if heading is None or metadata is None or has_text_before or tag_roles().get(heading.tag) != "heading":
             continue
-        head.tail = heading.tail
+        metadata.tail = heading.tail
         heading.tail = None
-        heading.addnext(head)
+        heading.addnext(metadata)
 
 
 def count_visible_words(html: str | Element) -> Counter[str]:
@@ -174,12 +182,11 @@ def remove_element(element: Element) -> None:
     before = element.getprevious()
     if parent is None:
         return
-    if element.tail:
-        if before is not None:
-            before.tail = (before.tail or "") + element.tail
-        else:
-            parent.text = (parent.text or "") + element.tail
-        element.tail = None
+    if element.tail and before is not None:
+        before.tail = (before.tail or "") + element.tail
+    elif element.tail:
+        parent.text = (parent.text or "") + element.tail
+    element.tail = None
     parent.remove(element)
 
 
@@ -230,18 +237,18 @@ def extract_description(tree: Element, article: Element) -> str:
     A placeholder names the generator, although the site or the heading of the page does not.
     """
     description = _extract_string(tree, "//meta[@name='description']/@content")
-    contents = [element.get("content", "") for element in tree.iterfind(".//meta[@name='generator']")]
-    generators = {name for content in contents for name in _find_names(content)[:1]}
-    named = generators.intersection(_find_names(description))
-    named -= set(_find_names(extract_site_name(tree) or extract_title(tree))).intersection(
-        _find_names(" ".join(map(element_text, article.iter("h1"))))
-    )
-    return "" if named else description
+    named = _find_names(description)
+    generators: set[str] = set()
+    for element in tree.iterfind(".//meta[@name='generator']"):  # `mkdocs-1.6.1, mkdocs-material-9.6`
+        generators.update(_NAME.findall(element.get("content", "").casefold())[:1])
+    site = _find_names(extract_site_name(tree) or extract_title(tree))
+    heading = _find_names(" ".join(map(element_text, article.iter("h1"))))
+    is_placeholder = not generators.isdisjoint(named - (site & heading))
+    return "" if is_placeholder else description
 
 
-def _find_names(text: str) -> list[str]:
-    """Return the words of a text; the first one of `mkdocs-1.6.1, mkdocs-material-9.6` is the name of the generator."""
-    return re.findall(r"\w+(?:\.\w+)*", text.casefold())
+def _find_names(text: str) -> set[str]:
+    return set(_NAME.findall(text.casefold()))
 
 
 def _extract_string(tree: Element, path: str) -> str:
@@ -272,7 +279,7 @@ def _iter_hidden_texts(article: Element) -> Iterator[str]:
         yield comment.text or ""
     for element in article.iter("*"):
         for name in _DESCRIPTIONS:
-            yield element.get(name) or ""
+            yield element.get(name, "")
         if element.getparent() in hidden:
             hidden.add(element)
         elif _hides(element):
@@ -296,3 +303,4 @@ _HIDING = re.compile(
     r"|color\s*:\s*(?:#fff(?:fff)?|white|rgba?\(255,\s*255,\s*255|rgba?\([^)]*,\s*0\)))",
     re.IGNORECASE,
 )
+"""A style that hides text, such as `display: none`, `font-size: 0` or `color: white`."""

@@ -13,7 +13,14 @@ from html import unescape
 from lxml import etree
 from lxml import html as lxml_html
 
-from mkdocs_roaming.html.document import count_visible_words, find_article, parse_body, parse_document, remove_element
+from mkdocs_roaming.html.document import (
+    ANY_TAG,
+    count_visible_words,
+    find_article,
+    parse_body,
+    parse_document,
+    remove_element,
+)
 from mkdocs_roaming.html.formulas import WITH_DOLLARS, mark_formulas
 from mkdocs_roaming.html.visitor import Element, is_hidden
 
@@ -23,7 +30,10 @@ MIN_SHARE = 0.9
 _MIN_WORDS = 20
 """An article with fewer words may be completed by its page's template."""
 _TITLES = ("h1", "h2", "h3")
+_BEGINNING = 64
+"""Characters of an article that a page is searched for first: a search for all of it is slow."""
 _INVISIBLE = re.compile(r"<(script|style|template|svg)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+"""Comments, and elements whose text is not shown."""
 
 
 def reconcile_article(article: str, html: str) -> str | None:
@@ -42,9 +52,11 @@ def reconcile_article(article: str, html: str) -> str | None:
     """
     main = _main_part(html)
     has_new_frames = main.count("<iframe") > article.count("<iframe")  # plugins for API descriptions add them last
-    is_unchanged = _contains(html, article) or _strip_tags(article) in _strip_tags(main)  # or minified
-    if is_unchanged and not has_new_frames:
-        return article
+    if not has_new_frames:
+        start = html.find(article[:_BEGINNING])
+        is_unchanged = start >= 0 and (html.startswith(article, start) or article in html)
+        if is_unchanged or _strip_tags(article) in _strip_tags(main):  # or minified
+            return article
 
     marked = f'<article class="md-content__inner">{article}</article>'  # as find_article expects it
     words = count_visible_words(_remove_undisplayed(find_article(marked)))
@@ -54,7 +66,8 @@ def reconcile_article(article: str, html: str) -> str | None:
         return article
     if share >= MIN_SHARE and final.tag != "body":
         return _serialize(final)
-    return article if _share(words, count_visible_words(_remove_undisplayed(parse_body(html)))) == 1 else None
+    page = _remove_undisplayed(parse_body(html))
+    return article if _share(words, count_visible_words(page)) == 1 else None
 
 
 def reconcile_formulas(article: str, html: str, read_script: Callable[[str], str]) -> str:
@@ -62,7 +75,9 @@ def reconcile_formulas(article: str, html: str, read_script: Callable[[str], str
     if not WITH_DOLLARS.search(article):
         return article
     root = parse_body(article)
-    return _serialize(root) if mark_formulas(root, parse_document(html), read_script) else article
+    if not mark_formulas(root, parse_document(html), read_script):
+        return article
+    return _serialize(root)
 
 
 def reconcile_template(article: str | None, html: str) -> str | None:
@@ -80,9 +95,11 @@ def reconcile_template(article: str | None, html: str) -> str | None:
     if words >= _MIN_WORDS:
         return article
     final = _remove_undisplayed(find_article(html))
-    final_words = 0 if final.tag == "body" else count_visible_words(final).total()
-    replace = final_words > 2 * words and (article is not None or final_words >= _MIN_WORDS)
-    return _serialize(final) if replace else article
+    if final.tag == "body":
+        return article
+    final_words = count_visible_words(final).total()
+    is_shown = article is not None or final_words >= _MIN_WORDS
+    return _serialize(final) if is_shown and final_words > 2 * words else article
 
 
 def reconcile_post_list(
@@ -100,26 +117,21 @@ def reconcile_post_list(
     return _serialize(final) if final.tag != "body" else article
 
 
-def _contains(html: str, article: str) -> bool:
-    """Return whether a page contains an article. A search for all of a long article is slow."""
-    beginning = article[:64]
-    start = html.find(beginning)
-    return start >= 0 and (html.startswith(article, start) or article in html)
-
-
 def remove_excerpts(root: Element, is_left_out: Callable[[str], bool]) -> None:
     """Remove the excerpts of posts that are not published: articles in an article, with a link in their heading."""
     for link in root.findall(".//a[@href]"):
         excerpt = next(link.iterancestors("article"), None)
-        is_title = next(link.iterancestors(*_TITLES), None) is not None or next(link.iter(*_TITLES), None) is not None
-        if is_title and excerpt is not None and excerpt is not root and is_left_out(link.get("href") or ""):
+        if excerpt is None or excerpt is root:
+            continue
+        titles = (*link.iterancestors(*_TITLES), *link.iter(*_TITLES))
+        if titles and is_left_out(link.get("href", "")):
             remove_element(excerpt)
 
 
 def remove_tag_entries(article: str, is_left_out: Callable[[str], bool]) -> str:
     """Return an article without the entries of Material's tag indexes that link to pages that are not published."""
     root = lxml_html.fragment_fromstring(article, create_parent="div")
-    links = [link for link in root.findall(".//li/a[@href]") if is_left_out(link.get("href") or "")]
+    links = [link for link in root.findall(".//li/a[@href]") if is_left_out(link.get("href", ""))]
     for link in links:
         entry = link.getparent()
         entries = entry.getparent()
@@ -142,7 +154,8 @@ def _main_part(html: str) -> str:
 
 def _strip_tags(html: str) -> str:
     """Return the text of HTML without white space, eight times as fast as parsing it."""
-    return "".join(unescape(re.sub(r"<[^>]*>", "", _INVISIBLE.sub("", html))).split())
+    text = ANY_TAG.sub("", _INVISIBLE.sub("", html))
+    return "".join(unescape(text).split())
 
 
 def _share(words: Counter[str], final: Counter[str]) -> float:

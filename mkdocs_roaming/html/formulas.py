@@ -19,11 +19,13 @@ from mkdocs_roaming.html.themes import Roles, load_themes, name_class
 from mkdocs_roaming.html.visitor import Blocks, Element, Pieces, Visitor, element_text, has_class, local_name
 from mkdocs_roaming.manifest.models import path_to_url, url_to_path
 
-_DELIMITED = re.compile(r"\$\$(.*)\$\$|\\\((.*)\\\)|\$(.*)\$", re.DOTALL)
+_DISPLAY = ("$$", "$$")
+_DELIMITERS = (_DISPLAY, ("\\(", "\\)"), ("$", "$"))
 _MARKDOWN_LINE = re.compile(r"\s*(?:=+|-+|#{1,6}\s.*|>.*|[-+*]\s.*|\d+[.)]\s.*|`{3,}.*|~{3,}.*|<.*)$")
+"""A line of a formula that Markdown would read as a heading, a list or the like: `= x`, `- y`."""
 _SCRIPTS = {"sub": "_", "sup": "^"}
 _COMMENT = re.compile(r"(?<!\\)%.*")
-_TEX_ENCODING = re.compile(r"\b(?:la)?tex\b", re.IGNORECASE)
+"""A comment of TeX: `% text`, but not `50\\%`."""
 
 
 def write_math(visitor: Visitor, element: Element, pieces: Pieces) -> None:
@@ -44,8 +46,11 @@ def write_math(visitor: Visitor, element: Element, pieces: Pieces) -> None:
 def format_formula(element: Element) -> str:
     """Return a formula on one line, between dollar signs; `""` if its TeX is unknown."""
     tex, display = _extract_tex(element)
+    if not tex:
+        return ""
     dollars = "$$" if display else "$"
-    return tex and f"{dollars}{' '.join(_COMMENT.sub('', tex).split())}{dollars}"
+    words = _COMMENT.sub("", tex).split()
+    return f"{dollars}{' '.join(words)}{dollars}"
 
 
 def write_script(visitor: Visitor, element: Element, pieces: Pieces) -> None:
@@ -77,36 +82,37 @@ def _extract_tex(element: Element) -> tuple[str, bool]:
     """Return a formula as TeX, `""` if it is unknown, and whether it is display math."""
     parts = list(element.iter("*"))
     label = "".join(element_text(part) for part in parts if has_class(part, "eqno"))
-    tex, display = _find_tex(element, parts, _read_text(element).replace(label, "", 1).strip())
-    return _add_number(tex, label), display
-
-
-def _read_text(element: Element) -> str:
-    """Return the text of a formula, with its subscripts and superscripts as TeX."""
     for script in list(element.iter(*_SCRIPTS)):
         script.text = f"{_SCRIPTS[script.tag]}{{{script.text or ''}"
         script.tail = f"}}{script.tail or ''}"
         script.tag = "span"  # its text says what it is
-    return element_text(element)
+    text = element_text(element).replace(label, "", 1).strip()
+    tex, display = _find_tex(element, parts, text)
+    return _add_number(tex, label), display
 
 
 def _find_tex(element: Element, parts: Sequence[Element], text: str) -> tuple[str, bool]:
-    classes = element.get("class") or ""
-    display = "display" in classes or element.get("display") in ("true", "block") or element.get("mode") == "display"
+    """Return the TeX in the parts or the text of a formula, and whether it is display math."""
+    classes = element.get("class", "")
+    is_block = element.get("display") in ("true", "block") or element.get("mode") == "display"
+    display = is_block or "display" in classes
     for part in parts:
         if source := _read_source(part):
             return source, display or "mode=display" in part.get("type", "")
     for part in parts:
         if local_name(part) == "math":
             return write_tex(part), display
-    begin = text.find("\\[")
-    end = text.rfind("\\]")
-    if -1 < begin < end:
-        return _add_number(text[begin + 2 : end].strip(), text[:begin] + text[end + 2 :]), True
+    before, opening, rest = text.partition("\\[")
+    inner, closing, after = rest.rpartition("\\]")
+    if opening and closing:
+        return _add_number(inner.strip(), before + after), True
     if text.startswith("\\begin{"):
         return text, True
-    if found := _DELIMITED.fullmatch(text):
-        return (found[1] or found[2] or found[3] or "").strip(), found[1] is not None
+    for delimiters in _DELIMITERS:
+        start, end = delimiters
+        is_long_enough = len(text) >= len(start) + len(end)
+        if is_long_enough and text.startswith(start) and text.endswith(end):
+            return text.removeprefix(start).removesuffix(end).strip(), delimiters is _DISPLAY
     return (text, display) if "math" in classes.split() else ("", False)
 
 
@@ -115,18 +121,20 @@ def _read_source(element: Element) -> str:
     match local_name(element):
         case "script" if element.get("type", "").startswith("math/tex"):
             return element_text(element).strip()
-        case "annotation" if _TEX_ENCODING.search(element.get("encoding", "")):
+        case "annotation" if element.get("encoding", "").lower().endswith("tex"):
             return element_text(element).strip()
         case "math" | "mjx-math" | "g":  # of LaTeXML, MathJax 4
             return element.get("alttext") or element.get("data-latex") or ""
         case "img":
-            return element.get("alt") or ""
+            return element.get("alt", "")
     return ""
 
 
 def _add_number(tex: str, label: str) -> str:
     """Add the number that a page shows next to an equation."""
-    return f"{tex} {format_tag(label)}" if tex and "(" in label and "\\tag" not in tex else tex
+    if tex and "(" in label and "\\tag" not in tex:
+        return f"{tex} {format_tag(label)}"
+    return tex
 
 
 # Formulas that are text until a script of the page finds them
@@ -136,8 +144,9 @@ _FORMULA = r"""
     | \\begin\{(?P<name>\w+\*?)\}.{1,2000}?\\end\{(?P=name)\}
 """
 _WITHOUT_DOLLARS = re.compile(_FORMULA, re.DOTALL | re.VERBOSE)
+"""Formulas of MathJax by default: `$$x$$`, `\\[x\\]`, `\\(x\\)`, `\\begin{align}x\\end{align}`."""
 WITH_DOLLARS = re.compile(rf"{_FORMULA} | \$(?<![\\$].)[^$]+(?<!\\)\$(?!\d)", re.DOTALL | re.VERBOSE)
-_BEGINNING = re.compile(r"[$\\]")
+"""Formulas where a single dollar is a delimiter, too: `$x$`."""
 _WITH_ASCIIMATH = re.compile(rf"{_FORMULA} | \\\$.+?\\\$", re.DOTALL | re.VERBOSE)
 """Formulas of Asciidoctor, which delimits AsciiMath by escaped dollar signs."""
 _RENDERER = re.compile(
@@ -154,8 +163,9 @@ _MAX_SCRIPT = 20_000
 _TEXT_BEFORE = etree.XPath("string(preceding-sibling::node()[1][self::text()])")
 _MAX_FORMULA = 2_000
 """Characters that are searched for the beginning of a formula with line breaks."""
-_DOLLAR_DELIMITER = re.compile(r"""(["'])\$\1""")
+_DOLLAR_DELIMITERS = ("'$'", '"$"')
 _ALL_IGNORED = re.compile(r"ignoreHtmlClass\W+\.\*")
+"""`ignoreHtmlClass: ".*|"` in the configuration of MathJax: only marked elements have formulas."""
 _OPAQUE_ROLES = frozenset({"code", "code-span", "display-math", "drawing", "math", "mermaid", "script", "skip"})
 
 
@@ -177,28 +187,34 @@ def mark_formulas(article: Element, page: Element, read_script: Callable[[str], 
         page: The whole page.
         read_script: Returns the content of a script by its `src`, `""` if it is not known.
     """
-    scripts = []
-    for script in page.iter("script") if _BEGINNING.search(element_text(article)) else ():
-        src = script.get("src") or ""
-        text = "\n".join([*map(str, script.values()), script.text or "", read_script(src) if src else ""])
-        if _RENDERER.search(text):
-            scripts.append(text)
-    if not scripts or any(map(_ALL_IGNORED.search, scripts)):
+    text = element_text(article)
+    scripts: list[str] = []
+    for script in page.iter("script") if "$" in text or "\\" in text else ():
+        src = script.get("src")
+        parts = [*map(str, script.values()), script.text or "", read_script(src) if src else ""]
+        content = "\n".join(parts)
+        if _RENDERER.search(content):
+            scripts.append(content)
+    configuration = "\n".join(scripts)
+    if not scripts or _ALL_IGNORED.search(configuration):
         return False
-    pattern = WITH_DOLLARS if any(map(_DOLLAR_DELIMITER.search, scripts)) else _WITHOUT_DOLLARS
-    if any("asciimath2jax" in script for script in scripts):
+    if "asciimath2jax" in configuration:
         pattern = _WITH_ASCIIMATH
+    elif any(delimiter in configuration for delimiter in _DOLLAR_DELIMITERS):
+        pattern = WITH_DOLLARS
+    else:
+        pattern = _WITHOUT_DOLLARS
     return _wrap_formulas(article, load_themes().roles, pattern)
 
 
 def _wrap_formulas(article: Element, roles: Roles, pattern: re.Pattern[str]) -> bool:
     """Wrap formulas that are still text in elements with the role `math`. Return whether there are any."""
-    is_changed = False
     for line_break in list(article.iter("br")):
         before = str(_TEXT_BEFORE(line_break))
         if len(before) < _MAX_FORMULA and before.count("$$") % 2:
             line_break.tail = f"\n{line_break.tail or ''}"
             remove_element(line_break)
+    is_changed = False
     texts: Any = article.xpath("descendant-or-self::*/text()")
     for text in texts:
         matches = list(pattern.finditer(text))
@@ -206,6 +222,7 @@ def _wrap_formulas(article: Element, roles: Roles, pattern: re.Pattern[str]) -> 
         around = element.getparent() if text.is_tail else element
         if not matches or any(_is_opaque(outer, roles) for outer in (around, *around.iterancestors())):
             continue
+        is_changed = True
         if text.is_tail:
             place = "tail"
             insert = element.addnext
@@ -214,15 +231,16 @@ def _wrap_formulas(article: Element, roles: Roles, pattern: re.Pattern[str]) -> 
             insert = partial(element.insert, 0)
         setattr(element, place, None)
         end = len(text)
-        for found in reversed(matches):
-            asciimath = found[0].startswith("\\$")
-            formula = etree.Element("span", {"class": name_class("code-span" if asciimath else "math")})
-            formula.text = found[0][2:-2] if asciimath else found[0]
-            formula.tail = text[found.end() : end]
+        for match in reversed(matches):
+            formula = etree.Element("span", {"class": name_class("math")})
+            formula.text = match[0]
+            if match[0].startswith("\\$"):  # AsciiMath
+                formula.set("class", name_class("code-span"))
+                formula.text = match[0].removeprefix("\\$").removesuffix("\\$")
+            formula.tail = text[match.end() : end]
             insert(formula)
-            end = found.start()
+            end = match.start()
         setattr(element, place, text[:end])
-        is_changed = True
     return is_changed
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from string import ascii_lowercase
 
 from mkdocs_roaming.html.escape import normalize_whitespace
 from mkdocs_roaming.html.visitor import Element, element_text, local_name
@@ -69,12 +70,13 @@ _ESCAPES = str.maketrans(
         "~": r"\~{}",
     }
 )
-_NO_LINE = re.compile(r"0+(?:\.0+)?(?:[a-z]+|%)?")
+_UNITS = ascii_lowercase + "%"
+"""Characters of the unit of a length, such as `0.0px`."""
 _OPERATOR = re.compile(r"[∏-∑∫-∳⋀-⋃⨀-⫿]|\\mathrm\{\w+\}")
-"""A base whose limits are written like scripts."""
+"""A base whose limits are written like scripts: `∑`, `\\mathrm{lim}`."""
 _ATOM = re.compile(r".|\d+|\\\w+(?:\{\w+\})?")
+"""A base that needs no braces: `x`, `12`, `\\alpha`, `\\mathbf{x}`."""
 _PARAMETER = re.compile(r"#(\d)")
-_NUMBER = re.compile(r"\(([^()]+)\)")
 
 
 def write_tex(math: Element) -> str:
@@ -91,8 +93,8 @@ def write_tex(math: Element) -> str:
 
 def format_tag(label: str) -> str:
     """Return the command that numbers an equation, for a label such as `(7)`."""
-    number = _NUMBER.search(label)
-    return rf"\tag{{{number[1]}}}" if number else rf"\tag*{{{label}}}"
+    number = label.partition("(")[2].partition(")")[0]
+    return rf"\tag{{{number}}}" if number else rf"\tag*{{{label}}}"
 
 
 def _iter_parts(element: Element, written: dict[Element, str]) -> Iterator[str]:
@@ -107,15 +109,18 @@ def _iter_parts(element: Element, written: dict[Element, str]) -> Iterator[str]:
 
 def _write_token(text: str, element: Element) -> str:
     is_word = len(text) > 1 and any(map(str.isalpha, text))
-    font = _FONTS.get(element.get("mathvariant") or "", r"\mathrm" if is_word else "")
-    return f"{font}{{{text.translate(_ESCAPES)}}}" if font else text.translate(_ESCAPES)
+    variant = element.get("mathvariant", "")
+    font = _FONTS.get(variant, r"\mathrm" if is_word else "")
+    tex = text.translate(_ESCAPES)
+    return f"{font}{{{tex}}}" if font else tex
 
 
 def _write_element(element: Element, parts: Sequence[str]) -> str:
     tag = local_name(element)
     match tag:
         case "mtext" | "ms":
-            return rf"\text{{{normalize_whitespace(element_text(element)).translate(_ESCAPES)}}}"
+            text = normalize_whitespace(element_text(element))
+            return rf"\text{{{text.translate(_ESCAPES)}}}"
         case "maction" | "semantics":  # the other children are alternatives
             return "".join(parts[:1])
         case "apply" if parts:
@@ -138,12 +143,16 @@ def _find_template(element: Element, tag: str, parts: Sequence[str]) -> str:
     template = _TEMPLATES.get(tag)
     if template is None or ("#1" in template and template.count("#") != len(parts)):
         name = rf"\operatorname{{{tag.translate(_ESCAPES)}}}"
-        return name if not parts else "#0" if not len(element) else f"{name}({', '.join(parts)})"
-    if tag == "mfrac" and _NO_LINE.fullmatch(element.get("linethickness", "")):
+        if not parts:
+            return name
+        return f"{name}({', '.join(parts)})" if len(element) else "#0"
+    thickness = element.get("linethickness", "")
+    if tag == "mfrac" and thickness.startswith("0") and not thickness.rstrip(_UNITS).strip("0."):
         return _WITHOUT_LINE
     if tag == "mover" and parts[1] in _ACCENTS:
         return _ACCENTS[parts[1]]
-    return _WITH_LIMITS.get(tag, template) if parts and _OPERATOR.fullmatch(parts[0]) else template
+    has_limits = bool(parts) and _OPERATOR.fullmatch(parts[0])
+    return _WITH_LIMITS.get(tag, template) if has_limits else template
 
 
 def _fill_template(template: str, parts: Sequence[str]) -> str:

@@ -11,9 +11,9 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
 import msgspec
 
@@ -50,6 +50,12 @@ ROLES: tuple[Role, ...] = split_names(
 """All roles. An element whose classes name several roles plays the first of them."""
 
 _BLOCK_ROLES = frozenset(split_names("heading list code group quote admonition definitions rule table tabs"))
+_MAX_ROLES = 10_000
+"""Size of the cache of roles: a page may invent any number of classes."""
+_RANK_OF_SITE = -1
+"""The rank of a site's own classes, before that of any role."""
+_RANK_OF_MARK = -2
+_DIGEST_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,22 +105,26 @@ class Theme:
 def _suggest(name: str, known: Sequence[str]) -> str:
     """Return the nearest known name, and all of them, for an error message."""
     nearest = get_close_matches(name, known, 1)
-    return f"{f'Did you mean {nearest[0]!r}? ' if nearest else ''}Known names: {', '.join(known)}."
+    hint = f"Did you mean {nearest[0]!r}? " if nearest else ""
+    return f"{hint}Known names: {', '.join(known)}."
 
 
 @cache
 def builtin_themes() -> tuple[Theme, ...]:
     """Return the themes that need no package, the most specific first."""
-    tables = tomllib.loads(resources.files(__package__).joinpath("themes.toml").read_text("utf-8"))
+    text = resources.files(__package__).joinpath("themes.toml").read_text("utf-8")
     kind = prepare(Theme)  # a crawl converts pages in several threads
-    return tuple(msgspec.convert({"name": name, **table}, kind) for name, table in tables.items())
+    return tuple(msgspec.convert({"name": name, **table}, kind) for name, table in tomllib.loads(text).items())
 
 
 @cache
 def tag_roles() -> Mapping[str, Role]:
     """Return the roles of HTML's own tags."""
     html = next(theme for theme in builtin_themes() if theme.name == "html")
-    return {selector: role for role, names in html.roles.items() for selector in names.split() if "." not in selector}
+    roles: dict[str, Role] = {}
+    for role, selectors in html.roles.items():
+        roles |= {selector: role for selector in selectors.split() if "." not in selector}
+    return roles
 
 
 @cache
@@ -129,51 +139,63 @@ def name_class(role: Role) -> str:
     return f"roaming-{role}"
 
 
+class _Rule(NamedTuple):
+    """A compiled selector of a class."""
+
+    rank: int
+    tag: str
+    """The tag; `""` for any."""
+    role: Role
+    classes: frozenset[str]
+    """Classes that an element must have, too."""
+
+
 class Roles(dict[tuple[Any, str | None], Role]):
     """Roles by tag and class attribute, each looked up once."""
 
     def __init__(self, themes: Iterable[Theme], classes: Mapping[str, Role]) -> None:
         """Compile the selectors of themes, and of a site's own classes."""
         self._tags: dict[str, Role] = {}
-        self._classes: dict[str, list[tuple[int, str, Role, frozenset[str]]]] = {}
+        self._rules: dict[str, list[_Rule]] = {}
         for role in ROLES:
-            self._add(f".{name_class(role)}", role, rank=-2)
+            self._add(f".{name_class(role)}", role, _RANK_OF_MARK)
         for selector, role in classes.items():
-            self._add(selector if "." in selector else f".{selector}", role, rank=-1)
+            self._add(selector if "." in selector else f".{selector}", role, _RANK_OF_SITE)
         for theme in themes:
             for role, selectors in theme.roles.items():
                 for selector in selectors.split():
-                    self._add(selector, role, rank=ROLES.index(role))
-        self._prefixes = tuple(name for name in self._classes if name.endswith(("_", "-")))
+                    self._add(selector, role, ROLES.index(role))
+        self._prefixes = tuple(name for name in self._rules if name.endswith(("_", "-")))
 
-    def __missing__(self, key: tuple[Any, str | None]) -> Role:
-        """Look up a role. The size is bounded: a page may invent any number of classes."""
-        if len(self) > 10_000:
-            self.clear()
-        tag, classes = key
-        role = self[key] = self._find(tag, classes) if isinstance(tag, str) else "skip"
-        return role
-
-    def _add(self, selector: str, role: Role, *, rank: int) -> None:
+    def _add(self, selector: str, role: Role, rank: int) -> None:
         tag, *names = selector.split(".")
         if names:
-            self._classes.setdefault(names[0], []).append((rank, tag, role, frozenset(names[1:])))
+            rule = _Rule(rank, tag, role, frozenset(names[1:]))
+            self._rules.setdefault(names[0], []).append(rule)
         else:
             self._tags.setdefault(tag, role)
 
-    def _find(self, tag: str, classes: str | None) -> Role:
-        """Return the role of an element; `span` if it is only a wrapper within a line."""
-        best = (len(ROLES), "", self._tags.get(tag, "span"), frozenset[str]())
-        tokens = (classes or "").split()
-        for token in tokens:
-            rules = self._classes.get(token, [])
+    def __missing__(self, key: tuple[Any, str | None]) -> Role:
+        """Look up the role of an element: `span` if it is only a wrapper within a line, `skip` for a comment."""
+        if len(self) > _MAX_ROLES:
+            self.clear()
+        tag, classes = key
+        names = (classes or "").split()
+        rules: list[_Rule] = []
+        for name in names:
+            rules += self._rules.get(name, [])
             for prefix in self._prefixes:
-                if token.startswith(prefix):
-                    rules = rules + self._classes[prefix]
-            for rule in rules:
-                if rule[1] in ("", tag) and rule[0] < best[0] and rule[3].issubset(tokens):
-                    best = rule
-        return best[2]
+                if name.startswith(prefix):
+                    rules += self._rules[prefix]
+        matching = [rule for rule in rules if rule.tag in ("", tag) and rule.classes.issubset(names)]
+        if not isinstance(tag, str):
+            role = "skip"
+        elif matching:
+            role = min(matching, key=lambda rule: rule.rank).role
+        else:
+            role = self._tags.get(tag, "span")
+        self[key] = role
+        return role
 
 
 class ThemeSet:
@@ -196,8 +218,6 @@ class ThemeSet:
         self.articles = tuple((selector, theme.parts) for theme in themes for selector in theme.articles)
         self.navs = tuple(selector for theme in themes for selector in theme.navs)
         self.tabs = tuple(tabs for theme in themes for tabs in theme.tabs)
-        self.admonition_kind: Callable[[str], AdmonitionKind] = lru_cache(maxsize=1024)(self._find_admonition_kind)
-        """Returns the kind of an admonition with these classes; NOTE if none of them is known."""
         self._prefixes = tuple(prefix for theme in themes for prefix in theme.admonition_prefixes)
         self._kinds = kinds
         for theme in themes:
@@ -205,12 +225,13 @@ class ThemeSet:
                 for name in names.split():
                     self._kinds.setdefault(name, kind)
 
-    def _find_admonition_kind(self, classes: str) -> AdmonitionKind:
-        for token in classes.lower().split():
+    def admonition_kind(self, classes: str) -> AdmonitionKind:
+        """Return the kind of an admonition with these classes; NOTE if none of them is known."""
+        for name in classes.lower().split():
             for prefix in self._prefixes:
-                token = token.removeprefix(prefix)
-            if token in self._kinds:
-                return self._kinds[token]
+                name = name.removeprefix(prefix)
+            if name in self._kinds:
+                return self._kinds[name]
         return "NOTE"
 
 
@@ -242,8 +263,11 @@ def digest_themes(classes: Mapping[str, str]) -> str:
 
     It is empty without any, and built-in themes are not read: a build with a warm cache does not need them.
     """
-    parts = _load_installed_themes(), tuple(sorted(classes.items()))
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16] if any(parts) else ""
+    installed = _load_installed_themes()
+    if not installed and not classes:
+        return ""
+    content = repr((installed, tuple(sorted(classes.items()))))
+    return hashlib.sha256(content.encode()).hexdigest()[:_DIGEST_DIGITS]
 
 
 def _check_theme(name: str, theme: object) -> Theme:
@@ -253,8 +277,10 @@ def _check_theme(name: str, theme: object) -> Theme:
             f"{where}: expected a Theme, got {type(theme).__name__}. "
             "Name an instance of mkdocs_roaming.html.themes.Theme."
         )
-    tabs = (part for tabs in theme.tabs for part in (tabs.labels, tabs.panels))
-    for selector in (*theme.articles, *theme.navs, *theme.parts.values(), *tabs):
+    selectors = [*theme.articles, *theme.navs, *theme.parts.values()]
+    for tabs in theme.tabs:
+        selectors += [tabs.labels, tabs.panels]
+    for selector in selectors:
         try:
             compile_selector(selector)
         except ValueError as error:
@@ -268,7 +294,7 @@ def parse_classes(value: object) -> dict[str, str]:
     Raises:
         UsageError: The value is no mapping of names, or a role is unknown.
     """
-    if not isinstance(value, Mapping) or not all(isinstance(name, str) for item in value.items() for name in item):
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in (*value, *value.values())):
         raise UsageError("classes: expected a mapping of CSS classes to roles, such as `my-note: admonition`")
     _split_classes(value)
     return dict(value)
@@ -276,17 +302,18 @@ def parse_classes(value: object) -> dict[str, str]:
 
 def _split_classes(classes: Mapping[str, str]) -> tuple[dict[str, Role], dict[str, AdmonitionKind]]:
     """Split the classes of a site into roles, and kinds of admonitions."""
+    names_of_kinds = {kind.lower(): kind for kind in ADMONITION_KINDS}
     roles: dict[str, Role] = {}
     kinds: dict[str, AdmonitionKind] = {}
     for selector, name in classes.items():
-        kind = next((kind for kind in ADMONITION_KINDS if kind.lower() == name), None)
-        role = next((role for role in ROLES if role == name), "admonition" if kind else None)
-        if role is None:
-            known = (*ROLES, *(kind.lower() for kind in ADMONITION_KINDS))
+        if name in names_of_kinds:
+            roles[selector] = "admonition"
+            kinds[selector.rpartition(".")[2].lower()] = names_of_kinds[name]
+        elif name in ROLES:
+            roles[selector] = name
+        else:
+            known = (*ROLES, *names_of_kinds)
             raise UsageError(f"classes: {selector}: unknown role {name!r}. {_suggest(name, known)}")
-        roles[selector] = role
-        if kind:
-            kinds[selector.rpartition(".")[2].lower()] = kind
     return roles, kinds
 
 

@@ -8,13 +8,20 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 _SEPARATOR = re.compile(r"\s+(?:[-|–—·•»/]|::)\s+|:\s+|\s+(?=\()")
-_EDGE = re.compile(r"^[\s\-|–—·•»/:]+|[\s\-|–—·•»/:]+$")
-_DOCUMENTATION = re.compile(r"( v?\d[\w.]*)? documentation$")  # Sphinx appends it
-_FEW_TITLES = 3  # too few to tell the name of a site from a title that is the same by chance
+"""What is between the title of a page and the name of the site: ` | `, ` :: `, `: `, or the space before `(`."""
+_EDGE = " \t\n-|–—·•»/:"
+_DOCUMENTATION = re.compile(r"( v?\d[\w.]*)? documentation$")
+"""What Sphinx appends to the name: ` 1.2 documentation`."""
+_FEW_TITLES = 3
+"""Too few to tell the name of a site from a title that is the same by chance."""
 _MIN_SHARE = 0.6
-_SIMILAR = 0.9  # the title of the home page is often the name alone
+_SIMILAR = 0.9
+"""Share of the most frequent part: the title of the home page is often the name alone."""
 _MAX_CHARS = 300
-_NO_TITLE = "<no title>"  # as Sphinx names a page without a heading
+_NO_TITLE = "<no title>"
+"""The title of a page without a heading, by Sphinx."""
+_SUFFIX = re.compile(r"\.\w+$")
+"""The suffix of a file: `.html`."""
 
 
 class CommonPart(NamedTuple):
@@ -26,7 +33,7 @@ class CommonPart(NamedTuple):
     @property
     def name(self) -> str:
         """The part without separators and parentheses."""
-        name = _EDGE.sub("", self.beginning or self.end)
+        name = (self.beginning or self.end).strip(_EDGE)
         if name.startswith("(") and name.endswith(")"):
             name = name[1:-1]
         return _DOCUMENTATION.sub("", name)
@@ -39,9 +46,9 @@ class CommonPart(NamedTuple):
 
 def title_from_path(path: str) -> str:
     """Return a title for an untitled page or folder, such as `Install it` for `guide/install-it.html`."""
-    last = re.sub(r"\.\w+$", "", path).rstrip("/").rpartition("/")[2]
-    name = " ".join(re.split(r"[-_\s]+", last)).strip()
-    return f"{name[:1].upper()}{name[1:]}" or path or "Home"
+    last = _SUFFIX.sub("", path).rstrip("/").rpartition("/")[2]
+    name = " ".join(last.replace("-", " ").replace("_", " ").split())
+    return name[:1].upper() + name[1:] or path or "Home"
 
 
 def find_common_part(titles: Iterable[str]) -> CommonPart:
@@ -50,15 +57,19 @@ def find_common_part(titles: Iterable[str]) -> CommonPart:
     Of one or two titles it is what follows the last separator.
     """
     known = [title[:_MAX_CHARS] for title in titles if title]
-    if len(known) < _FEW_TITLES:
-        ends = {title[separator.start() :] for title in known for separator in [*_SEPARATOR.finditer(title)][-1:]}
-        return CommonPart(end=ends.pop()) if len(ends) == 1 else CommonPart()
     counts = Counter[CommonPart]()
+    last_parts: set[CommonPart] = set()
     for title in known:
-        counts[CommonPart(end=title)] += 1
-        for separator in _SEPARATOR.finditer(title):
+        whole = CommonPart(end=title)
+        counts[whole] += 1
+        separators = list(_SEPARATOR.finditer(title))
+        for separator in separators:
             counts[CommonPart(beginning=title[: separator.end()])] += 1
             counts[CommonPart(end=title[separator.start() :])] += 1
+        if separators:
+            last_parts.add(CommonPart(end=title[separators[-1].start() :]))
+    if len(known) < _FEW_TITLES:
+        return last_parts.pop() if len(last_parts) == 1 else CommonPart()
     most = max(counts.values(), default=0)
     least = max(_MIN_SHARE * len(known), min(most - 1, _SIMILAR * most))
     similar = (part for part, count in counts.items() if count >= least)
