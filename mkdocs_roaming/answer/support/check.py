@@ -49,18 +49,24 @@ GAP_CITATION = re.compile(r"\[\^none\]", re.IGNORECASE)
 
 _ANY_CITATION = re.compile(r"\[\^(?:[0-9a-f]{8}|none)\]")
 _STATEMENT_END = re.compile(r"[.!?]?\s{0,3}\[\^(?:[0-9a-f]{8}|none)\]|[;\n]|[.!?]\s")
+"""Where a statement ends: at its citation, or at a sentence's or a line's end."""
 _CLAUSE_END = re.compile(
     r"[,;:]\s+|\s[–—-]\s|\s\(|\)\s?|\.\s+|(?<=\w)\s+(?=(?:and|but|so|because|which|unless|or|while|if|where)\s)"
 )
-_LEAD_IN = re.compile(r"[:：]\s*$")
+"""Where a clause ends: `it, then` or `it and then`."""
 _DOCUMENTATION = re.compile(r"\b(?:docs?|documentation|example|faq|guide|pages?|sections?)\b", re.IGNORECASE)
 _READER = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _LINK_TARGET = re.compile(r"(?<=\])\([^()\s]{1,500}\)")  # not shown to readers; foreign ones are removed before
 _END_OF_NAME = re.compile(rf"[^\W\d{SPACELESS}][_-]?")
+"""What joins a number to a name: the `v` of `v2`, `utf-` of `utf-8`."""
 _NAME = re.compile(r"\S*(?:[/_@]|\w\.\w)\S*")
+"""What is no word of prose: a path, an address, a file."""
 _PUNCTUATION = " .,;:!?()–—-"
 _MIN_LANGUAGE_SHARE = 0.12  # of English text, a fifth to a half are function words
 _MIN_UNKNOWN_WORDS = 3
+_SCORE_DIGITS = 4
+_LAST_OF_BMP = "\uffff"
+"""The last character that is one UTF-16 code unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +128,14 @@ def check_support(
     evidence = Evidence(sections, question, language, answer)
     reads_prose = base_language(language) == "en" and _is_english(" ".join(map(mask_code, prose)))
     checker = _Checker(evidence, NameReader(evidence), reads_prose=reads_prose)
-    found: list[_Found] = []
+    spans = list(_label("name", foreign))
     for segment in segments:
-        marks = checker.check(segment, text[segment.start : segment.end])
-        found += ((kind, segment.start + start, segment.start + end) for kind, start, end in marks)
-    found = [mark for mark in found if not _is_inside(mark[1], gaps)]
-    found += _label("name", foreign)
+        for kind, start, end in checker.check(segment, text[segment.start : segment.end]):
+            if not _is_inside(segment.start + start, gaps):
+                spans.append((kind, segment.start + start, segment.start + end))
     # The first paragraph of a section is its breadcrumb or heading, which states nothing by itself.
-    statements = StatementIndex({id_: text.partition("\n\n")[2] or text for id_, text in sections.items()}, language)
-    return _make_support(answer, list(_merge(found)), segments, statements)
+    bodies = {id_: text.partition("\n\n")[2] or text for id_, text in sections.items()}
+    return _make_support(answer, list(_merge(spans)), segments, StatementIndex(bodies, language))
 
 
 def mark_addresses(answer: str, addresses: Sequence[tuple[int, int]]) -> Support:
@@ -146,7 +151,7 @@ def slice_utf16(text: str, start: int, end: int) -> str:
 
 # One segment
 
-_Found = tuple[MarkKind, int, int]
+_Span = tuple[MarkKind, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +168,7 @@ class _Checker:
     names: NameReader
     reads_prose: bool
 
-    def check(self, segment: Segment, body: str) -> Iterator[_Found]:
+    def check(self, segment: Segment, body: str) -> Iterator[_Span]:
         """Yield what is not supported."""
         if segment.kind == "code":
             read = self.names.read_program_line if segment.is_program else self.names.read_code_line
@@ -175,11 +180,13 @@ class _Checker:
         yield from _label("number", self._find_unknown_numbers(prose))
         shape = NAME_IN_ENGLISH if self.reads_prose else ADDRESS_OR_OPTION
         yield from _label("name", self.names.read_prose(prose, shape=shape))
-        if not self.reads_prose or _LEAD_IN.search(body):
+        if not self.reads_prose or body.rstrip().endswith((":", "：")):
             return
-        for start, end in _split_clauses(prose):
-            if self._is_foreign(prose[start:end]):
-                yield "claim", start, start + len(prose[start:end].rstrip(_PUNCTUATION))
+        edges = [0, *(match.end() for match in _CLAUSE_END.finditer(prose)), len(prose)]
+        for start, end in pairwise(edges):
+            clause = prose[start:end]
+            if self._is_foreign(clause):
+                yield "claim", start, start + len(clause.rstrip(_PUNCTUATION))
 
     def _find_unknown_numbers(self, prose: str) -> Iterator[tuple[int, int]]:
         known = self.evidence.numbers | self.evidence.chosen_numbers
@@ -193,36 +200,28 @@ class _Checker:
         """Return whether half of a clause's words, and three or more, are not in the evidence in any form."""
         if _DOCUMENTATION.search(clause) or _READER.search(clause):
             return False
-        words = {
-            word
-            for word in find_words(normalize_text(clause))
-            if "'" not in word and len(word) > 2 and not is_stop_word(word)
-        }
+        words: set[str] = set()
+        for word in find_words(normalize_text(clause)):
+            is_contraction = "'" in word
+            if len(word) > 2 and not is_contraction and not is_stop_word(word):
+                words.add(word)
         unknown = sum(not self._is_related(word) for word in words)
         return unknown >= max(_MIN_UNKNOWN_WORDS, len(words) / 2)
 
     def _is_related(self, word: str) -> bool:
         """Return whether the evidence contains a word or a synonym."""
-        known = self.evidence.words
-        found = (stem(word), *find_stem_synonyms(stem(word), "en"))
-        return is_common_word(parse_word(word)) or not known.isdisjoint(found)
+        stems = (stem(word), *find_stem_synonyms(stem(word), "en"))
+        return is_common_word(parse_word(word)) or not self.evidence.words.isdisjoint(stems)
 
 
-def _split_clauses(text: str) -> Iterator[tuple[int, int]]:
-    edges = [0, *(match.end() for match in _CLAUSE_END.finditer(text)), len(text)]
-    for start, end in pairwise(edges):
-        if text[start:end].strip():
-            yield start, start + len(text[start:end].rstrip())
-
-
-def _label(kind: MarkKind, spans: Iterable[tuple[int, int]], offset: int = 0) -> Iterator[_Found]:
+def _label(kind: MarkKind, spans: Iterable[tuple[int, int]], offset: int = 0) -> Iterator[_Span]:
     return ((kind, offset + start, offset + end) for start, end in spans)
 
 
-def _merge(found: Iterable[_Found]) -> Iterator[_Found]:
+def _merge(spans: Iterable[_Span]) -> Iterator[_Span]:
     """Yield marks in order, shortened; of overlapping ones the first."""
     edge = 0
-    for kind, start, end in sorted(found, key=lambda mark: (mark[1], -mark[2])):
+    for kind, start, end in sorted(spans, key=lambda mark: (mark[1], -mark[2])):
         if start >= edge and end > start:
             yield kind, start, min(end, start + MAX_MARK_CHARS)
             edge = end
@@ -269,26 +268,29 @@ def _is_inside(position: int, spans: Sequence[tuple[int, int]]) -> bool:
 
 
 def _make_support(
-    answer: str, found: Sequence[_Found], segments: Sequence[Segment], statements: StatementIndex
+    answer: str, spans: Sequence[_Span], segments: Sequence[Segment], statements: StatementIndex
 ) -> Support:
     """Return the result for marks in the order of the text, whose offsets are characters of the answer."""
     to_utf16 = make_utf16_converter(answer)
-    starts = [start for _, start, _ in found]
-    marks = list[Mark]()
+    starts = [start for _, start, _ in spans]
+    marks: list[Mark] = []
     total = unsupported = position = 0
     for segment in segments:
         total += segment.end - segment.start
-        own = found[position : bisect_left(starts, segment.end)]
+        own = spans[position : bisect_left(starts, segment.end)]
         position += len(own)
-        if own:
-            unsupported += segment.end - segment.start
-            nearest = statements.find_nearest(answer[segment.start : segment.end])
-            source = (nearest.section, " ".join(nearest.body.split())[:MAX_PASSAGE_CHARS]) if nearest else (None, "")
-            marks += (Mark(kind, to_utf16(start), to_utf16(end), *source) for kind, start, end in own)
-    return Support(round(1 - unsupported / total, 4) if total else 1.0, tuple(marks))
+        if not own:
+            continue
+        unsupported += segment.end - segment.start
+        nearest = statements.find_nearest(answer[segment.start : segment.end])
+        section = nearest.section if nearest else None
+        passage = " ".join(nearest.body.split())[:MAX_PASSAGE_CHARS] if nearest else ""
+        marks += (Mark(kind, to_utf16(start), to_utf16(end), section, passage) for kind, start, end in own)
+    score = round(1 - unsupported / total, _SCORE_DIGITS) if total else 1.0
+    return Support(score, tuple(marks))
 
 
 def make_utf16_converter(text: str) -> Callable[[int], int]:
     """Return the function that converts offsets of characters to UTF-16 code units."""
-    astral = [position for position, character in enumerate(text) if ord(character) > 0xFFFF]
+    astral = [position for position, character in enumerate(text) if character > _LAST_OF_BMP]
     return lambda offset: offset + bisect_left(astral, offset)

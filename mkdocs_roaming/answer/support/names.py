@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from itertools import combinations, pairwise, takewhile
+from itertools import combinations, pairwise
 
 from mkdocs_roaming.answer.commands import is_local
 from mkdocs_roaming.answer.support.evidence import Evidence, normalize_text
@@ -20,14 +20,18 @@ Span = tuple[int, int]
 _MAX_NAME_CHARS = 200
 _MAX_PLACEHOLDER_CHARS = 60
 _MAX_WORDS_WITH_PLACEHOLDER = 8
+_MIN_DOCUMENTED_WORDS = 2
+"""Number of words of a name that are not filled in: with fewer, any name would do."""
 
 _NAME = re.compile(
     r"https?://[^\s\"'`<>)\]]+"
     r"|-{1,2}[A-Za-z][\w-]*"
     r"|[^\s\"'`,;()\[\]{}|=<>&!:*+]+(?::[^\s\"'`,;()\[\]{}|=<>&!]+)?"
 )
+"""What may be a name in code: an address, an option, or a piece between spaces, quotes and brackets."""
 _OPTION = rf"(?<!-)(?<![^\W{SPACELESS}])--[A-Za-z][A-Za-z0-9_-]+"
 _TOKEN_OF_PROSE = re.compile(rf"https?://[^\s)\]>]*[^\s)\]>.,;:!?]|{_OPTION}|[\w./~\\-]*[\w/~\\]")
+"""What may be a name in prose; the dot at the end of a sentence does not belong to it."""
 ADDRESS_OR_OPTION = re.compile(r"\A--|://")
 NAME_IN_ENGLISH = re.compile(rf"{ADDRESS_OR_OPTION.pattern}|\w_\w|\w/\w|\w\w\.[a-z]\w|\w[a-z][A-Z]")
 """The shape of a name. Ordinary words of other languages may have it: *und/oder*, *z.B.*"""
@@ -40,6 +44,7 @@ _PLACEHOLDER = re.compile(
     r"|package|password|path|project|secret|src|test|tests|to|user|users|value|world|x+",
     re.IGNORECASE,
 )
+"""What the writer of an example fills in or makes up: `<name>`, `example.com`, `foo`."""
 # Words of shells and programming languages: not names of what a site documents.
 _SYNTAX = frozenset({
     "-e", "-eq", "-f", "-ge", "-gt", "-le", "-lt", "-n", "-ne", "-z", "and", "as", "async", "await", "bash", "ci",
@@ -49,24 +54,39 @@ _SYNTAX = frozenset({
     "test", "then", "tool", "true", "until", "var", "while", "with", "www", "yes",
 })  # read in columns  # fmt: skip
 _COMMENT = re.compile(r"(?:^|(?<=\s))(?:#|//)\s.*$")
+"""A comment at the end of a line: `# like this`, `// or this`."""
 _PROMPT = re.compile(r"\s*(?:(?:\$|>|#)\s+|(?:RUN|sudo)\s+)*")
+"""What stands before a command: `$ `, `RUN `, `sudo `."""
 _QUOTED_PROSE = re.compile(r"([\"'])(?=[^\"']*\s)[^\"'=<>/_{]*\1")
+"""Several words in quotation marks, such as `"a message"`."""
 _ALTERNATIVES = re.compile(r"[A-Za-z]+(?:/[A-Za-z]+)+")
+"""Words between which a reader chooses: `TLS/SSL`."""
 _PLAIN = re.compile(r"[^\W\d_]+(?:\.[^\W\d_]+)*[.,:;]?")
+"""Words of letters, with dots between them: `main.py`."""
 _AMOUNT = re.compile(r"-?[\d._]+[A-Za-z%]{0,2}")
+"""A number with its unit: `80%`, `-1`, `10ms`."""
 _CHOSEN = re.compile(rf"{_PLAIN.pattern}|{_AMOUNT.pattern}")
 """A plain word or an amount, which the writer of an example may choose."""
 _NOTHING = re.compile("(?!)")
+"""Matches nowhere."""
+_PART_OF_NAME = re.compile(r"[a-z0-9]+")
 _COMMAND_WORD = re.compile(r"[a-z][a-z0-9-]*")
+"""A command or a subcommand: `git`, `cherry-pick`."""
 _KEY = re.compile(r"\s*(?:- )?([\w.-]+)\s*(?:=(?!=)|:(?=\s|$))\s*(.*)$")
+"""A key with its value in YAML, TOML or a shell: `- port: 8001`, `port = 8001`."""
 _QUOTED_WORD = re.compile(r"([\"'])([a-z]+)\1\s*,?\s*")
+"""A word in quotation marks as a value: `"sync",`."""
 _STRING = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _TABLE = re.compile(r"\[\[?(?:[\w.-]+\.)?([\w-]+)\]\]?")
+"""The head of a table in TOML; the group is its last key: `[tool.uv]`."""
 _HOLE = re.compile(
     r"(?:<[\w-]{1,40}>|\{[\w-]{1,40}\})(?=[_./-]?\w)|(?<=\w[_./-])\{[\w-]{1,40}\}|(?<=\w[_./ =@-])<[\w-]{1,40}>"
 )
+"""A placeholder within a name: `<name>.toml`, `release-{version}`."""
 _ADDRESS = re.compile(r"://|^(?:git@|www\.)")
+"""A sign of an address: `https://`, `git@`, `www.`."""
 _IMPORT = re.compile(r"\s*(?:from\s+(?=[\w.]+\s+import\b)|import\s+(?=[\w.]+(?:\s+as\s+\w+)?\s*$))([^\W\d]\w*)")
+"""An import in Python; the group is the module's name: `from httpx import Client`."""
 _WORD = re.compile(r"\S+")
 
 
@@ -92,9 +112,9 @@ class NameReader:
             yield 0, len(text)
             return
         code = _HOLE.sub(_fill, _QUOTED_PROSE.sub(_blank, text))
-        yield from (
-            span for span in self._find_unknown(code) if text[slice(*span)] not in self._evidence.chosen_numbers
-        )
+        for start, end in self._find_unknown(code):
+            if text[start:end] not in self._evidence.chosen_numbers:
+                yield start, end
         yield from self._find_unknown_subcommand(text)
 
     def read_program_line(self, line: str) -> Iterator[Span]:
@@ -142,8 +162,11 @@ class NameReader:
         """Yield the span of a command with a subcommand that the evidence does not contain."""
         evidence = self._evidence
         prompt = _PROMPT.match(code)
-        is_plain = lambda word: _COMMAND_WORD.fullmatch(word[0]) and not _PLACEHOLDER.fullmatch(word[0])  # noqa: E731
-        words = list(takewhile(is_plain, _WORD.finditer(code, prompt.end() if prompt else 0)))
+        words: list[re.Match[str]] = []
+        for word in _WORD.finditer(code, prompt.end() if prompt else 0):
+            if not _COMMAND_WORD.fullmatch(word[0]) or _PLACEHOLDER.fullmatch(word[0]):
+                break
+            words.append(word)
         for first, second in pairwise(words):
             command = first[0]
             follower = second[0]
@@ -176,45 +199,55 @@ class NameReader:
         """Return whether the evidence contains a name in another form, or all of its parts."""
         evidence = self._evidence
         if _AMOUNT.fullmatch(name):
-            return re.sub(r"[^\d.]", "", name).strip(".") in evidence.numbers
+            digits = "".join(character for character in name if character in "0123456789.")
+            return digits.strip(".") in evidence.numbers
         if name.startswith(("http://", "https://")):
-            host, *path = name.rstrip("/").split("/")[2:] or [""]
-            is_filled = evidence.contains(host) and all(map(_PLACEHOLDER.fullmatch, path))
-            host = host.rpartition("@")[2].removeprefix("www.")
-            return is_filled or evidence.contains(name.rstrip("/")) or evidence.is_asked(host)
-        others = (name.replace("-", "_"), name.replace("_", "-"), name.strip("_"), name.removeprefix("tool."))
-        if any(map(evidence.contains, others)):
+            return self._is_known_address(name.rstrip("/"))
+        spellings = (name.replace("-", "_"), name.replace("_", "-"), name.strip("_"), name.removeprefix("tool."))
+        if any(map(evidence.contains, spellings)):
             return True
+        parts = name.split(".")
         if _PLAIN.fullmatch(name):
-            words = name.split(".")
-            has_other_ending = _PLACEHOLDER.fullmatch(words[0]) and words[0] in evidence.names_with_ending
-            return not has_other_ending and all(evidence.has_word(one) or _PLACEHOLDER.fullmatch(one) for one in words)
-        is_path_of_keys = "." in name and all(f"{key}:" in evidence.text for key in name.split("."))
+            if _PLACEHOLDER.fullmatch(parts[0]) and parts[0] in evidence.names_with_ending:
+                return False  # it has another ending there
+            return all(evidence.has_word(word) or _PLACEHOLDER.fullmatch(word) for word in parts)
+        is_path_of_keys = len(parts) > 1 and all(f"{key}:" in evidence.text for key in parts)
         return is_path_of_keys or self._fills_placeholder(name)
+
+    def _is_known_address(self, address: str) -> bool:
+        host, *path = address.split("/")[2:] or [""]
+        if self._evidence.contains(host) and all(map(_PLACEHOLDER.fullmatch, path)):
+            return True
+        host = host.rpartition("@")[2].removeprefix("www.")
+        return self._evidence.contains(address) or self._evidence.is_asked(host)
 
     def _fills_placeholder(self, name: str) -> bool:
         """Return whether a name is a documented one in which words of the question replace a part.
 
         `UV_INDEX_ACME_TOKEN` fills `UV_INDEX_<NAME>_TOKEN` if the question is about `acme`.
         """
-        words = list(re.finditer(r"[a-z0-9]+", name))
+        words = list(_PART_OF_NAME.finditer(name))
         if len(words) > _MAX_WORDS_WITH_PLACEHOLDER:
             return False
         asked = [stem(word[0]) in self._evidence.question_words for word in words]
         for first, end in combinations(range(len(words) + 1), 2):
-            if all(asked[first:end]) and len(words) - (end - first) >= 2:
-                before = name[: words[first].start()]
-                after = name[words[end - 1].end() :]
-                filler = rf"[\w<>{{}}$.-]{{1,{_MAX_PLACEHOLDER_CHARS if before and after else 1}}}?"
-                if self._evidence.matches(re.escape(before) + filler + re.escape(after)):
-                    return True
+            is_asked = all(asked[first:end])
+            if not is_asked or len(words) - (end - first) < _MIN_DOCUMENTED_WORDS:
+                continue
+            before = name[: words[first].start()]
+            after = name[words[end - 1].end() :]
+            longest = _MAX_PLACEHOLDER_CHARS if before and after else 1
+            filler = rf"[\w<>{{}}$.-]{{1,{longest}}}?"
+            if self._evidence.matches(re.escape(before) + filler + re.escape(after)):
+                return True
         return False
 
 
 def _is_free(name: str) -> bool:
     """Return whether a name means nothing by itself."""
-    is_common = len(name) < 2 or _PLACEHOLDER.fullmatch(name) or name.lower() in _SYNTAX
-    return bool(is_common or (_ADDRESS.search(name) and is_local(name)))
+    if len(name) < 2 or _PLACEHOLDER.fullmatch(name) or name.lower() in _SYNTAX:
+        return True
+    return _ADDRESS.search(name) is not None and is_local(name)
 
 
 def _blank(match: re.Match[str]) -> str:

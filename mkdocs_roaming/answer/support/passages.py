@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from urllib.parse import quote
 
 from mkdocs_roaming.answer.support.check import CITATION, blank_citations, make_utf16_converter
@@ -27,10 +26,15 @@ MAX_CITED_CHARS = 100_000
 """Maximum length of the text in which a passage is searched, and of the text before it in which its words may occur."""
 
 _CITATION_GROUP = re.compile(r"\[\^[0-9a-f]{8}\](?:\s*\[\^[0-9a-f]{8}\])*")
+"""Citations that follow each other."""
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n(?=[^\n]*\S)")
+"""A blank line with text after it."""
 _CELL_END = re.compile(r"(?<!\\)\|")
+"""The end of a table's cell: `|`, but not `\\|`."""
 _IMAGE_OR_NOTE = re.compile(r"!\[[^\]]*\](?:\([^()\s]*\))?|\[\^[^\]]*\]")
+"""An image or the mark of a footnote, which show no text: `![text](file.png)`, `[^1]`."""
 _MARKUP = re.compile(r"\]\([^()\s]*\)|</?[A-Za-z][^<>]*>|[`*\[\]\\|]")
+"""Markup of a whole page, which is compared as a whole: parsing it inline would take longer than all the rest."""
 _MAX_CLAIM_CHARS = 800
 _MAX_PASSAGES = 100
 _MIN_SHARE = 0.2  # of the claim's words that a passage contains
@@ -78,20 +82,19 @@ def find_passages(answer: str, sections: Mapping[str, CitedSection], language: s
     """
     to_utf16 = make_utf16_converter(answer)
     indexes = {id_: StatementIndex({id_: section.text}, language) for id_, section in sections.items()}
-    cited = (
-        (citation, claim)
-        for claim, group in _iter_claims(answer)
-        for citation in CITATION.finditer(answer, *group)
-        if citation[1] in sections
-    )
-    return [
-        Passage(citation[1], *found, to_utf16(citation.start()))
-        for citation, claim in islice(cited, _MAX_PASSAGES)
-        if (found := _find_passage(sections[citation[1]], claim, indexes[citation[1]]))
-    ]
+    cited: list[tuple[re.Match[str], str]] = []
+    for claim, start, end in _iter_claims(answer):
+        cited += ((citation, claim) for citation in CITATION.finditer(answer, start, end) if citation[1] in sections)
+    passages: list[Passage] = []
+    for citation, claim in cited[:_MAX_PASSAGES]:
+        id_ = citation[1]
+        text, fragment = _find_passage(sections[id_], claim, indexes[id_])
+        if text:
+            passages.append(Passage(id_, text, fragment, to_utf16(citation.start())))
+    return passages
 
 
-def _iter_claims(answer: str) -> Iterator[tuple[str, tuple[int, int]]]:
+def _iter_claims(answer: str) -> Iterator[tuple[str, int, int]]:
     """Yield the text that each group of citations supports, and start and end of the group."""
     text = blank_citations(answer)
     start = 0
@@ -100,19 +103,19 @@ def _iter_claims(answer: str) -> Iterator[tuple[str, tuple[int, int]]]:
         if not claim.strip():
             claim = text[: group.start()].rstrip()  # a second citation for the same statement
         paragraph = max((end.end() for end in _PARAGRAPH_END.finditer(claim)), default=0)
-        yield claim[paragraph:][-_MAX_CLAIM_CHARS:], group.span()
+        yield claim[paragraph:][-_MAX_CLAIM_CHARS:], group.start(), group.end()
         start = group.end()
 
 
-def _find_passage(section: CitedSection, claim: str, statements: StatementIndex) -> tuple[str, str] | None:
-    """Return the text and the fragment of the statement that is nearest to a claim."""
+def _find_passage(section: CitedSection, claim: str, statements: StatementIndex) -> tuple[str, str]:
+    """Return the text and the fragment of the statement that is nearest to a claim; empty if none is near."""
     nearest = statements.find_nearest(claim)
     words = find_content(claim, statements.language)
     if nearest is None or len(nearest.words & words) < min(_MIN_WORDS, len(words) * _MIN_SHARE):
-        return None
+        return "", ""
     parts = _to_plain(nearest)
     if not parts:
-        return None
+        return "", ""
     before = f"{section.before}\n{section.text[: nearest.segment.start]}"
     # Formulas are rendered as something else. What is before a long section is not known.
     is_known = "$" not in parts[0] and len(section.before) <= MAX_CITED_CHARS
@@ -126,7 +129,8 @@ def _to_plain(statement: Statement) -> list[str]:
         return [" ".join(statement.body.split())]
     text = _IMAGE_OR_NOTE.sub("", statement.body)
     cells = _CELL_END.split(text.strip().strip("|")) if statement.segment.kind == "row" else [text]
-    return [plain for cell in cells if (plain := strip_markup(cell.strip().replace("\\|", "|")))]
+    plain = (strip_markup(cell.strip().replace("\\|", "|")) for cell in cells)
+    return list(filter(None, plain))
 
 
 # Text fragments
@@ -147,8 +151,9 @@ def make_fragment(parts: Sequence[str], before: str) -> str:
     if len(parts) == 1 and len(words) <= _EXACT_WORDS:
         return _encode(parts[0]) if _is_unique(parts[0], known) else ""
     end = " ".join(parts[-1].split()[-_END_WORDS:])
+    most = len(words) - _END_WORDS if len(parts) == 1 else len(words)
     for count in _START_WORDS:
-        start = " ".join(words[: min(count, len(words) - (_END_WORDS if len(parts) == 1 else 0))])
+        start = " ".join(words[: min(count, most)])
         if _is_unique(start, known):
             return f"{_encode(start)},{_encode(end)}"
     longest = max(parts, key=len)
