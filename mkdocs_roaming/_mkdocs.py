@@ -190,9 +190,9 @@ def page_name(file: File, folder: str, config: MkDocsConfig) -> PageName:
     """Return the names by which patterns match a page. Its language in mkdocs-static-i18n is optional."""
     sources = [file.src_uri]
     i18n = i18n_plugin(config)
-    if i18n:
-        language = re.escape(str(i18n.current_language))
-        sources.append(re.sub(rf"^{language}/|\.{language}(?=\.\w+$)", "", file.src_uri))
+    if i18n:  # de/guide.md, guide.de.md
+        stem, dot, suffix = file.src_uri.removeprefix(f"{i18n.current_language}/").rpartition(".")
+        sources.append(stem.removesuffix(f".{i18n.current_language}") + dot + suffix)
     path = canonicalize_path(unquote(file.url.removeprefix("./")))
     if folder:
         path = path.removeprefix(f"{folder}/")

@@ -160,9 +160,10 @@ def lint_site(
         return _Source.parse(text) if text is not None else None
 
     counts = Counter[str]()
-    findings = [
-        _to_finding(context, rule, problem, open_source, counts) for rule, problem in _merge_templated(problems)
-    ]
+    findings = []
+    for rule, problem in _merge_templated(problems):
+        fingerprint = _make_fingerprint(rule, problem, counts)
+        findings.append(_to_finding(context, rule, problem, fingerprint, open_source))
     order: dict[str | None, int] = {page.path: number for number, page in enumerate(context.manifest.pages)}
     order[None] = -1
     findings.sort(key=lambda finding: (order[finding.page], finding.line, finding.rule))
@@ -247,13 +248,8 @@ def _merge_templated(problems: Iterable[tuple[Rule, Problem]]) -> Iterator[tuple
             yield rule, replace(first, fix=f"{first.fix} {note}")
 
 
-def _to_finding(
-    context: LintContext,
-    rule: Rule,
-    problem: Problem,
-    open_source: Callable[[str | None], _Source | None],
-    counts: Counter[str],
-) -> Finding:
+def _make_fingerprint(rule: Rule, problem: Problem, counts: Counter[str]) -> str:
+    """Return the fingerprint of a finding, with its number among equal ones."""
     page = problem.page
     identity = [rule.id, page.path if page else "", problem.quote or problem.message]
     if page:
@@ -261,19 +257,27 @@ def _to_finding(
     key = "\0".join(identity)
     counts[key] += 1
     numbered = f"{key}\0{counts[key]}".encode("utf-8", "surrogatepass")
-    fingerprint = hashlib.sha256(numbered).hexdigest()[:_FINGERPRINT_CHARS]
+    return hashlib.sha256(numbered).hexdigest()[:_FINGERPRINT_CHARS]
+
+
+def _to_finding(
+    context: LintContext,
+    rule: Rule,
+    problem: Problem,
+    fingerprint: str,
+    open_source: Callable[[str | None], _Source | None],
+) -> Finding:
+    finding = Finding(rule.id, rule.severity, problem.message, problem.fix, fingerprint=fingerprint)
+    page = problem.page
     if page is None:
-        return Finding(rule.id, rule.severity, problem.message, problem.fix, fingerprint=fingerprint)
-    ref = SectionRef(page, problem.position)
+        return finding
     line = problem.line
     if line is None:
         line = context.text_by_path[page.path].starts[problem.position]
     source = open_source(page.source)
-    return Finding(
-        rule=rule.id,
-        severity=rule.severity,
-        message=problem.message,
-        fix=problem.fix,
+    ref = SectionRef(page, problem.position)
+    return replace(
+        finding,
         markdown=page.markdown,
         line=line + 1,
         source=page.source,
@@ -283,7 +287,6 @@ def _to_finding(
         breadcrumb=context.sections.breadcrumb(ref),
         url=context.sections.url(ref),
         quote=problem.quote,
-        fingerprint=fingerprint,
     )
 
 
@@ -323,7 +326,8 @@ class _Source:
             if following < len(self.headings):
                 end = self.headings[following][0]
         for line in range(start, end):
-            if quote and quote in " ".join(self.lines[line].split()):
+            text = " ".join(self.lines[line].split())
+            if quote and quote in text:
                 return line + 1
         return line_of_heading
 
@@ -340,7 +344,9 @@ def format_text(report: LintReport, docs: str = "", lib: str = "") -> Iterator[s
         lib: Name of the site in the last line.
     """
     for finding in report.findings:
-        section = f"  {' › '.join(finding.breadcrumb)} [{finding.section}]" if finding.section else ""
+        section = ""
+        if finding.section:
+            section = f"  {' › '.join(finding.breadcrumb)} [{finding.section}]"
         yield f"{finding.describe_location(docs)}: {finding.severity} {finding.rule}{section}"
         yield f"    {finding.message}"
         yield f"    Fix: {finding.fix}"
@@ -353,8 +359,8 @@ def format_log(report: LintReport) -> Iterator[tuple[Severity | None, str]]:
     for finding in findings[:_MAX_LOGGED]:
         location = finding.describe_location()
         yield finding.severity, f"lint: {location}: {finding.rule}: {finding.message} {finding.fix}"
-    if len(findings) > _MAX_LOGGED:
-        hidden = len(findings) - _MAX_LOGGED
+    hidden = len(findings) - _MAX_LOGGED
+    if hidden > 0:
         yield findings[_MAX_LOGGED].severity, f"lint: {hidden} more; run `roaming lint` on the site to list all of them"
     yield None, f"lint: {report}"
 
@@ -362,14 +368,17 @@ def format_log(report: LintReport) -> Iterator[tuple[Severity | None, str]]:
 def report_to_dict(report: LintReport) -> dict[str, Any]:
     """Return a report as JSON-compatible data, with the summaries of the rules that found something."""
     ids = {finding.rule for finding in report.findings}
-    rules = [rule for rule in load_rules().values() if rule.id in ids]
+    rules = {}
+    for rule in load_rules().values():
+        if rule.id in ids:
+            rules[rule.id] = {"severity": rule.severity, "why": rule.summary}
     return {
         "site": report.site,
         "score": report.score,
         "pages": report.pages,
         "sections": report.sections,
         "counts": {severity: report.count(severity) for severity in SEVERITIES},
-        "rules": {rule.id: {"severity": rule.severity, "why": rule.summary} for rule in rules},
+        "rules": rules,
         "findings": [asdict(finding) for finding in report.findings],
     }
 
@@ -377,9 +386,11 @@ def report_to_dict(report: LintReport) -> dict[str, Any]:
 def format_github(report: LintReport, docs: str = "") -> Iterator[str]:
     """Yield a report as workflow commands, which GitHub turns into annotations."""
     for finding in report.findings:
-        file, line = finding.location(docs)
-        place = f",line={line}" if line else ""
-        location = f" file={_escape_property(file)}{place}," if finding.page is not None else " "
+        location = " "
+        if finding.page is not None:
+            file, line = finding.location(docs)
+            place = f",line={line}" if line else ""
+            location = f" file={_escape_property(file)}{place},"
         title = _escape_property(f"roaming {finding.rule}")
         message = _escape_data(f"{finding.message} {finding.fix}")
         yield f"::{_GITHUB_LEVELS[finding.severity]}{location}title={title}::{message}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -77,14 +77,16 @@ def render_preview(site: PreviewedSite, *, questions: Sequence[str], addresses: 
     manifest = library.manifest
     search = Search(library)
     pages = _find_pages(library, addresses) if addresses else choose_pages(manifest, site.report)
+    page_views = [_view_page(site, library, page, reason) for page, reason in pages.items()]
+    question_views = [_view_question(search, question) for question in questions or _suggest_questions(manifest)]
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     template = resources.files(__package__).joinpath("preview.html.jinja").read_text("utf-8")
     return environment.from_string(template).render(
         site=site,
         manifest=manifest,
         llms_txt=_decode(read_inside(site.folder, LLMS_TXT) or b""),
-        pages=[_view_page(site, library, page, reason) for page, reason in pages.items()],
-        questions=[_view_question(search, question) for question in questions or _suggest_questions(manifest)],
+        pages=page_views,
+        questions=question_views,
         files=_list_files(site.folder),
         estimate_tokens=estimate_tokens,
         max_findings=_MAX_FINDINGS,
@@ -130,15 +132,14 @@ def _view_page(site: PreviewedSite, library: Library, page: PageEntry, reason: s
         fault = str(error)
     url = library.sections.url(SectionRef(page, 0))
     html = site.read_html(page.path, url)
-    findings = [finding for finding in site.report.findings if finding.page == page.path]
-    sections = [
-        SectionView(
-            section,
-            _decode(data[section.start : section.end]),
-            [finding for finding in findings if finding.section == section.id],
-        )
-        for section in page.sections
-    ]
+    findings: dict[str, list[Finding]] = defaultdict(list)
+    for finding in site.report.findings:
+        if finding.page == page.path:
+            findings[finding.section].append(finding)
+    sections = []
+    for section in page.sections:
+        text = _decode(data[section.start : section.end])
+        sections.append(SectionView(section, text, findings[section.id]))
     head = _decode(data[: page.sections[0].start])
     html_lines = "\n".join(filter(str.strip, html.splitlines()))
     return PageView(page, reason, url, html_lines, estimate_tokens(html), head, sections, fault)
@@ -156,7 +157,9 @@ def _list_files(folder: Path) -> dict[str, list[int]]:
     for file in sorted([*folder.glob("llms*.txt"), *(folder / "roaming").rglob("*")]):
         if file.is_file():
             parts = file.relative_to(folder).parts
-            path = "/".join(parts[:_SHOWN_PARTS]) + "/" * (len(parts) > _SHOWN_PARTS)
+            path = "/".join(parts[:_SHOWN_PARTS])
+            if len(parts) > _SHOWN_PARTS:
+                path += "/"
             sizes.setdefault(path, []).append(file.stat().st_size)
     return sizes
 

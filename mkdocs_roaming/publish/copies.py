@@ -94,7 +94,9 @@ def _point_to(batch: Batch, path: str, first: str) -> None:
     site = batch.site
     own, *below = batch.converted[path].sections
     target = batch.converted[first].sections[0].title
-    address = _address(site, first) if site.url else relative_url(markdown_path(path), markdown_path(first))
+    address = relative_url(markdown_path(path), markdown_path(first))
+    if site.url:
+        address = _address(site, first)
     link = f"[{escape_text(target)}]({address})"
     text = f"# {escape_text(own.title)}\n\nThis page has the same text as {link}.\n"
     if pointer := format_pointer(site, batch.pages[path]):
@@ -140,7 +142,8 @@ class _Excerpts:
                 is_excerpt = post and post != path and self._is_from(post, section, text)
                 excerpt = section if is_excerpt else None
                 if is_excerpt:
-                    texts.append(("\n" if last else "\n\n") + self._format_item(post, text))
+                    space = "\n" if last else "\n\n"
+                    texts.append(space + self._format_item(post, text))
                     posts.append(post)
                 else:
                     texts.append(f"\n\n{text.rstrip()}")

@@ -143,7 +143,7 @@ def _add_requirements(plan: Plan, deployments: Sequence[Path]) -> None:
             plan.doubt = f"{file} lacks {edits.PACKAGE}"
     if not any(edits.PACKAGE in (plan.new.get(file) or read(file)) for file in changes):
         plan.steps.append(f"install {edits.PACKAGE} where the site is built: {_INSTALL}")
-        builders = [file for file in deployments if re.search(rf"\b{setup.generator.name}\b", read(file))]
+        builders = [file for file in deployments if setup.generator.name in read(file)]
         if builders:
             plan.doubt = f"nothing shows how {builders[0]} installs {names[-1]}"
     if any(file.name == "pyproject.toml" for file in plan.new):

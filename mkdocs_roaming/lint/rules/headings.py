@@ -59,7 +59,8 @@ def repeated_sibling(site: LintContext) -> Iterator[Problem]:
     for _, ref in site.iter_sections(site.manual_pages):
         positions: dict[str, list[int]] = defaultdict(list)
         for child in site.sections.children(ref):
-            positions[" ".join(child.section.title.split())].append(child.position)
+            title = " ".join(child.section.title.split())
+            positions[title].append(child.position)
         for title, same in positions.items():
             if title and len(same) > 1:
                 yield Problem(
@@ -86,10 +87,11 @@ def unstable_id(site: LintContext) -> Iterator[Problem]:
             name = names[position]
             ref = SectionRef(page, position)
             parent = site.sections.parent(ref)
-            sibling = (parent.position if parent else None, " ".join(section.title.split()))
+            title = " ".join(section.title.split())
+            sibling = (parent.position if parent else None, title)
             is_numbered = _is_numbered(name or "") and not _is_numbered(section.anchor or "")
-            # `repeated-sibling` reports equal siblings; names of code cannot be changed.
-            if is_numbered and sibling not in siblings and not is_identifier(text, ref):
+            is_reported = sibling in siblings  # by `repeated-sibling`
+            if is_numbered and not is_reported and not is_identifier(text, ref):  # names of code cannot be changed
                 yield Problem(
                     f"The id of “{section.title}” depends on the order of the sections: another section has its title, "
                     "except for case and punctuation, or its anchor.",
