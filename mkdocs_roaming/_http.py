@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from http import HTTPStatus
 from ipaddress import ip_address
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -36,7 +35,6 @@ FETCH_TIMEOUT = 120.0
 MAX_REDIRECTS = 5
 
 _CONNECT_SECONDS = 10.0
-_READ_PARTS = 4  # the read timeout is this part of the time for a whole response
 _MAX_NUMBER_CHARS = 22
 _WAIT_HEADERS = {"retry-after-ms": 1_000.0, "retry-after": 1.0}
 """Headers with the time until a retry, and their units in a second."""
@@ -141,10 +139,10 @@ def parse_api_error(body: bytes) -> tuple[str, str, int]:
     try:
         data: object = decode_json(body)
     except ValueError:
-        return "", "", HTTPStatus.OK
+        return "", "", 200
     error = data.get("error", data) if isinstance(data, Mapping) else data
     if not isinstance(error, Mapping):
-        return "", error if isinstance(error, str) else "", HTTPStatus.OK
+        return "", error if isinstance(error, str) else "", 200
     kinds = [error[name] for name in ("type", "code") if isinstance(error.get(name), str)]
     message = error.get("message") or error.get("detail") or ""
     text = message if isinstance(message, str) else json.dumps(message)
@@ -152,7 +150,7 @@ def parse_api_error(body: bytes) -> tuple[str, str, int]:
     if isinstance(metadata, Mapping) and isinstance(metadata.get("raw"), str):
         text = f"{text}: {metadata['raw']}"  # what the provider behind a gateway said
     code = str(error.get("code"))
-    status = int(code) if _STATUS.fullmatch(code) else HTTPStatus.OK
+    status = int(code) if _STATUS.fullmatch(code) else 200
     return " ".join(dict.fromkeys(kinds)), text, status
 
 
@@ -289,8 +287,8 @@ class HttpClient:
         import httpx2  # only readers of web sites pay for the import
 
         self._seconds = seconds
-        read_seconds = read_seconds or seconds / _READ_PARTS
-        connect_seconds = min(_CONNECT_SECONDS, seconds / _READ_PARTS)
+        read_seconds = read_seconds or seconds / 4
+        connect_seconds = min(_CONNECT_SECONDS, seconds / 4)
         self._new_client = partial(
             httpx2.Client,
             verify=httpx2.create_ssl_context(),
@@ -358,7 +356,7 @@ class HttpClient:
             extensions = {"trace": connections.trace}
             with client.stream(method, url, extensions=extensions, **options) as response:
                 body = bytearray()
-                if response.status_code == HTTPStatus.OK or method == "POST":
+                if response.status_code == 200 or method == "POST":
                     for chunk in response.iter_bytes():
                         body += chunk
                         if len(body) > max_bytes:

@@ -37,7 +37,7 @@ def _refuse_constant(name: str) -> float:
 
 def encode_json(data: object) -> bytes:
     """Return compact JSON. Unlike the encoder of msgspec, this one accepts unpaired surrogates."""
-    return encode_text(_ENCODER.encode(msgspec.to_builtins(data)))
+    return _ENCODER.encode(msgspec.to_builtins(data)).encode("utf-8", "replace")
 
 
 def encode_text(text: str) -> bytes:
@@ -47,4 +47,4 @@ def encode_text(text: str) -> bytes:
 
 def replace_invalid(text: str) -> str:
     """Return text with question marks instead of unpaired surrogates."""
-    return encode_text(text).decode("utf-8")
+    return text.encode("utf-8", "replace").decode("utf-8")

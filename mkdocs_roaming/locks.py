@@ -74,7 +74,12 @@ def hold_folder(folder: Path, on_wait: Callable[[str], None] | None = None) -> I
         lock.acquire()
     try:
         if lock.lock_counter == 1:
-            _write_note(note)
+            number = os.getpid()
+            command = shlex.join(sys.orig_argv[1:])[:_COMMAND_CHARS]
+            since = time.strftime("%Y-%m-%d %H:%M:%S")
+            text = f"{number}\nprocess {number} on {socket.gethostname()} ({command}), since {since}"
+            with suppress(OSError):
+                write_atomically(note, text.encode("utf-8", "replace"))
         yield
     finally:
         if lock.lock_counter == 1:
@@ -84,11 +89,20 @@ def hold_folder(folder: Path, on_wait: Callable[[str], None] | None = None) -> I
 
 
 def _try_lock(folder: Path) -> tuple[FileLock, bool]:
-    """Return the lock of a folder, and whether it is held now; another process may hold it."""
+    """Return the lock of a folder, and whether it is held now; another process may hold it.
+
+    There may be several places for the lock: the first that can be locked is used.
+    """
     from filelock import FileLock, Timeout  # its import takes a while
 
+    places = [folder / STATE_DIR / "lock"]
+    if not places[0].parent.is_dir():  # not the folder of a crawl
+        name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32] + ".lock"
+        temporary = Path(tempfile.gettempdir(), f"mkdocs-roaming-{getattr(os, 'getuid', int)()}")
+        cache = os.environ.get("ROAMING_CACHE_DIR") or user_cache_folder() or temporary
+        places = [Path(cache, "locks", name), temporary / name]
     failure = OSError()
-    for place in _find_places(folder):
+    for place in places:
         lock = FileLock(place, is_singleton=True)
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -103,27 +117,8 @@ def _try_lock(folder: Path) -> tuple[FileLock, bool]:
     raise failure
 
 
-def _find_places(folder: Path) -> list[Path]:
-    """Return the files that may be the lock of a folder: the first that can be locked."""
-    if (folder / STATE_DIR).is_dir():
-        return [folder / STATE_DIR / "lock"]
-    name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32] + ".lock"
-    temporary = Path(tempfile.gettempdir(), f"mkdocs-roaming-{getattr(os, 'getuid', int)()}")
-    cache = os.environ.get("ROAMING_CACHE_DIR") or user_cache_folder() or temporary
-    return [Path(cache, "locks", name), temporary / name]
-
-
-def _write_note(note: Path) -> None:
-    """Write down who holds a lock: the id of the process, and a description."""
-    process = os.getpid()
-    command = shlex.join(sys.orig_argv[1:])[:_COMMAND_CHARS]
-    since = time.strftime("%Y-%m-%d %H:%M:%S")
-    text = f"{process}\nprocess {process} on {socket.gethostname()} ({command}), since {since}"
-    with suppress(OSError):
-        write_atomically(note, text.encode("utf-8", "replace"))
-
-
 def _read_note(note: Path) -> tuple[str, str]:
+    """Return the process that holds a lock, and its description."""
     try:
         process, _, description = note.read_text("utf-8", "replace").partition("\n")
     except OSError:  # acquired or released in this moment

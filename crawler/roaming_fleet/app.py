@@ -53,7 +53,7 @@ def create_store_app(
     metrics_place: str = METRICS_OFF,
 ) -> RequestGuard:
     """Return the ASGI application of a store. Its metrics are served where `AppConfig.metrics` says."""
-    parse_metrics_address(metrics_place)
+    metrics_address = parse_metrics_address(metrics_place)
     metrics = Metrics(STORE_OPERATIONS)
     tools = McpEndpoint(
         lambda: StoreNavigator(collection, format_error=partial(public_message, at="/mcp")),
@@ -64,7 +64,7 @@ def create_store_app(
         STORE_OPERATIONS,
         _Routes(collection),
         tools,
-        serve_metrics(metrics, metrics_place),
+        serve_metrics(metrics, metrics_address),
     )
     return RequestGuard(application, policy, metrics)
 

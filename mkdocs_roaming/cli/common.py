@@ -210,8 +210,23 @@ def setting_options(kind: type, *names: str, environment: bool = False) -> Calla
     settings = list_settings(kind)
     options = []
     for name in names:
-        variable = f"ROAMING_{name.upper()}" if environment else None
-        options.append(_make_option(settings[name], envvar=variable, show_envvar=environment))
+        setting = settings[name]
+        attributes = _accept_values(setting)
+        flag = f"--{setting.option.replace('_', '-')}"
+        default = setting.default
+        if isinstance(default, bool):
+            flag = flag if attributes else f"{flag}/--no-{flag[2:]}"
+            default = "yes" if default else "no"
+        help_text = (setting.meta.description or "").rstrip(".")
+        if attributes.get("multiple"):
+            help_text += ". Repeatable"
+        elif isinstance(default, (str, int, float)) and default != "":
+            help_text += f" (default: {default:g})" if isinstance(default, float) else f" (default: {default})"
+        attributes |= setting.meta.extra or {}
+        attributes.pop("option", None)
+        if environment:
+            attributes |= {"envvar": f"ROAMING_{name.upper()}", "show_envvar": True}
+        options.append(click.option(flag, setting.option, default=None, help=f"{help_text}.", **attributes))
     return combine_options(*options)
 
 
@@ -219,23 +234,6 @@ def given_settings(kind: type, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a class that are among the options of a command."""
     settings = list_settings(kind).values()
     return {setting.name: given[setting.option] for setting in settings if given.get(setting.option) not in (None, ())}
-
-
-def _make_option(setting: Setting, **attributes: Any) -> Callable[[F], F]:
-    """Return the option for a setting, whose help names the default."""
-    flag = f"--{setting.option.replace('_', '-')}"
-    default = setting.default
-    values = _accept_values(setting)
-    if isinstance(default, bool):
-        default = "yes" if default else "no"
-        flag = flag if values else f"{flag}/--no-{flag[2:]}"
-    help_text = (setting.meta.description or "").rstrip(".")
-    if values.get("multiple"):
-        help_text += ". Repeatable"
-    elif isinstance(default, (str, int, float)) and default != "":
-        help_text += f" (default: {default:g})" if isinstance(default, float) else f" (default: {default})"
-    attributes |= values | {name: value for name, value in (setting.meta.extra or {}).items() if name != "option"}
-    return click.option(flag, setting.option, default=None, help=f"{help_text}.", **attributes)
 
 
 def _accept_values(setting: Setting) -> dict[str, Any]:

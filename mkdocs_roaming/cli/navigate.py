@@ -61,7 +61,7 @@ def outline(lib: str, branch: str | None, budget: int, scope: Scope, as_json: bo
         digest = library.manifest.digest
     if as_json:
         data = {"digest": digest, "tokens": estimate_tokens(text), "outline": text}
-        print_json({**data, **site_as_json(site), **_origin_as_json(origin)})
+        print_json({**data, **_source_as_json(site, origin)})
     else:
         click.echo(sanitize(_site_line(site) + origin.render() + text), nl=False)
 
@@ -86,7 +86,7 @@ def expand(lib: str, addresses: tuple[str, ...], part: int, scope: Scope, as_jso
         expansion = expand_section(library.sections, section, library.text, part=part)
         origin = library.origin(shown.id for shown in expansion.shown)
         entry = {**msgspec.to_builtins(expansion), "text": expansion.text}
-        entries.append({**entry, **site_as_json(resolved.site), **_origin_as_json(origin)})
+        entries.append({**entry, **_source_as_json(resolved.site, origin)})
         texts.append(_site_line(resolved.site) + origin.render() + render_expansion(expansion))
     if as_json:
         print_json(entries)
@@ -145,7 +145,7 @@ def grep(lib: str, pattern: str, limit: int, scope: Scope, as_json: bool) -> Non
         addresses = [section["id"] for section in data["sections"]]
         for section, resolved in zip(data["sections"], target.resolve(addresses), strict=True):
             section |= site_as_json(resolved.site)
-        print_json({**data, **_origin_as_json(result.origin)})
+        print_json({**data, **_source_as_json(None, result.origin)})
     else:
         click.echo(sanitize(render_grep(result)), nl=False, err=not result.found)
     if not result.found:
@@ -162,8 +162,7 @@ def _hit_as_json(hit: TargetHit) -> dict[str, Any]:
         "url": sections.url(section),
         "score": round(hit.score, 4),
         "snippet": hit.hit.snippet,
-        **site_as_json(hit.site),
-        **_origin_as_json(_hit_origin(hit)),
+        **_source_as_json(hit.site, _hit_origin(hit)),
     }
 
 
@@ -187,12 +186,12 @@ def _hit_origin(hit: TargetHit) -> Origin:
     return hit.library.origin([hit.hit.section.id])
 
 
-def _origin_as_json(origin: Origin) -> dict[str, Any]:
-    """Return the host of a third-party site, and what a crawl has found in the text; nothing for an own site."""
-    if not origin.hosts:
-        return {}
-    fields: dict[str, Any] = {"untrusted": ", ".join(origin.hosts)}
-    if origin.flags:
+def _source_as_json(site: SiteInfo | None, origin: Origin) -> dict[str, Any]:
+    """Return the fields of a store's site, the host of a third-party site, and what a crawl has found in the text."""
+    fields = site_as_json(site)
+    if origin.hosts:
+        fields["untrusted"] = ", ".join(origin.hosts)
+    if origin.hosts and origin.flags:
         fields["flags"] = origin.flags
     return fields
 

@@ -110,10 +110,8 @@ def make_report(log: Log, library: Library | None = None, access: AccessReport |
         library: The site, for titles and nearest sections.
         access: What agents read.
     """
-    small_talk = _load_small_talk()
-    entries = [entry for entry in log.entries if entry.state in _FAILED or not small_talk.issuperset(_words(entry))]
+    entries = [entry for entry in log.entries if entry.state in _FAILED or not _is_small_talk(entry.text)]
     in_vain = [entry for entry in entries if _is_in_vain(entry, log)]
-    states = Counter(entry.state for entry in entries)
     causes = Counter(entry.cause or entry.state for entry in entries if entry.state in _FAILED)
     ratings = [rating for rating in log.ratings.values() if rating.question]
     period = None
@@ -123,7 +121,7 @@ def make_report(log: Log, library: Library | None = None, access: AccessReport |
     return Report(
         site=library.manifest.site.name if library else "",
         period=period,
-        states=dict(states.most_common()),
+        states=dict(Counter(entry.state for entry in entries).most_common()),
         failures=dict(causes.most_common()),
         groups=tuple(_group_entries(in_vain, log, Search(library) if library else None)),
         ratings=tuple(sorted(ratings, key=lambda rating: (not rating.comment, rating.helpful is not False))),
@@ -132,8 +130,9 @@ def make_report(log: Log, library: Library | None = None, access: AccessReport |
     )
 
 
-def _words(entry: Entry) -> Iterable[str]:
-    return map(str.casefold, split_words(entry.text))
+def _is_small_talk(text: str) -> bool:
+    """Return whether a text has no words but those of greetings, thanks and tests."""
+    return _load_small_talk().issuperset(map(str.casefold, split_words(text)))
 
 
 @cache
@@ -144,11 +143,12 @@ def _load_small_talk() -> frozenset[str]:
 
 
 def _is_in_vain(entry: Entry, log: Log) -> bool:
-    if entry.state in _FAILED:
-        return False
+    return entry.state not in _FAILED and (entry.state in _UNANSWERED or _is_unhelpful(entry, log))
+
+
+def _is_unhelpful(entry: Entry, log: Log) -> bool:
     rating = log.ratings.get(entry.turn)
-    is_unhelpful = rating is not None and rating.helpful is False
-    return is_unhelpful or entry.state in _UNANSWERED
+    return rating is not None and rating.helpful is False
 
 
 def _compute_share(entries: Iterable[Entry], log: Log) -> float | None:
@@ -183,11 +183,10 @@ def _find_clue(text: str, search: Search | None) -> Clue:
     return Clue(text, section, search.find_unknown_words(text))
 
 
-def _describe_group(group: Iterable[Sequence[Entry]], log: Log, search: Search | None) -> Group:
+def _describe_group(group: Sequence[Sequence[Entry]], log: Log, search: Search | None) -> Group:
     """Return the group of questions; each item of the argument is one question, as often as it was asked."""
     asked = sorted((Asked(same[0].text, len(same)) for same in group), key=lambda question: -question.count)
     texts = [question.question for question in asked]
-    ratings = [log.ratings.get(entry.turn) for same in group for entry in same]
     nearest: list[SectionInfo] = []
     absent: tuple[str, ...] = ()
     if search:
@@ -196,7 +195,7 @@ def _describe_group(group: Iterable[Sequence[Entry]], log: Log, search: Search |
         absent = search.find_unknown_words(" ".join(texts))
     return Group(
         count=sum(question.count for question in asked),
-        unhelpful=sum(rating is not None and rating.helpful is False for rating in ratings),
+        unhelpful=sum(_is_unhelpful(entry, log) for same in group for entry in same),
         questions=tuple(asked),
         nearest=tuple(nearest),
         absent=absent,

@@ -40,6 +40,7 @@ import msgspec
 from mkdocs_roaming.answer.budget import load_known_prices, run_in_thread
 from mkdocs_roaming.answer.events import summarize
 from mkdocs_roaming.answer.probe import probe_model
+from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.config import Settings
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.hybrid import HybridSearch
@@ -64,6 +65,7 @@ from mkdocs_roaming.serve.quotas import (
     CounterStore,
     QuotaLimiter,
 )
+from mkdocs_roaming.serve.requests import LOOPBACK
 from mkdocs_roaming.serve.routes import PING_SECONDS, Routes, create_asgi_app
 from mkdocs_roaming.serve.schemas import OPERATIONS
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRecord, AnswerService
@@ -163,28 +165,32 @@ def build_config(
     Raises:
         UsageError: The settings are invalid.
     """
-    file = settings.where
-    table = decode_table(settings.serving.get("serve", {}), ServeTable, f"{file}: [serve]")
+    table = decode_table(settings.serving.get("serve", {}), ServeTable, f"{settings.where}: [serve]")
     replaced = {name: given[name] for name in ("proxies", "metrics") if given[name] is not None}
     table = msgspec.structs.replace(table, **replaced)
-    place = f"{file}: [limits]"
-    limits = dict(check_keys(settings.serving.get("limits", {}), LIMIT_KEYS, place))
-    if (money := given["money_a_day"]) is not None:
-        limits["money_a_day"] = _parse_number(money)
-        place = "--money-a-day"
     key = environ.get(KEY_VARIABLE, "").encode("utf-8")
     if 0 < len(key) < MIN_KEY_CHARS:
         raise UsageError(
             f"{KEY_VARIABLE} needs at least {MIN_KEY_CHARS} characters; create a key with `openssl rand -hex 32`"
         )
+    place = f"{settings.where}: [limits]"
+    limits = dict(check_keys(settings.serving.get("limits", {}), LIMIT_KEYS, place))
+    policy_limits = {name: limits.pop(name) for name in POLICY_KEYS if name in limits}
+    bound: tuple[str, ...] = ()
+    if host not in ("0.0.0.0", "::"):  # not an address, but all of them
+        bound = (f"[{host}]" if ":" in host else host,)
+    hosts = (*LOOPBACK, *bound, *table.hosts, *given["hosts"])
     policy = decode_table(
-        {name: limits.pop(name) for name in POLICY_KEYS if name in limits},
+        policy_limits,
         RequestPolicy,
         place,
-        hosts=tuple(dict.fromkeys((*RequestPolicy().hosts, *_bound_names(host), *table.hosts, *given["hosts"]))),
+        hosts=tuple(dict.fromkeys(hosts)),
         origins=tuple(dict.fromkeys((*table.origins, *given["origins"]))),
         proxies=table.proxies,
     )
+    if given["money_a_day"] is not None:
+        limits["money_a_day"] = _parse_number(given["money_a_day"])
+        place = "--money-a-day"
     quota = decode_table(limits, AnswerQuota, place)
     answers = _limit_cost(answers, quota)
     return AppConfig(
@@ -216,21 +222,16 @@ def _limit_cost(answers: AnswerConfig, quota: AnswerQuota) -> AnswerConfig:
     """Return the configuration with a maximum cost of an answer, if there is money for a day but no such maximum."""
     budget = answers.budget
     money = quota.money_a_day
-    if isinstance(money, float) and budget.prices is None and answers.model.name != "offline":
+    if not isinstance(money, float):
+        return answers
+    if budget.prices is None and answers.model.name != Offline.name:
         raise UsageError(
             f"money_a_day needs the prices of {answers.model.name}, which are not built in: check the name of the "
             "model, or set [prices] in roaming.toml; a model that costs nothing needs no money_a_day"
         )
-    if not isinstance(money, float) or not budget.highest_cost or budget.cost is not None:
+    if not budget.highest_cost or budget.cost is not None:
         return answers
     return replace(answers, budget=replace(budget, cost=min(budget.highest_cost, money)))
-
-
-def _bound_names(host: str) -> tuple[str, ...]:
-    """Return the name for an address that the server binds to, none for all addresses."""
-    if host in ("0.0.0.0", "::"):
-        return ()
-    return (f"[{host}]" if ":" in host else host,)
 
 
 # Application
@@ -250,9 +251,9 @@ def create_app(config: AppConfig) -> RequestGuard:
     site.main.on_change = lambda: _log_deployment(site.main, config)
     counters = CounterStore(config.counters_url)
     limiter = QuotaLimiter(config.quota, counters, secret=config.key)
-    if config.answers.model.name != "offline":
+    if config.answers.model.name != Offline.name:
         limiter.check_cost(config.answers.budget.cost)
-    parse_metrics_address(config.metrics)
+    metrics_address = parse_metrics_address(config.metrics)
     metrics = Metrics(OPERATIONS)
     journal = Journal(config.question_log, config.feedback_log)
 
@@ -277,7 +278,7 @@ def create_app(config: AppConfig) -> RequestGuard:
 
     format_error = partial(public_message, at="/mcp")
     tools = McpEndpoint(lambda: site.now().navigator(format_error), is_local=is_local)
-    app = create_asgi_app(OPERATIONS, routes, tools, serve_metrics(metrics, config.metrics))
+    app = create_asgi_app(OPERATIONS, routes, tools, serve_metrics(metrics, metrics_address))
     if config.site is not None:
         app.router.default = StaticSite(config.site)
     return RequestGuard(app, config.policy, metrics, on_drain=service.drain)
@@ -289,18 +290,19 @@ def _log_deployment(site: SiteWatcher, config: AppConfig) -> None:
     if site.current is None or site.changes:
         return
     library = site.current.library
-    parts = [
-        f"serving {library.manifest.site.name} ({len(library.sections)} sections) at {config.address or 'this server'}",
-        f"model {config.answers.model.name}, {_describe_price(config)}",
-        f"limits {describe_limits(config)}",
+    name = library.manifest.site.name
+    model = config.answers.model.name
+    price = "free" if model == Offline.name else f"a question costs {config.answers.budget.describe_price()}"
+    _log.info(
+        "serving %s (%d sections) at %s; model %s, %s; limits %s; %s",
+        name,
+        len(library.sections),
+        config.address or "this server",
+        model,
+        price,
+        describe_limits(config),
         describe_names(config.policy),
-    ]
-    _log.info("%s", "; ".join(parts))
-
-
-def _describe_price(config: AppConfig) -> str:
-    answers = config.answers
-    return "free" if answers.model.name == "offline" else f"a question costs {answers.budget.describe_price()}"
+    )
 
 
 def describe_names(policy: RequestPolicy) -> str:
@@ -312,7 +314,7 @@ def describe_limits(config: AppConfig) -> str:
     """Return the limits of answers, and of money if the model costs any, in one line."""
     quota = config.quota
     prices = config.answers.budget.prices
-    if config.answers.model.name == "offline":
+    if config.answers.model.name == Offline.name:
         return f"{quota.free_answers_a_minute} answers a minute ({quota.free_answers_a_minute_each} per client)"
     money = quota.money_a_day
     client_money = quota.money_a_day_each
@@ -348,7 +350,7 @@ async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
         site = deployment.library.manifest.site.name
         count = len(deployment.library.sections)
         yield CheckResult("site", watcher.problem or f"{site}, {count} sections", ok=deployment.is_complete)
-    if answers.model.name == "offline":
+    if answers.model.name == Offline.name:
         yield CheckResult("model", "offline, which needs no key")
     elif deployment is not None:
         probe = await probe_model(answers.model, deployment.navigator(), answers.budget)

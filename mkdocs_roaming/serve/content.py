@@ -125,35 +125,38 @@ def parse_count(text: str | None, name: str, default: int, maximum: int) -> int:
 _T = TypeVar("_T")
 
 
+@dataclass(kw_only=True)
 class WorkQueue:
     """Runs blocking work in threads, so that a client with many requests does not delay the others.
 
     Local work, which only computes, runs one call at a time, and the clients take turns. Remote work, which waits for a
     disk or a server, is limited in total and for each client. The number of waiting calls is limited too.
 
-    Args:
+    Attributes:
         max_remote: Maximum number of remote calls at a time.
         max_remote_each: The same for one client; many readers may share an address.
         max_waiting_each: Maximum number of waiting calls of one client.
     """
 
-    def __init__(self, *, max_remote: int = 40, max_remote_each: int = 40, max_waiting_each: int = 20) -> None:
-        self._remote_limiter = anyio.CapacityLimiter(max_remote)
-        self._max_remote_each = max_remote_each
-        self._max_waiting_each = max_waiting_each
+    max_remote: int = 40
+    max_remote_each: int = 40
+    max_waiting_each: int = 20
+
+    def __post_init__(self) -> None:
+        self._remote_limiter = anyio.CapacityLimiter(self.max_remote)
         self._turns: WeakValueDictionary[str, anyio.Semaphore] = WeakValueDictionary()
 
     async def run(self, client: str, work: Callable[[], _T], *, is_local: bool) -> _T:
         """Run work for a client and return its result. Raise ProblemError if too many calls are waiting."""
         limiter = self._remote_limiter
-        max_each = self._max_remote_each
+        max_each = self.max_remote_each
         if is_local:
             limiter = compute_limiter()
             max_each = 1
         turn = self._turns.setdefault(f"{client} {is_local}", anyio.Semaphore(max_each, fast_acquire=True))
         own = turn.statistics().tasks_waiting
         total = limiter.statistics().tasks_waiting
-        if own >= self._max_waiting_each or total >= _MAX_WAITING:
+        if own >= self.max_waiting_each or total >= _MAX_WAITING:
             detail = f"Too many requests are waiting, {own} of them yours."
             raise ProblemError("busy", detail, retry_after=_BUSY_RETRY_SECONDS)
         async with turn:

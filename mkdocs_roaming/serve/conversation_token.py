@@ -62,14 +62,13 @@ class ConversationMemory:
 class TokenSigner:
     """Signs and verifies turns for a site, which `identify_site` names; `clock` returns seconds since 1970."""
 
-    def __init__(self, key: bytes, *, seconds: int = TOKEN_SECONDS, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, key: bytes, *, clock: Callable[[], float] = time.time) -> None:
         self._key = hmac.digest(key, b"mkdocs-roaming: turns of a conversation, 3", hashlib.sha256)
-        self.seconds = seconds
         self._clock = clock
 
     def sign(self, turn: Turn, site: str) -> str:
         """Return a turn as a token, cut so that it fits. The tokens of equal turns differ."""
-        expires = int(self._clock()) + self.seconds
+        expires = int(self._clock()) + TOKEN_SECONDS
         cut_turn = Turn(
             _truncate(turn.question, MAX_QUESTION_BYTES),
             _truncate(turn.answer, MAX_ANSWER_BYTES),

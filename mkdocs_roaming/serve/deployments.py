@@ -10,7 +10,6 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from pathlib import Path
 from string import ascii_letters, digits
 from urllib.parse import urlsplit
@@ -358,9 +357,9 @@ class _HttpChanges:
 
     def poll(self) -> str | None:
         response = self._client.get(self._url, MAX_MANIFEST_BYTES, self._conditions)
-        if response.status == HTTPStatus.NOT_MODIFIED:
+        if response.status == 304:
             return None
-        if response.status != HTTPStatus.OK:
+        if response.status != 200:
             raise LibraryError(f"{self._url}: status {response.status}, expected 200")
         validators = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
         self._conditions = {

@@ -14,7 +14,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
-from http import HTTPStatus
 from ipaddress import ip_address
 from pathlib import Path
 from threading import Semaphore
@@ -182,7 +181,7 @@ def _read_body(environ: WSGIEnvironment) -> bytes:
     """Return the body of a request; one that is too large is read and discarded."""
     length = environ.get("CONTENT_LENGTH") or "0"
     if not length.isascii() or not length.isdigit():
-        raise ProblemError("size", "The Content-Length is not a number.", status=HTTPStatus.BAD_REQUEST)
+        raise ProblemError("size", "The Content-Length is not a number.", status=400)
     if (size := int(length)) <= MAX_BODY_BYTES:
         return bytes(environ["wsgi.input"].read(size)) if size else b""
     environ["wsgi.input"].read(min(size, _MAX_DISCARDED_BYTES))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -96,7 +95,7 @@ def make_failure(answer: schemas.Answer) -> ProblemError:
     return ProblemError(
         "failed",
         status.message or FAILED_MESSAGE,
-        status=HTTPStatus.BAD_GATEWAY,
+        status=502,
         retry_after=status.retry_after or None,
         answer=answer,
     )

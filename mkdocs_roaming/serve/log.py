@@ -67,15 +67,10 @@ class Journal:
     ) -> None:
         """Open the files. Raise UsageError if that fails."""
         self._questions = JsonLinesFile(questions) if questions else None
-        self._feedback = JsonLinesFile(feedback) if feedback else None
+        self.feedback = JsonLinesFile(feedback) if feedback else None
         self._clock = clock
         self.writer = ThreadPoolExecutor(1, "log")
         """A thread for calls: redaction of a long question would block the event loop."""
-
-    @property
-    def logs_feedback(self) -> bool:
-        """Whether feedback is accepted."""
-        return self._feedback is not None
 
     def log_question(
         self, question: Question, answer: Answer, *, turn: str, seconds: float, cached: bool, site: str = ""
@@ -106,9 +101,9 @@ class Journal:
 
     def log_feedback(self, feedback: Feedback, question: str = "") -> None:
         """Log an opinion of the answer to a question."""
-        if self._feedback is None:
+        if self.feedback is None:
             return
-        self._feedback.write(
+        self.feedback.write(
             {
                 "time": _format_time(self._clock()),
                 "helpful": feedback.helpful,

@@ -178,12 +178,11 @@ def parse_metrics_address(text: str) -> tuple[str, int] | None:
 
 
 @asynccontextmanager
-async def serve_metrics(metrics: Metrics, place: str) -> AsyncIterator[None]:
-    """Return the context in which metrics are served at an address, from threads of their own.
+async def serve_metrics(metrics: Metrics, address: tuple[str, int] | None) -> AsyncIterator[None]:
+    """Return the context in which metrics are served at an address, if any, from threads of their own.
 
     An address that cannot be used is logged: readers matter more than metrics.
     """
-    address = parse_metrics_address(place)
     server = await run_in_thread(lambda: _start_server(metrics, *address)) if address else None
     try:
         yield

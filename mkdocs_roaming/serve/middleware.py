@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from http import HTTPStatus
 from math import inf
 
 import anyio
@@ -46,7 +45,6 @@ DRAIN_SECONDS = 55
 """Time for answers in progress to end after SIGTERM."""
 CANCEL_SECONDS = 1
 """Time for the errors of those that did not."""
-_POLICY_VIOLATION = 1008  # the code with which a WebSocket is refused
 _BUSY_RETRY_SECONDS = 5.0
 _MAX_LENGTH_DIGITS = 15
 _MAX_OTHER_BYTES = 4_096  # maximum size of a body outside of the guarded paths: nothing there needs one
@@ -124,7 +122,7 @@ class RequestGuard:
         """Handle a request."""
         if scope["type"] == "websocket":
             await receive()
-            await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+            await send({"type": "websocket.close", "code": 1008})
             return
         if scope["type"] != "http":
             await self.app(scope, receive, send)
@@ -202,7 +200,7 @@ class RequestGuard:
             exchange.headers += [(b"access-control-allow-origin", origins[0].encode("latin-1")), _EXPOSED_HEADERS]
             if scope["method"] == "OPTIONS" and get_header_values(scope, b"access-control-request-method"):
                 exchange.headers += _PREFLIGHT_HEADERS
-                await exchange.send({"type": "http.response.start", "status": HTTPStatus.NO_CONTENT, "headers": []})
+                await exchange.send({"type": "http.response.start", "status": 204, "headers": []})
                 await exchange.send({"type": "http.response.body"})
                 return
         elif origins:

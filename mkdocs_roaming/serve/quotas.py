@@ -46,7 +46,6 @@ _FREE_WINDOWS = (("free_answers_a_minute_each", MINUTE_SECONDS), ("free_answers_
 """The limits that count answers, and the time that each is for."""
 _MONEY_LIMITS = (("money_a_day_each", ""), ("money_a_day", "all"))
 """The limits of money, and whose it is: the client's, or that of all."""
-_MONEY_PARTS = 10
 _MIN_CLIENT_ANSWERS = 3  # the money of one client: a tenth of all, but at least that of three answers
 _MICRO = 1_000_000  # money is counted in millionths
 _PURSE_SECONDS = 2 * DAY_SECONDS
@@ -87,7 +86,7 @@ class AnswerQuota:
         if self.money_a_day_each is not None or money is None or isinstance(money, str):
             return self
         least = _MIN_CLIENT_ANSWERS * max_cost
-        return replace(self, money_a_day_each=min(money, max(money / _MONEY_PARTS, least)))
+        return replace(self, money_a_day_each=min(money, max(money / 10, least)))
 
 
 class DailyBudget(NamedTuple):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
-from http import HTTPStatus
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from math import ceil
 from typing import Any, TypeVar
@@ -89,7 +88,7 @@ class ProblemError(Exception):
         super().__init__(detail)
         self.code = code
         self.detail = detail
-        self.status = status or _STATUS_OF_CODE.get(code, HTTPStatus.UNPROCESSABLE_ENTITY)
+        self.status = status or _STATUS_OF_CODE.get(code, 422)
         self.answer = answer
         self.setting = setting
         self.retry_after = None if retry_after is None else max(1, ceil(retry_after))
@@ -202,7 +201,7 @@ class AllowedHosts:
         """Return the name and the port of the Host headers. Raise ProblemError if the server does not answer to it."""
         host = parse_host(headers[0]) if len(headers) == 1 else None
         if host is None:
-            raise ProblemError("host", "The Host header is missing or malformed.", status=HTTPStatus.BAD_REQUEST)
+            raise ProblemError("host", "The Host header is missing or malformed.", status=400)
         is_allowed = self.any or host in self._allowed or (host[0], "") in self._allowed
         if not is_allowed:
             raise ProblemError("host", "This server does not answer to that name.")
@@ -370,7 +369,7 @@ def _decode(body: bytes, content_type: str) -> dict[str, Any]:
     """Decode a JSON object, which pages of other sites cannot send without a CORS preflight. Null fields are absent."""
     if content_type.partition(";")[0].strip().lower() != schemas.JSON:
         detail = "Send the body as application/json."
-        raise ProblemError("not_json", detail, status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+        raise ProblemError("not_json", detail, status=415)
     if body.count(b"{") + body.count(b"[") > _MAX_OBJECTS:
         raise ProblemError("size", f"A body has at most {_MAX_OBJECTS} objects and arrays.")
     try:

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from importlib.resources.abc import Traversable
 from typing import Any, Protocol, TypeVar
 
@@ -164,7 +163,7 @@ class Routes:
 
     async def feedback(self, request: Request) -> Response:
         """Log a reader's opinion of an answer, and count it. A comment or another opinion may follow."""
-        if not self.journal.logs_feedback:
+        if self.journal.feedback is None:
             raise ProblemError("no_feedback", "Feedback is not collected here.")
         body = await request.body()
         if len(body) > _MAX_FEEDBACK_BYTES:
@@ -176,7 +175,7 @@ class Routes:
         await self._count_rating(get_client(request.scope))
         await run_in_thread(lambda: self.journal.log_feedback(feedback, rated.question))
         self.metrics.count_feedback(helpful=feedback.helpful)
-        return Response(status_code=HTTPStatus.NO_CONTENT)
+        return Response(status_code=204)
 
     async def _count_rating(self, client: str) -> None:
         """Raise ProblemError if a client sends too many ratings."""
@@ -291,7 +290,7 @@ class AnswerResponse:
         parts = self.answer.parts(self.ping_seconds)
         rest: list[bytes] = []
         try:
-            await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
             async for part in parts:
                 if self.answer.is_kept:  # one body instead of one for each part
                     rest.append(encode_sse(part))
@@ -347,7 +346,7 @@ def respond_with_etag(request: Request, body: bytes, content_type: str, **header
     headers = {"etag": etag, "cache-control": "no-cache", **headers}
     known = request.headers.get("if-none-match", "")[:_MAX_TAGS_CHARS]
     if etag in [tag.strip().removeprefix("W/") for tag in known.split(",")]:
-        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+        return Response(status_code=304, headers=headers)
     return Response(body, media_type=content_type, headers=headers)
 
 

@@ -36,7 +36,6 @@ _MAX_HEADER_BYTES = 16_384
 _MAX_HEADER_LINES = 100
 _READ_BYTES = 8_192
 _BACKLOG = 512
-_CLOSED_PARTS = 10
 _FILES_REMEDY = "Allow more: LimitNOFILE=20000 in a systemd unit, `ulimits` in compose.yml, or `ulimit -n 20000`."
 
 
@@ -304,7 +303,7 @@ class _LimitedProtocol(HttpToolsProtocol):
 
 def _make_room(connections: Collection[_LimitedProtocol], limit: int, owner: str, setting: str) -> None:
     """Close idle ones of too many connections, a tenth of the limit at once, so that this is rare."""
-    _close_idle(connections, 1 + limit // _CLOSED_PARTS)
+    _close_idle(connections, 1 + limit // 10)
     message = f"more than %d connections{owner}; the longest idle ones are closed. The limit is [limits] {setting}"
     seldom.warn(message, limit)
 

@@ -187,15 +187,11 @@ class AnswerRequest:
             about = (words, self._page_id, question.language, question.scope)
             self._key = (deployment.digest, about, config.model.name, config.budget)
         self._answer = service.cache.join(self._key) if self._key else None
-        self._is_own_answer = False
+        self.cached = self._answer is not None
+        """Whether the answer costs nothing: it is cached, or runs for another client."""
         self._events: list[Event] = []
         self._first_text_seconds: float | None = None
         self._turn: str | None = None
-
-    @property
-    def cached(self) -> bool:
-        """Whether the answer costs nothing: it is cached, or runs for another client."""
-        return self._answer is not None and not self._is_own_answer
 
     @property
     def is_kept(self) -> bool:
@@ -247,7 +243,7 @@ class AnswerRequest:
 
     async def cost(self) -> float | None:
         """Return the cost of the answer, at most; None without prices. Wait for its end while other clients read it."""
-        if self._answer is None or not self._is_own_answer:
+        if self._answer is None or self.cached:
             return 0.0
         patience = inf if self._answer.subscribers else _CANCEL_SECONDS
         with anyio.move_on_after(patience):
@@ -267,12 +263,12 @@ class AnswerRequest:
             self._answer.unsubscribe()
         self._service.requests.discard(self)
         abandoned = not self._is_finished
-        is_exact = self.model.is_exact and not abandoned and not self.cached
+        is_known = not abandoned and not self.cached and self.model.is_exact
         self.record = AnswerRecord(
             self.question,
             self._config.model.name,
             tuple(self._events),
-            self.model.cost() if is_exact else None,
+            self.model.cost() if is_known else None,
             monotonic() - self._started,
             self.cached,
             abandoned,
@@ -294,8 +290,8 @@ class AnswerRequest:
         cache = self._service.cache
         if self._answer is None and self._key is not None:
             self._answer = cache.join(self._key)  # may have appeared since the request was opened
+            self.cached = self._answer is not None
         if self._answer is None:
-            self._is_own_answer = True
             navigator = self.deployment.navigator(partial(public_message, at="/v1/ask"))
             events = answer(
                 self.question.text,

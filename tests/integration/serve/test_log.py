@@ -181,7 +181,7 @@ def test_journal_without_files_writes_nothing(tmp_path: Path) -> None:
     journal = Journal()
     log_question(journal, Question("What?"))
     journal.log_feedback(Feedback("t", True))
-    assert not journal.logs_feedback
+    assert journal.feedback is None
     assert list(tmp_path.iterdir()) == []
 
 

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from serving import read_kettle_pages
 
 from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.serve.conversation_token import MAX_TOKEN_CHARS, TokenSigner, Turn, make_turn, restore_memory
+from mkdocs_roaming.serve.conversation_token import (
+    MAX_TOKEN_CHARS,
+    TOKEN_SECONDS,
+    TokenSigner,
+    Turn,
+    make_turn,
+    restore_memory,
+)
 
 SIGNER = TokenSigner(b"a key")
 SITE = "https://docs.example/\nKettle"
@@ -92,9 +99,9 @@ def test_verify_refuses_token_of_other_site(other: str) -> None:
 
 def test_verify_refuses_expired_token() -> None:
     now = [1_000.0]
-    signer = TokenSigner(b"a key", seconds=60, clock=lambda: now[0])
+    signer = TokenSigner(b"a key", clock=lambda: now[0])
     signed = signer.sign(TURN, SITE)
-    now[0] += 59
+    now[0] += TOKEN_SECONDS - 1
     assert signer.verify(signed, SITE) == TURN
     now[0] += 3
     assert signer.verify(signed, SITE) is None
