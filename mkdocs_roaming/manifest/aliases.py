@@ -8,13 +8,12 @@ section gets that id, even if it is the hash of its path and name.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from msgspec import Struct, field
 
-from mkdocs_roaming.manifest.models import Manifest, PageEntry, Section, SectionEntry
+from mkdocs_roaming.manifest.models import Manifest, PageEntry, PublishedPage, Section, SectionEntry
 from mkdocs_roaming.manifest.sections import (
     IdAllocator,
     find_contexts,
@@ -29,8 +28,12 @@ from mkdocs_roaming.text.tokenizer import extract_terms
 MAX_ALIASES = 1_000
 """Maximum number of aliases of a section; the oldest are dropped."""
 
-_MIN_OVERLAP = 0.9  # share of common words of two texts that count as one section
-_MAX_SPREAD = 20  # a word of more new sections does not find candidates
+_MIN_OVERLAP = 0.9
+"""Share of common words from which two texts count as one section."""
+
+_MAX_SPREAD = 20
+"""A word of more new sections does not find candidates, and no more words do."""
+
 _MAX_CANDIDATES = 10
 
 
@@ -50,107 +53,111 @@ class AssignedIds(Struct, frozen=True):
     allocator: IdAllocator
 
 
-def assign_ids(
-    pages: Iterable[tuple[str, Sequence[Section]]],
-    previous: PreviousSite | None = None,
-    read_page: Callable[[int], bytes] = lambda number: b"",
-) -> AssignedIds:
+def assign_ids(pages: Sequence[PublishedPage], previous: PreviousSite | None = None) -> AssignedIds:
     """Return the ids and aliases of all sections of a site.
 
     Args:
-        pages: The path and the sections of each page.
+        pages: The pages, each with its sections.
         previous: The previous build.
-        read_page: Returns the Markdown of the page with an index.
     """
-    paths: list[str] = []
+    new = _SectionTable()
     keys: list[list[str]] = []
-    sections = _SectionTable()
-    for path, own in pages:
-        names = make_names(own)
-        paths.append(path)
+    for number, page in enumerate(pages):
+        path = page.page.path
+        names = make_names(page.sections)
         keys.append([f"{path}#{name}" for name in names])
         if previous is not None:
-            sections.add_page(path, own, names, [hash_id(key) for key in keys[-1]])
-
-    numbers = {path: number for number, path in enumerate(paths)}
-
-    @lru_cache(maxsize=1)
-    def read(path: str) -> bytes:
-        return read_page(numbers[path])
-
-    def read_section(at: int) -> str:
-        row = sections.rows[at]
-        return read(row.path)[row.start : row.end].decode("utf-8", "replace")
-
-    inherited = _Inheritance() if previous is None else _inherit_ids(previous, sections, read_section)
+            new.add_page(number, path, page.sections, names, map(hash_id, keys[number]))
+    inherited = _Inheritance()
+    if previous is not None:
+        inherited = _inherit_ids(previous, new, pages)
     allocator = IdAllocator(reserved=inherited.owners)
-    ids: list[list[str]] = [[] for _ in paths]
-    aliases: list[list[tuple[str, ...]]] = [[] for _ in paths]
-    for number in sorted(range(len(paths)), key=paths.__getitem__):  # the order of the nav changes no id
-        first = sections.starts.get(paths[number], 0)
-        ids[number] = [
-            allocator.allocate(key, first + at, inherited.own_ids.get(first + at, ()))
-            for at, key in enumerate(keys[number])
-        ]
-        aliases[number] = [
-            tuple(old for old in inherited.ids.get(first + at, ()) if old != id_)[:MAX_ALIASES]
-            for at, id_ in enumerate(ids[number])
-        ]
+    ids: list[list[str]] = [[] for _ in pages]
+    aliases: list[list[tuple[str, ...]]] = [[] for _ in pages]
+    for number in sorted(range(len(pages)), key=lambda number: pages[number].page.path):  # not by the order of the nav
+        first = new.starts.get(pages[number].page.path, 0)
+        for at, key in enumerate(keys[number], first):
+            id_ = allocator.allocate(key, at, inherited.own_ids.get(at, ()))
+            former = [alias for alias in inherited.ids.get(at, ()) if alias != id_]
+            ids[number].append(id_)
+            aliases[number].append(tuple(former[:MAX_ALIASES]))
     return AssignedIds(ids, aliases, allocator)
 
 
 # Successors of the sections of the previous build
 
 
-class _Section(Struct, frozen=True):
-    """A section of either build; `parent` and `context` are indexes in its table, `context` as in `find_contexts`."""
+class _Row(Struct, frozen=True):
+    """A section of either build.
+
+    Attributes:
+        id: Its id; of a new section the one that it has without the previous build.
+        page: The index of its page.
+        path: The path of its page.
+        name: Its name, as `make_names` returns it.
+        title: Its title on a single line.
+        section: The section.
+        parent: The index of its parent in the table.
+        context: The index of the section in the table that `find_contexts` returns.
+        context_title: The title of that section.
+    """
 
     id: str
+    page: int
     path: str
     name: str
     title: str
-    start: int
-    end: int
-    digest: str
-    body: str
+    section: Section | SectionEntry
     parent: int | None
     context: int | None
+    context_title: str | None
 
 
 class _SectionTable(Struct):
-    """All sections of a build, and the index of the first section of each page."""
+    """All sections of a build, and the index of the first section of each page by its path."""
 
-    rows: list[_Section] = field(default_factory=list)
+    rows: list[_Row] = field(default_factory=list)
     starts: dict[str, int] = field(default_factory=dict)
 
     def add_page(
-        self, path: str, sections: Sequence[Section | SectionEntry], names: Sequence[str], ids: Sequence[str]
+        self,
+        page: int,
+        path: str,
+        sections: Sequence[Section | SectionEntry],
+        names: Sequence[str],
+        ids: Iterable[str],
     ) -> None:
-        start = len(self.rows)
-        if self.starts.setdefault(path, start) != start:
+        if path in self.starts:
             return  # a manifest from elsewhere may contain a path twice
+        start = len(self.rows)
+        self.starts[path] = start
         titles = [to_single_line(section.title) for section in sections]
         parents = find_parents([section.level for section in sections])
         contexts = find_contexts(titles, parents)
-        for section, name, id_, title, parent, context in zip(
-            sections, names, ids, titles, parents, contexts, strict=True
-        ):
-            above = None if parent is None else start + parent
-            about = None if context is None else start + context
-            self.rows.append(
-                _Section(id_, path, name, title, section.start, section.end, section.digest, section.body, above, about)
+        for at, (section, id_) in enumerate(zip(sections, ids, strict=True)):
+            parent = parents[at]
+            context = contexts[at]
+            row = _Row(
+                id_,
+                page,
+                path,
+                names[at],
+                titles[at],
+                section,
+                parent=None if parent is None else start + parent,
+                context=None if context is None else start + context,
+                context_title=None if context is None else titles[context],
             )
+            self.rows.append(row)
 
-    def by(self, make_key: Callable[[_Section], Hashable], skipped: Container[int] = ()) -> dict[Hashable, list[int]]:
+    def group(self, make_key: Callable[[_Row], Hashable], skipped: Collection[int] = ()) -> dict[Hashable, list[int]]:
         """Return the indexes of the sections with each key; without skipped ones, and those with the key None."""
         groups: dict[Hashable, list[int]] = defaultdict(list)
         for at, row in enumerate(self.rows):
-            if at not in skipped and (key := make_key(row)) is not None:
+            key = None if at in skipped else make_key(row)
+            if key is not None:
                 groups[key].append(at)
         return groups
-
-    def context_title(self, row: _Section) -> str | None:
-        return None if row.context is None else self.rows[row.context].title
 
 
 class _Inheritance(Struct):
@@ -163,41 +170,43 @@ class _Inheritance(Struct):
     """
 
     owners: dict[str, int] = field(default_factory=dict)
-    own_ids: dict[int, list[str]] = field(default_factory=dict)
-    ids: dict[int, list[str]] = field(default_factory=dict)
+    own_ids: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    ids: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, id_: str, owner: int) -> None:
+        """Let an id open a section unless it opens another one."""
+        if id_ not in self.owners:
+            self.owners[id_] = owner
+            self.ids[owner].append(id_)
 
 
-def _inherit_ids(previous: PreviousSite, new: _SectionTable, read_section: Callable[[int], str]) -> _Inheritance:
+def _inherit_ids(previous: PreviousSite, new: _SectionTable, pages: Sequence[PublishedPage]) -> _Inheritance:
     """Return which section each id and each alias of the previous build opens now."""
     old = _SectionTable()
-    entries: list[tuple[PageEntry, SectionEntry]] = []
-    for page in previous.manifest.pages:
-        if page.path not in old.starts:
-            old.add_page(page.path, page.sections, make_names(page.sections), [section.id for section in page.sections])
-            entries += ((page, section) for section in page.sections)
+    for number, page in enumerate(previous.manifest.pages):
+        ids = [section.id for section in page.sections]
+        old.add_page(number, page.path, page.sections, make_names(page.sections), ids)
     matcher = _Matcher(old, new)
     matcher.match_texts()
     matcher.match_pages()
     matcher.match_headings()
-    matcher.match_words(lambda at: previous.text(*entries[at]), read_section, previous.manifest.site.language)
+    matcher.match_words(previous, pages)
     inherited = _Inheritance()
-
-    def add(id_: str, owner: int) -> None:
-        if id_ not in inherited.owners:
-            inherited.owners[id_] = owner
-            inherited.ids.setdefault(owner, []).append(id_)
-
     for at, row in enumerate(old.rows):
         successor = matcher.successors.get(at)
         if successor is not None:
-            inherited.own_ids.setdefault(successor, []).append(row.id)
-            add(row.id, successor)
-    heirs = [(at, heir) for at in range(len(old.rows)) if (heir := matcher.find_heir(at)) is not None]
-    for at, heir in heirs:
-        add(old.rows[at].id, heir)
-    for at, heir in heirs:
-        for alias in entries[at][1].aliases:
-            add(alias, heir)
+            inherited.own_ids[successor].append(row.id)
+            inherited.add(row.id, successor)
+    heirs: list[tuple[_Row, int]] = []
+    for at, row in enumerate(old.rows):
+        heir = matcher.successors.get(at, matcher.heirs.get(row.path))
+        if heir is not None:
+            heirs.append((row, heir))
+            inherited.add(row.id, heir)
+    for row, heir in heirs:
+        aliases = row.section.aliases if isinstance(row.section, SectionEntry) else ()
+        for alias in aliases:
+            inherited.add(alias, heir)
     _return_ids(old, new, matcher, inherited)
     return inherited
 
@@ -205,27 +214,32 @@ def _inherit_ids(previous: PreviousSite, new: _SectionTable, read_section: Calla
 def _return_ids(old: _SectionTable, new: _SectionTable, matcher: _Matcher, inherited: _Inheritance) -> None:
     """Return the id of a section that an earlier build removed to a new section with its name."""
     old_ids = {row.id for row in old.rows}
-    known = set(matcher.successors.values())
     titles = Counter((row.path, row.title) for row in new.rows)
     for at, row in enumerate(new.rows):
-        owner = inherited.owners.get(row.id)
-        is_removed = owner is not None and owner == new.starts[row.path] and row.id not in old_ids
-        if is_removed and at not in known and titles[row.path, row.title] == 1:
+        start = new.starts[row.path]
+        is_removed = inherited.owners.get(row.id) == start and row.id not in old_ids
+        if is_removed and at not in matcher.used and titles[row.path, row.title] == 1:
             inherited.owners[row.id] = at
-            inherited.ids[new.starts[row.path]].remove(row.id)
-            inherited.ids.setdefault(at, []).append(row.id)
+            inherited.ids[start].remove(row.id)
+            inherited.ids[at].append(row.id)
 
 
 class _Matcher:
-    """The successors of the sections of the previous build, by their indexes."""
+    """Finds the sections that follow those of the previous build. All sections are indexes in their tables.
+
+    Attributes:
+        successors: The successor of each old section that has one.
+        used: The sections that are successors.
+        heirs: The page's own section of the page that follows each old page, by the path of the old page.
+    """
 
     def __init__(self, old: _SectionTable, new: _SectionTable) -> None:
         self.successors: dict[int, int] = {}
+        self.used: set[int] = set()
+        self.heirs: dict[str, int] = {}
         self._old = old
         self._new = new
-        self._used: set[int] = set()
-        self._heirs: dict[str, int] = {}  # by the path of an old page, the page's own section of its successor
-        self._kept = {
+        self._kept = {  # pages with the same path and title
             path
             for path, start in old.starts.items()
             if path in new.starts and new.rows[new.starts[path]].title == old.rows[start].title
@@ -233,37 +247,40 @@ class _Matcher:
 
     def match_texts(self) -> None:
         """Match sections with the same text below the heading, those at the same place first."""
-        old = self._old
-        new = self._new
         # An empty text says nothing, so the title must be the same, too.
-        self._match(lambda row, table: (row.path, row.title, row.body, table.context_title(row)))
-        self._match(lambda row, table: (row.path, row.title, row.body) if row.body else None)
-        self._match(lambda row, table: (row.path, row.body) if row.body else None)
-        old_bodies = Counter(row.body for row in old.rows)
-        new_bodies = Counter(row.body for row in new.rows)
+        self._match(lambda row: (row.path, row.title, row.section.body, row.context_title))
+        self._match(lambda row: (row.path, row.title, row.section.body) if row.section.body else None)
+        self._match(lambda row: (row.path, row.section.body) if row.section.body else None)
+        old_bodies = Counter(row.section.body for row in self._old.rows)
+        new_bodies = Counter(row.section.body for row in self._new.rows)
 
-        def is_free(row: _Section) -> bool:
-            return row.body != "" and not (row.parent is None and row.path in self._kept)
+        def is_free(row: _Row) -> bool:
+            is_kept_page = row.parent is None and row.path in self._kept
+            return row.section.body != "" and not is_kept_page
 
-        self._match(lambda row, table: (row.title, row.digest) if is_free(row) else None)
-        self._match(
-            lambda row, table: row.body if is_free(row) and old_bodies[row.body] == new_bodies[row.body] == 1 else None
-        )
+        def is_unique(row: _Row) -> bool:
+            return old_bodies[row.section.body] == new_bodies[row.section.body] == 1
 
-    def _match(self, make_key: Callable[[_Section, _SectionTable], Hashable]) -> None:
+        self._match(lambda row: (row.title, row.section.digest) if is_free(row) else None)
+        self._match(lambda row: row.section.body if is_free(row) and is_unique(row) else None)
+
+    def _match(self, make_key: Callable[[_Row], Hashable]) -> None:
         """Match the remaining sections with the same key in order if both builds have the same number of them."""
-        new = self._new.by(lambda row: make_key(row, self._new), self._used)
-        for key, indexes in self._old.by(lambda row: make_key(row, self._old), self.successors).items():
-            others = new.get(key, ())
-            if len(indexes) == len(others):
-                for at, other in zip(indexes, others, strict=True):
-                    self._add(at, other)
+        new_groups = self._new.group(make_key, self.used)
+        for key, old_group in self._old.group(make_key, self.successors).items():
+            new_group = new_groups.get(key, ())
+            if len(old_group) == len(new_group):
+                for old, new in zip(old_group, new_group, strict=True):
+                    self._add(old, new)
 
-    def _add(self, at: int, other: int) -> None:
+    def _add(self, old: int, new: int) -> bool:
+        """Match two sections; return whether they can be."""
         # A page remains a page: its introduction may have become a section.
-        if self._old.rows[at].parent is not None or self._new.rows[other].parent is None:
-            self.successors[at] = other
-            self._used.add(other)
+        becomes_page = self._old.rows[old].parent is not None or self._new.rows[new].parent is None
+        if becomes_page and new not in self.used:
+            self.successors[old] = new
+            self.used.add(new)
+        return old in self.successors
 
     def match_pages(self) -> None:
         """Match pages: the path and the title are the same, or most sections with the same text are on the other page.
@@ -271,91 +288,99 @@ class _Matcher:
         Otherwise the path alone has to be the same.
         """
         votes: dict[str, Counter[str]] = defaultdict(Counter)
-        for at, other in self.successors.items():
-            votes[self._old.rows[at].path][self._new.rows[other].path] += 1
+        for old, new in self.successors.items():
+            votes[self._old.rows[old].path][self._new.rows[new].path] += 1
         for path in sorted(self._old.starts, key=lambda path: path not in self._kept):
-            found = votes[path]
-            target, count = max(found.items(), key=lambda item: item[1], default=("", 0))
-            if path in self._kept or (path in self._new.starts and 2 * count <= found.total()):
+            counts = votes[path]
+            target, count = max(counts.items(), key=lambda item: item[1], default=(path, 0))
+            is_minority = path in self._new.starts and 2 * count <= counts.total()
+            if path in self._kept or is_minority:
                 target = path
-            elif not count:
+            if target not in self._new.starts:
                 continue
             start = self._old.starts[path]
-            other = self._new.starts[target]
-            self._heirs[path] = other
+            self.heirs[path] = self._new.starts[target]
             if start not in self.successors:
-                self._match_one(start, other)
+                self._add(start, self.heirs[path])
 
     def match_headings(self) -> None:
         """Match sections with the same title below the same heading, or on the same page if both have it once."""
-        old = self._old
-        new = self._new
-        old_places = old.by(lambda row: (row.context, row.title))
-        places = new.by(lambda row: (row.context, row.title))
-        old_titles = old.by(lambda row: (row.path, row.title))
-        titles = new.by(lambda row: (row.path, row.title))
-        names = {(row.path, row.name): at for at, row in enumerate(new.rows)}
-        ranks = {at: rank for indexes in old_places.values() for rank, at in enumerate(indexes)}
-        for at, row in enumerate(old.rows):  # the context of a section is above it
+        old_places = self._old.group(lambda row: (row.context, row.title))
+        places = self._new.group(lambda row: (row.context, row.title))
+        old_titles = self._old.group(lambda row: (row.path, row.title))
+        titles = self._new.group(lambda row: (row.path, row.title))
+        names = {(row.path, row.name): at for at, row in enumerate(self._new.rows)}
+        ranks: dict[int, int] = {}
+        for group in old_places.values():
+            ranks.update(zip(group, range(len(group)), strict=True))
+        for at, row in enumerate(self._old.rows):  # the context of a section is above it
             if at in self.successors or row.context is None:
                 continue
-            others = places.get((self.successors.get(row.context, -1), row.title), ())
-            if len(others) == len(old_places[row.context, row.title]) and self._match_one(at, others[ranks[at]]):
+            context = self.successors.get(row.context, -1)
+            twins = places.get((context, row.title), ())
+            is_as_often = len(twins) == len(old_places[row.context, row.title])
+            if is_as_often and self._add(at, twins[ranks[at]]):
                 continue
-            page = self.successors.get(old.starts[row.path])
+            page = self.successors.get(self._old.starts[row.path])
             if page is None:
                 continue
-            path = new.rows[page].path
-            others = titles.get((path, row.title), ())
-            if len(others) == len(old_titles[row.path, row.title]) == 1 and self._match_one(at, others[0]):
+            path = self._new.rows[page].path
+            namesakes = titles.get((path, row.title), [])
+            is_only = len(namesakes) == len(old_titles[row.path, row.title]) == 1
+            if is_only and self._add(at, namesakes[0]):
                 continue
             # A heading with another title has the same name only if its author gave it the same anchor.
             named = names.get((path, row.name))
-            if named is not None and github_slug(new.rows[named].title) != github_slug(row.title):
-                self._match_one(at, named)
+            if named is not None and github_slug(self._new.rows[named].title) != github_slug(row.title):
+                self._add(at, named)
 
-    def _match_one(self, at: int, other: int) -> bool:
-        if other in self._used:
-            return False
-        self._add(at, other)
-        return at in self.successors
-
-    def match_words(self, read_old: Callable[[int], str | None], read_new: Callable[[int], str], language: str) -> None:
+    def match_words(self, previous: PreviousSite, pages: Sequence[PublishedPage]) -> None:
         """Match the remaining sections by the share of common words.
 
         Only sections that share rare words are compared, so that the time is linear in the size of the site.
         """
-
-        def count_words(rows: Iterable[int], read: Callable[[int], str | None]) -> dict[int, Counter[str]]:
-            return {at: Counter(extract_terms(text, language)) for at in rows if (text := read(at))}
-
-        gone = count_words((at for at in range(len(self._old.rows)) if at not in self.successors), read_old)
+        language = previous.manifest.site.language
+        gone: dict[int, Counter[str]] = {}
+        for at, row in enumerate(self._old.rows):
+            if at not in self.successors and isinstance(row.section, SectionEntry):
+                text = previous.text(previous.manifest.pages[row.page], row.section)
+                if text:
+                    gone[at] = Counter(extract_terms(text, language))
         if not gone:
             return
-        candidates = count_words((at for at in range(len(self._new.rows)) if at not in self._used), read_new)
+        candidates: dict[int, Counter[str]] = {}
         places: dict[str, list[int]] = defaultdict(list)
-        for at, words in candidates.items():
-            for word in words:
-                places[word].append(at)
+        page = -1
+        data = b""
+        for at, row in enumerate(self._new.rows):
+            if at in self.used:
+                continue
+            if row.page != page:
+                page = row.page
+                data = pages[page].encode()
+            text = data[row.section.start : row.section.end].decode("utf-8", "replace")
+            if text:
+                candidates[at] = Counter(extract_terms(text, language))
+                for word in candidates[at]:
+                    places[word].append(at)
         for at, words in gone.items():
             likely = self._find_likely(words, places)
-            overlap, best = max(((_overlap(words, candidates[other]), other) for other in likely), default=(0.0, -1))
+            overlaps = [(_overlap(words, candidates[candidate]), candidate) for candidate in likely]
+            overlap, best = max(overlaps, default=(0.0, -1))
             if overlap >= _MIN_OVERLAP:
-                self._match_one(at, best)
+                self._add(at, best)
 
-    def _find_likely(self, words: Iterable[str], places: Mapping[str, Sequence[int]]) -> list[int]:
+    def _find_likely(self, words: Iterable[str], places: dict[str, list[int]]) -> list[int]:
         """Return the remaining sections that share the most of the rarest words."""
-        spread = {word: len(found) for word in words if 0 < len(found := places.get(word, ())) <= _MAX_SPREAD}
-        rare = sorted(spread, key=lambda word: (spread[word], word))[:_MAX_SPREAD]
-        shared = Counter(other for word in rare for other in places[word] if other not in self._used)
-        return [other for other, _ in shared.most_common(_MAX_CANDIDATES)]
-
-    def find_heir(self, at: int) -> int | None:
-        """Return the successor of a section, or that of its page."""
-        return self.successors.get(at, self._heirs.get(self._old.rows[at].path))
+        spread = {word: len(places[word]) for word in words if word in places and len(places[word]) <= _MAX_SPREAD}
+        rarest = sorted(spread, key=lambda word: (spread[word], word))[:_MAX_SPREAD]
+        shared = Counter[int]()
+        for word in rarest:
+            shared.update(at for at in places[word] if at not in self.used)
+        return [at for at, _ in shared.most_common(_MAX_CANDIDATES)]
 
 
-def _overlap(one: Counter[str], other: Counter[str]) -> float:
+def _overlap(words: Counter[str], more_words: Counter[str]) -> float:
     """Return the share of common words (Dice coefficient of the counts)."""
-    total = one.total() + other.total()
-    return 2 * (one & other).total() / total if total else 0.0
+    total = words.total() + more_words.total()
+    return 2 * (words & more_words).total() / total if total else 0.0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
+from string import ascii_lowercase
 from urllib.parse import unquote
 
 from msgspec.structs import replace
@@ -34,15 +35,26 @@ from mkdocs_roaming.text.openings import find_sentences, leads_elsewhere, make_o
 
 _MIN_SHARED = 3
 """Number of pages on which a sentence is a tip, a banner or boilerplate; fewer may have the same subject."""
-_MAX_SHARED_BLOCKS = 3  # at the beginning of a page
-_SEPARATOR = ", "  # of names in an opening
+
+_MAX_SHARED_BLOCKS = 3
+"""Number of shared texts that are looked for at the beginning of a page."""
+
+_SEPARATOR = ", "
+"""Between the names in an opening."""
+
 _VARIABLE = "#"
+"""In the pattern of a text in place of what differs between pages."""
+
 _VARIABLES = re.compile(r"#(?:[^\w#]*#)*")
-_WORD = re.compile(r"(?<=\s)\w\S*")
-_LOWERCASE = re.compile(r"\s[a-z]")
+"""Variables with signs between them: `#, #-#`."""
+
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+"""A number, version, date or time: `3`, `1.2.3`, `2026-11-30`, `9:45`."""
+
 _GENERIC = "lint.empty_titles"
-_MAX_INTRODUCTION = 30  # characters of a title; longer ones are questions of a FAQ
+_MAX_INTRODUCTION = 30
+"""Characters of a title that introduces a page; longer ones are questions of a FAQ."""
+
 _INTRODUCTIONS = ("what is ", "what are ", "about ", "description", "detailed description", "name", "summary")
 
 
@@ -61,29 +73,59 @@ def build_manifest(
         generator: Program that publishes the site.
         previous: Previous build, whose ids keep their meaning.
     """
-    sections = ((published.page.path, published.sections) for published in pages)
-    assigned = assign_ids(sections, previous, lambda number: pages[number].encode())
-    anchors = _AnchorIndex(site.url)
-    for published, ids in zip(pages, assigned.ids, strict=True):
-        anchors.add(published, ids)
-    shared = _find_shared_texts(pages)
-    template = _find_template_titles(pages)
-    described = (
-        _make_page_entry(published, ids, aliases, anchors, site, shared, template)
-        for published, ids, aliases in zip(pages, assigned.ids, assigned.aliases, strict=True)
-    )
-    entries = list(_drop_repeated_texts(list(described)))
+    assigned = assign_ids(pages, previous)
+    anchors = _index_anchors(pages, assigned.ids)
+    describer = _Describer(site, pages)
+    entries: list[PageEntry] = []
+    for published, ids, aliases in zip(pages, assigned.ids, assigned.aliases, strict=True):
+        description, openings = describer.describe(published)
+        page = published.page
+        sections: list[SectionEntry] = []
+        for at, section in enumerate(published.sections):
+            entry = SectionEntry(
+                id=ids[at],
+                level=section.level,
+                title=to_single_line(section.title),
+                start=section.start,
+                end=section.end,
+                digest=section.digest,
+                anchor=section.anchor,
+                body=section.body,
+                tokens=section.tokens,
+                opening=openings[at],
+                links=_find_links(section, ids[at], page.path, site.url, anchors),
+                aliases=aliases[at],
+                anchors=section.anchors,
+                flags=section.flags,
+            )
+            sections.append(entry)
+        data = published.encode()
+        has_own_url = page.url and page.url != path_to_url(site.url, page.path)
+        page_entry = PageEntry(
+            id=ids[0],
+            title=sections[0].title,
+            path=page.path,
+            markdown=markdown_path(page.path),
+            digest=file_digest(data),
+            bytes=len(data),
+            sections=tuple(sections),
+            source=page.source,
+            origin="html" if page.markdown is None else "markdown",
+            description=description,
+            tags=page.tags,
+            full=published.full,
+            tokens=sum(section.tokens for section in sections),
+            url=page.url if has_own_url else None,
+            questions=page.questions,
+        )
+        entries.append(page_entry)
+    entries = _drop_repeated_texts(entries)
+    site_description = to_single_line(site.description)
+    if not find_sentences(site.description, site.name):
+        site_description = summarize_home(entries)
+    name = to_single_line(site.name)
     return Manifest(
-        site=SiteEntry(
-            to_single_line(site.name),
-            site.url,
-            to_single_line(site.description)
-            if find_sentences(site.description, site.name)
-            else summarize_home(entries),
-            site.language,
-            site.version,
-            site.alternates,
-        ),
+        site=SiteEntry(name, site.url, site_description, site.language, site.version, site.alternates),
         pages=tuple(entries),
         nav=_make_nav(site, entries, assigned.allocator),
         anchors=not pages or any(section.anchor for entry in entries for section in entry.sections),
@@ -95,120 +137,138 @@ def build_manifest(
 
 def summarize_home(pages: Sequence[PageEntry]) -> str:
     """Return what the home page says about its site, which describes a site without a description."""
-    home = next((page for page in pages if not page.path), None)
-    return (home.description or (home.sections[0].body and home.sections[0].opening)) if home else ""
+    for page in pages:
+        if not page.path:
+            own = page.sections[0]
+            return page.description or (own.opening if own.body else "")
+    return ""
 
 
 def sanitize_manifest(manifest: Manifest) -> Manifest:
     """Return a foreign manifest with titles, descriptions and openings that are safe on a single line."""
-    site = replace(
-        manifest.site,
-        name=to_single_line(manifest.site.name),
-        description=to_single_line(manifest.site.description),
-    )
-    return replace(
-        manifest, site=site, pages=tuple(map(_sanitize_page, manifest.pages)), nav=_sanitize_nav(manifest.nav)
-    )
+    name = to_single_line(manifest.site.name)
+    site = replace(manifest.site, name=name, description=to_single_line(manifest.site.description))
+    pages = tuple(map(_sanitize_page, manifest.pages))
+    return replace(manifest, site=site, pages=pages, nav=_sanitize_nav(manifest.nav))
 
 
 def _sanitize_page(page: PageEntry) -> PageEntry:
-    sections = tuple(
-        replace(
-            section,
-            title=to_single_line(section.title),
-            opening=to_single_line(section.opening),
-            about=to_single_line(section.about),
-            asks=tuple(map(to_single_line, section.asks)),
-        )
-        for section in page.sections
+    sections: list[SectionEntry] = []
+    for section in page.sections:
+        title = to_single_line(section.title)
+        opening = to_single_line(section.opening)
+        about = to_single_line(section.about)
+        asks = tuple(map(to_single_line, section.asks))
+        sections.append(replace(section, title=title, opening=opening, about=about, asks=asks))
+    return replace(
+        page,
+        title=to_single_line(page.title),
+        description=to_single_line(page.description),
+        sections=tuple(sections),
+        questions=tuple(map(to_single_line, page.questions)),
+        summary=to_single_line(page.summary),
     )
-    title = to_single_line(page.title)
-    description = to_single_line(page.description)
-    questions = tuple(map(to_single_line, page.questions))
-    summary = to_single_line(page.summary)
-    return replace(page, title=title, description=description, sections=sections, questions=questions, summary=summary)
 
 
 def _sanitize_nav(nav: Iterable[NavEntry]) -> tuple[NavEntry, ...]:
-    return tuple(
-        replace(entry, title=to_single_line(entry.title), children=_sanitize_nav(entry.children)) for entry in nav
-    )
+    sanitized: list[NavEntry] = []
+    for entry in nav:
+        children = _sanitize_nav(entry.children)
+        sanitized.append(replace(entry, title=to_single_line(entry.title), children=children))
+    return tuple(sanitized)
 
 
-# Pages and sections
+# Descriptions of pages, and openings of sections
 
 
-def _make_page_entry(
-    published: PublishedPage,
-    ids: Sequence[str],
-    aliases: Sequence[tuple[str, ...]],
-    anchors: _AnchorIndex,
-    site: Site,
-    shared: Set[str],
-    template: Set[str],
-) -> PageEntry:
-    page = published.page
-    data = published.encode()
-    openings = [_choose_opening(published, section, shared) for section in published.sections]
-    description, openings[0] = _describe_page(published, openings, site, shared, template)
-    return PageEntry(
-        id=ids[0],
-        title=to_single_line(published.sections[0].title),
-        path=page.path,
-        markdown=markdown_path(page.path),
-        digest=file_digest(data),
-        bytes=len(data),
-        sections=tuple(
-            SectionEntry(
-                id=id_,
-                level=section.level,
-                title=to_single_line(section.title),
-                start=section.start,
-                end=section.end,
-                digest=section.digest,
-                anchor=section.anchor,
-                body=section.body,
-                tokens=section.tokens,
-                opening=opening,
-                links=anchors.find_links(id_, page.path, section.targets),
-                aliases=former,
-                anchors=section.anchors,
-                flags=section.flags,
-            )
-            for id_, former, section, opening in zip(ids, aliases, published.sections, openings, strict=True)
-        ),
-        source=page.source,
-        origin="html" if page.markdown is None else "markdown",
-        description=description,
-        tags=page.tags,
-        full=published.full,
-        tokens=sum(section.tokens for section in published.sections),
-        url=page.url if page.url and page.url != path_to_url(site.url, page.path) else None,
-        questions=page.questions,
-    )
+class _Describer:
+    """Chooses the texts that say what pages and sections are about.
 
-
-def _find_shared_texts(pages: Sequence[PublishedPage]) -> Set[str]:
-    """Return the openings and sentences of descriptions that several pages have below different titles.
-
-    Those of pages are also shared if numbers, names and titles alone differ: bylines, banners, texts of a template.
+    Texts are shared if several pages have them below different titles, those of pages also if numbers, names and titles
+    alone differ: bylines, banners, texts of a template. Sections below the titles of a template differ in their page
+    alone.
     """
-    places = defaultdict[str, set[tuple[str, str, str]]](set)
-    for published in pages:
-        for section in published.sections[1:]:
-            places[section.opening].add((section.opening, published.page.path, section.title))
-    shared = set[str]()
-    for _ in range(_MAX_SHARED_BLOCKS):
+
+    def __init__(self, site: Site, pages: Sequence[PublishedPage]) -> None:
+        self._site = site
+        counts = Counter[str]()
         for published in pages:
-            path = published.page.path
-            own = published.sections[0]
-            for text in (*find_sentences(published.page.description), _choose_opening(published, own, shared)):
-                places[text].add((text, path, path))
-                places[_find_pattern(text, own.title)].add((text, path, own.title))
-        for texts, *names in (zip(*found, strict=True) for found in places.values()):
-            if all(len(set(values)) >= _MIN_SHARED for values in names):
-                shared.update(texts)
-    return shared - {""}
+            counts.update({_fold_title(section.title) for section in published.sections[1:]})
+        self._template_titles = {title for title, count in counts.items() if count >= _MIN_SHARED}
+        self._shared: set[str] = set()
+        self._find_shared_texts(pages)
+
+    def _find_shared_texts(self, pages: Sequence[PublishedPage]) -> None:
+        uses = defaultdict[str, set[tuple[str, str, str]]](set)  # each with the text, its page and the title above it
+        for published in pages:
+            for section in published.sections[1:]:
+                uses[section.opening].add((section.opening, published.page.path, section.title))
+        for _ in range(_MAX_SHARED_BLOCKS):
+            for published in pages:
+                path = published.page.path
+                own = published.sections[0]
+                for text in (*find_sentences(published.page.description), self._choose_opening(published, own)):
+                    uses[text].add((text, path, path))
+                    uses[_find_pattern(text, own.title)].add((text, path, own.title))
+            for texts in uses.values():
+                paths = {path for _, path, _ in texts}
+                titles = {title for _, _, title in texts}
+                if min(len(paths), len(titles)) >= _MIN_SHARED:
+                    self._shared.update(text for text, _, _ in texts)
+            self._shared.discard("")
+
+    def describe(self, published: PublishedPage) -> tuple[str, list[str]]:
+        """Return the description of a page, and the openings of its sections.
+
+        The description is empty if the opening of its own section describes the page.
+        """
+        openings = [self._choose_opening(published, section) for section in published.sections]
+        opening = openings[0]
+        written = to_single_line(published.page.description)
+        titles = {section.title for section in published.sections}
+        sentences = find_sentences(written, published.sections[0].title)
+        description = " ".join(sentence for sentence in sentences if sentence not in self._shared)
+        is_excerpt = opening and written.endswith(("…", "..."))  # generators cut the beginning of the page
+        # Generators write the site's description on pages that have none.
+        is_of_site = written == self._site.description and published.page.source is None
+        if description and not (is_excerpt or is_of_site or written in titles):
+            return description, openings
+        is_contents = titles.issuperset(opening.split(_SEPARATOR))
+        is_unfinished = opening.endswith((":", "：")) or leads_elsewhere(opening)
+        says_nothing = not opening or is_contents or is_unfinished
+        if len(openings) > 1 and says_nothing:
+            description = self._introduce_page(published.sections, openings)
+            return description, ["", *openings[1:]]
+        return "", openings
+
+    def _choose_opening(self, published: PublishedPage, section: Section) -> str:
+        """Return the opening of a section, or its next best text if several pages share it."""
+        if section.opening not in self._shared:
+            return to_single_line(section.opening)
+        text = published.encode()[section.start : section.end].decode("utf-8", "replace")
+        is_page = section.parent is None
+        opening = make_opening(text, limit=MAX_OPENING, subsections=1 if is_page else None, skipped=self._shared)
+        return opening or ("" if is_page else section.opening)
+
+    def _introduce_page(self, sections: Sequence[Section], openings: Sequence[str]) -> str:
+        """Return the description of a page whose own section does not say what it is about; empty if no other does.
+
+        The first subsection introduces the page if its title says so, such as “What is a gate?”, if its title is
+        generic or the page's, or if there is no other. Else the first sentence below a title of a template is about the
+        page.
+        """
+        titles = {at: _fold_title(section.title) for at, section in enumerate(sections) if section.parent == 0}
+        first, title = next(iter(titles.items()))
+        generic = (*load_phrases(self._site.language, _GENERIC), *load_phrases("en", _GENERIC))
+        is_generic = title in map(_fold_title, (sections[0].title, *generic))
+        is_question = len(title) < _MAX_INTRODUCTION and title.startswith(_INTRODUCTIONS)
+        introductions = [at for at, title in titles.items() if title in self._template_titles]
+        if len(titles) == 1 or is_question or is_generic:
+            introductions.insert(0, first)
+        for at in introductions:
+            if ends_sentence(openings[at]) and not leads_elsewhere(openings[at]):
+                return openings[at]
+        return ""
 
 
 def _find_pattern(text: str, title: str) -> str:
@@ -217,135 +277,100 @@ def _find_pattern(text: str, title: str) -> str:
     Words with a capital are names beside a number or outside of a sentence, for some languages have them in any other.
     """
     pattern, numbers = _NUMBER.subn(_VARIABLE, text)
-    pattern = pattern.replace(title, _VARIABLE) if title else pattern
-    if numbers or (not ends_sentence(text) and _LOWERCASE.search(pattern)):
-        pattern = _WORD.sub(lambda found: _VARIABLE if found[0][0].isupper() else found[0], pattern)
+    if title:
+        pattern = pattern.replace(title, _VARIABLE)
+    words = pattern.split()
+    has_lowercase = any(word[0] in ascii_lowercase for word in words[1:])
+    if numbers or (has_lowercase and not ends_sentence(text)):
+        names = [_VARIABLE if word[0].isupper() else word for word in words[1:]]
+        pattern = " ".join(words[:1] + names)
     return _VARIABLES.sub(_VARIABLE, pattern)
 
 
-def _choose_opening(published: PublishedPage, section: Section, shared: Set[str]) -> str:
-    """Return the opening of a section, or its next best text if several pages share it."""
-    if not section.opening or section.opening not in shared:
-        return to_single_line(section.opening)
-    text = published.encode()[section.start : section.end].decode("utf-8", "replace")
-    subsections = 1 if section.parent is None else None
-    other = make_opening(text, limit=MAX_OPENING, subsections=subsections, skipped=shared)
-    return other or ("" if subsections else section.opening)
-
-
-def _describe_page(
-    published: PublishedPage, openings: Sequence[str], site: Site, shared: Set[str], template: Set[str]
-) -> tuple[str, str]:
-    """Return the description of a page, empty if the opening of its own section describes it, and that opening."""
-    written = to_single_line(published.page.description)
-    titles = {section.title for section in published.sections}
-    sentences = find_sentences(written, published.sections[0].title)
-    description = " ".join(sentence for sentence in sentences if sentence not in shared)
-    is_excerpt = openings[0] and written.endswith(("…", "..."))  # generators cut the beginning of the page
-    # Generators write the site's description on pages that have none.
-    is_of_site = written == site.description and published.page.source is None
-    if description and not (is_excerpt or is_of_site or written in titles):
-        return description, openings[0]
-    is_contents = titles.issuperset(openings[0].split(_SEPARATOR))
-    if (_is_complete(openings[0]) and not is_contents) or len(openings) == 1:
-        return "", openings[0]
-    return _introduce_page(published.sections, openings, site.language, template), ""
-
-
-def _introduce_page(sections: Sequence[Section], openings: Sequence[str], language: str, template: Set[str]) -> str:
-    """Return the description of a page whose own section does not say what it is about; empty if no other does.
-
-    The first subsection introduces the page if its title says so, such as “What is a gate?”, if its title is generic or
-    the page's, or if there is no other. Else the first sentence below a title of a template is about the page.
-    """
-    titles = {at: _fold_title(section.title) for at, section in enumerate(sections) if section.parent == 0}
-    first, title = next(iter(titles.items()))
-    phrases = (sections[0].title, *load_phrases(language, _GENERIC), *load_phrases("en", _GENERIC))
-    is_question = len(title) < _MAX_INTRODUCTION and title.startswith(_INTRODUCTIONS)
-    is_introduction = len(titles) == 1 or is_question or title in map(_fold_title, phrases)
-    introduced = [first] if is_introduction else []
-    introduced += [at for at, title in titles.items() if title in template]
-    texts = (openings[at] for at in introduced)
-    return next((text for text in texts if ends_sentence(text) and not leads_elsewhere(text)), "")
-
-
-def _find_template_titles(pages: Iterable[PublishedPage]) -> Set[str]:
-    """Return the titles of sections that several pages have: such sections differ in their page alone."""
-    titles = ({_fold_title(section.title) for section in published.sections[1:]} for published in pages)
-    counts = Counter(title for names in titles for title in names)
-    return {title for title, count in counts.items() if count >= _MIN_SHARED}
-
-
-def _drop_repeated_texts(pages: Sequence[PageEntry]) -> Iterator[PageEntry]:
-    """Yield pages without the texts that would describe several of them in llms.txt."""
-    counts = Counter(page.description or page.sections[0].opening for page in pages)
-    for page in pages:
-        own, *others = page.sections
-        is_repeated = counts[page.description or own.opening] >= _MIN_SHARED
-        yield replace(page, description="", sections=(replace(own, opening=""), *others)) if is_repeated else page
+def _drop_repeated_texts(pages: Sequence[PageEntry]) -> list[PageEntry]:
+    """Return pages without the texts that would describe several of them in llms.txt."""
+    texts = [page.description or page.sections[0].opening for page in pages]
+    counts = Counter(texts)
+    kept: list[PageEntry] = []
+    for page, text in zip(pages, texts, strict=True):
+        if counts[text] < _MIN_SHARED:
+            kept.append(page)
+            continue
+        own = replace(page.sections[0], opening="")
+        kept.append(replace(page, description="", sections=(own, *page.sections[1:])))
+    return kept
 
 
 def _fold_title(title: str) -> str:
     return fold(title).strip(" .:")
 
 
-def _is_complete(opening: str) -> bool:
-    return opening != "" and not opening.endswith((":", "：")) and not leads_elsewhere(opening)
+# Links and nav
+
+_Anchors = Mapping[str, Mapping[str, str]]
+"""The id of the section at each anchor of a page, by its path and by the path of its Markdown."""
 
 
-class _AnchorIndex:
-    """The ids of all anchors of a site."""
-
-    def __init__(self, site_url: str) -> None:
-        self._site_url = site_url
-        self._ids: dict[str, dict[str, str]] = {}
-
-    def add(self, published: PublishedPage, ids: Sequence[str]) -> None:
-        """Add a page under its own path and the path of its Markdown."""
-        # Links on sites without HTML use the anchors that GitHub generates.
-        anchors = {
-            section.anchor or github_slug(section.title): id_
-            for section, id_ in reversed(list(zip(published.sections, ids, strict=True)))
-        }
-        for section, id_ in zip(published.sections, ids, strict=True):
+def _index_anchors(pages: Sequence[PublishedPage], ids: Sequence[Sequence[str]]) -> _Anchors:
+    index: dict[str, dict[str, str]] = {}
+    for published, page_ids in zip(pages, ids, strict=True):
+        anchors = {"": page_ids[0]}
+        for section, id_ in zip(published.sections, page_ids, strict=True):
+            # Links on sites without HTML use the anchors that GitHub generates.
+            anchors.setdefault(section.anchor or github_slug(section.title), id_)
+        for section, id_ in zip(published.sections, page_ids, strict=True):
             for anchor in section.anchors:
                 anchors.setdefault(anchor, id_)
-        anchors[""] = ids[0]
-        self._ids[published.page.path] = self._ids[markdown_path(published.page.path)] = anchors
+        path = published.page.path
+        index[path] = anchors
+        index[markdown_path(path)] = anchors
+    return index
 
-    def find_links(self, own: str, path: str, targets: Iterable[str]) -> tuple[str, ...]:
-        """Return the ids of the sections that a section of a page links to."""
-        base = path_to_url(self._site_url or "/", markdown_path(path))
-        found: dict[str, None] = {}
-        for target in targets:
-            url, _, anchor = join_url(base, target).partition("#")
-            linked = url_to_path(self._site_url, url)
-            anchors = self._ids.get(linked) if linked is not None else None
-            if anchors is not None:
-                found[anchors.get(unquote(anchor), anchors[""])] = None
-        found.pop(own, None)
-        return tuple(found)
+
+def _find_links(section: Section, id_: str, path: str, site_url: str, anchors: _Anchors) -> tuple[str, ...]:
+    """Return the ids of the sections that a section of a page links to."""
+    base = path_to_url(site_url or "/", markdown_path(path))
+    links: dict[str, None] = {}
+    for target in section.targets:
+        url, _, anchor = join_url(base, target).partition("#")
+        linked = url_to_path(site_url, url)
+        page = anchors.get(linked) if linked is not None else None
+        if page is not None:
+            links[page.get(unquote(anchor), page[""])] = None
+    links.pop(id_, None)
+    return tuple(links)
 
 
 def _make_nav(site: Site, entries: Sequence[PageEntry], ids: IdAllocator) -> tuple[NavEntry, ...]:
     """Return the nav: each page once, without empty groups, and with a group of the pages that are not in it."""
     remaining = {entry.path: entry for entry in entries}
 
-    def make_entry(item: NavItem, above: tuple[str, ...]) -> NavEntry | None:
-        titles = (*above, item.title)
-        target = site.follow_redirects(item.url) if item.url else None
-        path = url_to_path(site.url, target) if target and target != item.url else item.path
-        page = remaining.pop(path, None) if path is not None else None
-        id_ = page.id if page else ids.allocate("nav:" + "/".join(titles)) if item.children else None
-        children = tuple(entry for child in item.children if (entry := make_entry(child, titles)))
-        if page is None and not children and item.url is None:
-            return None
-        url = item.url if id_ is None else None
-        title = to_single_line(item.title) or (page.title if page else next((child.title for child in children), ""))
-        return NavEntry(title, id_, page.path if page else None, url, children)
+    def make_entries(items: Iterable[NavItem], above: tuple[str, ...]) -> tuple[NavEntry, ...]:
+        made: list[NavEntry] = []
+        for item in items:
+            titles = (*above, item.title)
+            path = item.path
+            target = site.follow_redirects(item.url) if item.url else item.url
+            if target and target != item.url:
+                path = url_to_path(site.url, target)
+            page = remaining.pop(path, None) if path is not None else None
+            id_ = page.id if page else None
+            if page is None and item.children:
+                id_ = ids.allocate("nav:" + "/".join(titles))
+            children = make_entries(item.children, titles)
+            if page is None and not children and item.url is None:
+                continue
+            title = to_single_line(item.title)
+            if not title and page:
+                title = page.title
+            elif not title and children:
+                title = children[0].title
+            url = item.url if id_ is None else None
+            made.append(NavEntry(title, id_, page.path if page else None, url, children))
+        return tuple(made)
 
-    nav = [entry for item in site.nav if (entry := make_entry(item, ()))]
-    orphans = [NavEntry(page.title, page.id, page.path) for page in entries if page.path in remaining]
+    nav = make_entries(site.nav, ())
+    orphans = tuple(NavEntry(page.title, page.id, page.path) for page in entries if page.path in remaining)
     if orphans and nav:
-        orphans = [NavEntry(MORE_GROUP, ids.allocate("nav:" + MORE_GROUP), children=tuple(orphans))]
-    return (*nav, *orphans)
+        return (*nav, NavEntry(MORE_GROUP, ids.allocate("nav:" + MORE_GROUP), children=orphans))
+    return nav + orphans

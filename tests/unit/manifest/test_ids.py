@@ -12,7 +12,7 @@ from manifests import load_cases
 from tables import read_tables
 
 from mkdocs_roaming.manifest.aliases import assign_ids
-from mkdocs_roaming.manifest.models import Heading
+from mkdocs_roaming.manifest.models import Heading, Page, PublishedPage
 from mkdocs_roaming.manifest.sections import (
     IdAllocator,
     Section,
@@ -90,7 +90,8 @@ def test_ids_are_unique_and_do_not_depend_on_the_order_of_pages(pages: dict, ran
 def test_id_is_derived_from_path_and_anchor() -> None:
     headings = [Heading(1, "Install", "install"), Heading(2, "From source", "source")]
     sections = split_sections("# Install\n\n## From source\n", headings=headings)
-    ids = assign_ids([("guide/install/", sections)]).ids
+    page = PublishedPage(Page("guide/install/", "Install"), "", tuple(sections))
+    ids = assign_ids([page]).ids
     assert ids == [[hash_id("guide/install/#"), hash_id("guide/install/#source")]]
 
 
