@@ -6,7 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Annotated
@@ -21,6 +21,7 @@ from mkdocs_roaming.manifest.models import (
     NavEntry,
     PageEntry,
     SectionEntry,
+    SiteEntry,
     page_files,
     path_to_url,
     url_to_path,
@@ -31,6 +32,17 @@ from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 MAX_SCOPE_ITEMS = 16
 MAX_SCOPE_CHARS = 200
 _MAX_NAMED = 12
+_MAX_NAME_CHARS = 60
+"""Number and length of the names that a message lists."""
+
+_ESCAPE = re.compile(r"\\(.)")
+"""An escaped character of a pattern, such as `\\*`, which `fnmatch` writes as `[*]`."""
+
+_FOLDER_PAGE = re.compile(r"(\b(index|readme))?\.(html?|mdx?|markdown)$|\b(index|readme)$", re.IGNORECASE)
+"""The end of an address that may stand for a folder: `/index.html`, `/README.md`, `.html`, `/readme`."""
+
+_OVERVIEW = re.compile(r"/(overview|index|intro(duction)?|getting-started|about)(\.\w+)?/?$", re.IGNORECASE)
+"""The end of the path of a page that introduces its folder: `/overview/`, `/intro.html`."""
 
 _ScopeText = Annotated[str, Meta(min_length=1, max_length=MAX_SCOPE_CHARS)]
 
@@ -67,9 +79,11 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     def normalize(self) -> Scope:
         """Return an equivalent scope that is equal for the same tags and paths in another order."""
         tags = {tag.casefold() for tag in self.tags}
-        paths = dict.fromkeys(map(_normalize_pattern, self.paths))
-        has_negation = any(path.startswith("!") for path in paths)  # the last pattern that matches decides
-        return Scope(tuple(sorted(tags)), tuple(paths if has_negation else sorted(paths)), self.version)
+        paths = list(dict.fromkeys(map(_normalize_pattern, self.paths)))
+        has_negation = any(path.startswith("!") for path in paths)
+        if not has_negation:  # otherwise the last pattern that matches decides
+            paths.sort()
+        return Scope(tuple(sorted(tags)), tuple(paths), self.version)
 
     def restrict(self, manifest: Manifest) -> Manifest:
         """Return a manifest of the visible pages alone. Its digest is that of the site.
@@ -77,16 +91,17 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         Raises:
             UsageError: No page is visible, or the site has another version; the message names what there is.
         """
-        self._check_version(manifest)
-        pages = tuple(page for page in manifest.pages if self._has_tag(page) and self._has_path(page))
-        if not pages:
+        if self.version not in (None, manifest.site.version):
+            raise UsageError(self._explain_version(manifest.site))
+        paths = {page.path for page in manifest.pages if self._contains(page)}
+        if not paths:
             raise UsageError(self._explain_empty(manifest))
-        return keep_pages(manifest, {page.path for page in pages})
+        return keep_pages(manifest, paths)
 
-    def _has_tag(self, page: PageEntry) -> bool:
-        return not self.tags or not {tag.casefold() for tag in self.tags}.isdisjoint(map(str.casefold, page.tags))
-
-    def _has_path(self, page: PageEntry) -> bool:
+    def _contains(self, page: PageEntry) -> bool:
+        tags = {tag.casefold() for tag in self.tags}
+        if tags and tags.isdisjoint(map(str.casefold, page.tags)):
+            return False
         name = PageName.from_entry(page)
         is_visible = not self.paths or self.paths[0].startswith("!")
         for pattern in self.paths:
@@ -94,20 +109,22 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
                 is_visible = not pattern.startswith("!")
         return is_visible
 
-    def _check_version(self, manifest: Manifest) -> None:
-        site = manifest.site
-        if self.version in (None, site.version):
-            return
-        found = next((other.manifest for other in site.alternates if other.version == self.version), None)
-        others = _list_names(other.version for other in site.alternates if other.version)
+    def _explain_version(self, site: SiteEntry) -> str:
+        """Return which version the site has, and where the others are."""
         own = f"version {site.version}" if site.version else "not versioned"
-        hint = f"open {found}" if found else f"name the URL or folder of that version; other versions: {others}"
-        raise UsageError(f"the site is {own}, not version {self.version}; {hint}")
+        versions = {alternate.version: alternate.manifest for alternate in reversed(site.alternates)}
+        if self.version in versions:
+            hint = f"open {versions[self.version]}"
+        else:
+            names = _list_names(alternate.version for alternate in site.alternates if alternate.version)
+            hint = f"name the URL or folder of that version; other versions: {names}"
+        return f"the site is {own}, not version {self.version}; {hint}"
 
     def _explain_empty(self, manifest: Manifest) -> str:
         """Return that no page matches, and the tags and folders that there are."""
         wanted = [f"the tag {', '.join(self.tags)}"] if self.tags else []
-        wanted += [f"the path {', '.join(self.paths)}"] if self.paths else []
+        if self.paths:
+            wanted.append(f"the path {', '.join(self.paths)}")
         tags = _list_names(tag for page in manifest.pages for tag in page.tags)
         folders = _list_names(page.path.partition("/")[0] + "/" for page in manifest.pages if "/" in page.path)
         return f"no page matches {' and '.join(wanted)}; tags: {tags}; folders: {folders}"
@@ -137,12 +154,18 @@ class PageName(Struct, frozen=True):
 
     def names(self) -> tuple[str, ...]:
         """Return the names that every pattern is compared with."""
-        stem = re.sub(r"(/|\.html?)$", "", self.path)
+        stem = self.path
+        for ending in ("/", ".html", ".htm"):
+            if self.path.endswith(ending):
+                stem = self.path.removesuffix(ending)
+                break
+        names = [self.path, stem]
         if self.sources:
-            own = (*(unicodedata.normalize("NFC", source) for source in self.sources), self.path, stem)
+            names = [unicodedata.normalize("NFC", source) for source in self.sources] + names
         else:
-            own = (self.path, stem, stem and f"{stem}/", f"{stem or 'index'}.html", f"{stem or 'index'}.md")
-        return tuple(dict.fromkeys(filter(None, own)))
+            file = stem or "index"
+            names += [stem and f"{stem}/", f"{file}.html", f"{file}.md"]
+        return tuple(dict.fromkeys(filter(None, names)))
 
     def index_names(self) -> tuple[str, ...]:
         """Return the names of the index files that an address may stand for."""
@@ -155,7 +178,10 @@ def match_pattern(pattern: str, page: PageName) -> bool:
 
     The time is linear in the lengths of pattern and names, because clients of an endpoint send patterns.
     """
-    names = (page.path, *page.names(), *(page.index_names() if re.search(_INDEX, pattern) else ()))
+    names = (page.path, *page.names())
+    folder, _, file = pattern.rpartition("/")
+    if folder and file.startswith("index."):
+        names += page.index_names()
     return any(match_name(pattern, name) for name in names)
 
 
@@ -163,33 +189,31 @@ def match_name(pattern: str, path: str) -> bool:
     """Return whether a pattern matches one name of a page, or a folder above it; see `match_pattern`."""
     names = path.strip("/").split("/")
     parts = pattern.strip("/").split("/")
+    if "/" not in pattern.rstrip("/"):
+        parts.insert(0, "**")
     ends = {0}  # the numbers of names that the pattern may have matched so far
-    for part in parts if "/" in pattern.rstrip("/") else ["**", *parts]:
+    for part in parts:
         if part == "**":
             ends = set(range(min(ends, default=len(names) + 1), len(names) + 1))
         else:
-            glob = re.sub(_ESCAPE, lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], part)
+            glob = _ESCAPE.sub(lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], part)
             ends = {end + 1 for end in ends if end < len(names) and fnmatchcase(names[end], glob)}
     return bool(ends)
 
 
-_ESCAPE = r"\\(.)"
-_INDEX = r"/index\.\w+$"
-_FOLDER_PAGE = re.compile(r"(\b(index|readme))?\.(html?|mdx?|markdown)$|\b(index|readme)$", re.IGNORECASE)
-_OVERVIEW = re.compile(r"/(overview|index|intro(duction)?|getting-started|about)(\.\w+)?/?$", re.IGNORECASE)
-
-
 def _normalize_pattern(pattern: str) -> str:
     """Return a pattern without slashes that change nothing."""
-    sign, body = ("!", pattern[1:]) if pattern.startswith("!") else ("", pattern)
+    body = pattern.removeprefix("!")
+    sign = "!" if body != pattern else ""
     body = body.rstrip("/")
-    return sign + (body.lstrip("/") if "/" in body.lstrip("/") else body)
+    rest = body.lstrip("/")
+    return sign + (rest if "/" in rest else body)
 
 
 def _list_names(names: Iterable[str]) -> str:
     """Return the first distinct names for a message."""
     shown = islice(dict.fromkeys(names), _MAX_NAMED)
-    return ", ".join(truncate_at_word(name, 60) for name in shown) or "none"
+    return ", ".join(truncate_at_word(name, _MAX_NAME_CHARS) for name in shown) or "none"
 
 
 def count_incoming_links(manifest: Manifest) -> Counter[str]:
@@ -197,8 +221,11 @@ def count_incoming_links(manifest: Manifest) -> Counter[str]:
     owners = {section.id: page.path for page in manifest.pages for section in page.sections}
     counts: Counter[str] = Counter()
     for page in manifest.pages:
-        targets = {owners[link] for section in page.sections for link in section.links if link in owners}
-        counts.update(targets - {page.path})
+        targets: set[str] = set()
+        for section in page.sections:
+            targets.update(owners[link] for link in section.links if link in owners)
+        targets.discard(page.path)
+        counts.update(targets)
     return counts
 
 
@@ -306,17 +333,15 @@ class SectionIndex:
             address: An id, `<page path>#<anchor>`, `<source>.md#<anchor>`, the path of a page's published Markdown, or
                 a URL of the site.
         """
-        if found := self.get(address):
-            return found
-        path, _, anchor = address.partition("#")
-        if "://" in path:
-            site_path = url_to_path(self.manifest.site.url, path)
-            if site_path is None:
-                return None
-            path = site_path
-        path = path.lstrip("/")
-        page = self._sources.get(path) or self.get_page(unquote(path)) or self._markdown.get(unquote(path))
-        return None if page is None else self.find_anchor(page, unquote(anchor))
+        if section := self.get(address):
+            return section
+        url, _, anchor = address.partition("#")
+        path = url_to_path(self.manifest.site.url, url) if "://" in url else url.lstrip("/")
+        if path is None:
+            return None
+        decoded = unquote(path)
+        page = self._sources.get(path) or self.get_page(decoded) or self._markdown.get(decoded)
+        return self.find_anchor(page, unquote(anchor)) if page else None
 
     def find(self, address: str) -> SectionRef | None:
         """Return the section with an address as in `resolve`, or that of the folder which a guessed address names."""
@@ -332,15 +357,16 @@ class SectionIndex:
         Args:
             address: A path or URL of the site, with a slash or a file's extension, and without an anchor.
         """
+        names_folder = "/" in address or _FOLDER_PAGE.search(address)
         path = url_to_path(self.manifest.site.url, address) if "://" in address else address.lstrip("/")
-        if path is None or "#" in address or not ("/" in address or _FOLDER_PAGE.search(address)):
+        if path is None or "#" in address or not names_folder:
             return None
         stem = _FOLDER_PAGE.sub("", unquote(path)).rstrip("/")
-        below = (page for page in self.manifest.pages if page.path.startswith(f"{stem}/"))
-        ranks = ((page.path.rstrip("/").count("/"), not _OVERVIEW.search(page.path), page) for page in below)
-        own = self._pages.get(stem and f"{stem}.html")
-        page = own or min(ranks, key=lambda rank: rank[:2], default=(None,))[-1]
-        return self.find_anchor(page, "") if page else None
+        page = self._pages.get(f"{stem}.html" if stem else "")
+        if page is None:
+            pages = [page for page in self.manifest.pages if page.path.startswith(f"{stem}/")]
+            page = min(pages, key=_rank_in_folder, default=None)
+        return SectionRef(page, 0) if page else None
 
     def find_anchor(self, page: PageEntry, anchor: str) -> SectionRef | None:
         """Return the section of a page with or around an anchor; the page's own section for an empty one.
@@ -350,10 +376,13 @@ class SectionIndex:
         if not anchor:
             return SectionRef(page, 0)
         for position, section in enumerate(page.sections):
-            if anchor == (section.anchor if self.manifest.anchors else github_slug(section.title)):
+            own = section.anchor if self.manifest.anchors else github_slug(section.title)
+            if anchor == own:
                 return SectionRef(page, position)
-        within = (position for position, section in enumerate(page.sections) if anchor in section.anchors)
-        return next((SectionRef(page, position) for position in within), None)
+        for position, section in enumerate(page.sections):
+            if anchor in section.anchors:
+                return SectionRef(page, position)
+        return None
 
     def children(self, ref: SectionRef) -> list[SectionRef]:
         """Return the direct subsections in order."""
@@ -390,7 +419,9 @@ class SectionIndex:
             rank = bisect_left(siblings, ref.position)
             near = [SectionRef(ref.page, position) for position in siblings[max(rank - 1, 0) : rank + 2]]
         own = min(rank, 1)
-        return near[0] if own else None, near[own + 1] if own + 1 < len(near) else None
+        before = near[0] if own else None
+        after = near[own + 1] if own + 1 < len(near) else None
+        return before, after
 
     def breadcrumb(self, ref: SectionRef) -> tuple[str, ...]:
         """Return the titles from the top of the nav to the section, each safe on a single line.
@@ -398,9 +429,8 @@ class SectionIndex:
         A title that repeats the one above it is left out. Where several subsections have the same title, that of the
         heading above them which they belong to is included: “pip compile”, “Options”.
         """
-        titles = (*self._nav_titles.get(ref.page.path, ()), *self.titles_above(ref), to_single_line(ref.section.title))
-        if ref.position == 0:
-            titles = (*titles[:-1], to_single_line(ref.page.title))
+        own = ref.section.title if ref.position else ref.page.title
+        titles = (*self.nav_titles(ref.page), *self.titles_above(ref), to_single_line(own))
         pairs = zip(titles, (*titles[1:], ""), strict=True)
         return tuple(title for title, below in pairs if title.casefold() != below.casefold())
 
@@ -410,7 +440,8 @@ class SectionIndex:
         context = self._tree(ref.page).contexts[ref.position]
         if above and context is not None and context != above[-1].position:
             above.append(SectionRef(ref.page, context))
-        return tuple(to_single_line(other.section.title if other.position else ref.page.title) for other in above)
+        titles = [section.section.title if section.position else ref.page.title for section in above]
+        return tuple(map(to_single_line, titles))
 
     def nav_titles(self, page: PageEntry) -> tuple[str, ...]:
         """Return the titles of the nav groups that contain a page."""
@@ -424,7 +455,8 @@ class SectionIndex:
     def _tree(self, page: PageEntry) -> _PageTree:
         tree = self._trees.get(page.path)
         if tree is None:
-            tree = self._trees[page.path] = _PageTree.from_sections(page.sections)
+            tree = _make_tree(page.sections)
+            self._trees[page.path] = tree
         return tree
 
 
@@ -436,15 +468,22 @@ class _PageTree(Struct, frozen=True):
     children: list[list[int]]
     contexts: list[int | None]
 
-    @classmethod
-    def from_sections(cls, sections: tuple[SectionEntry, ...]) -> _PageTree:
-        parents = find_parents([section.level for section in sections])
-        children: list[list[int]] = [[] for _ in sections]
-        ends = list(range(1, len(sections) + 1))
-        for position, parent in enumerate(parents):
-            if parent is not None:
-                children[parent].append(position)
-        for position, parent in reversed(list(enumerate(parents))):
-            if parent is not None:
-                ends[parent] = max(ends[parent], ends[position])
-        return cls(parents, ends, children, find_contexts([section.title for section in sections], parents))
+
+def _make_tree(sections: Sequence[SectionEntry]) -> _PageTree:
+    parents = find_parents([section.level for section in sections])
+    children: list[list[int]] = [[] for _ in sections]
+    ends = list(range(1, len(sections) + 1))
+    for position, parent in enumerate(parents):
+        if parent is not None:
+            children[parent].append(position)
+    for position in reversed(range(len(sections))):
+        parent = parents[position]
+        if parent is not None:
+            ends[parent] = max(ends[parent], ends[position])
+    contexts = find_contexts([section.title for section in sections], parents)
+    return _PageTree(parents, ends, children, contexts)
+
+
+def _rank_in_folder(page: PageEntry) -> tuple[int, bool]:
+    """Return the place of a page among those of a folder: the uppermost first, of these the overview."""
+    return page.path.rstrip("/").count("/"), not _OVERVIEW.search(page.path)
