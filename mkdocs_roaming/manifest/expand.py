@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 
 from msgspec import Struct, structs
 
@@ -22,16 +22,22 @@ MAX_EXPANSION_CHARS = 24_000
 """Maximum number of characters of an expanded section as Markdown, and of a tool result."""
 
 _MIN_TEXT_CHARS = 400
-_RESERVED_CHARS = 110  # heading of the list, line ends, the next part
+_RESERVED_CHARS = 110
+"""Characters of the heading of the list, line ends, and the line about the next part."""
+
 _MAX_BREADCRUMB_CHARS = 400
 _MAX_URL_CHARS = 500
 _MAX_TITLE_CHARS = 120
 _MAX_FRAME_CHARS = 1_500
 """More than breadcrumb, URL, neighbours and the reserved characters have together."""
 _ANY_PART = 999
+"""A number of parts with as many digits as any has."""
+
 _MAX_NAMED = 12
-_SOURCE_CODE = r"(?m)^> \[!NOTE\]\n> \*\*Source code\b[^\n]*\n(?:>[^\n]*\n?)*\n?"
-"""A collapsed listing of mkdocstrings, as it is published."""
+_CACHED_TITLES = 4_096
+_SEPARATOR = " › "
+_SOURCE_CODE = re.compile(r"^> \[!NOTE\]\n> \*\*Source code\b[^\n]*\n(?:>[^\n]*\n?)*\n?", re.MULTILINE)
+"""A collapsed listing of mkdocstrings, as it is published: a note that begins with **Source code**."""
 
 
 class ListedSection(Struct, frozen=True):
@@ -53,6 +59,9 @@ class ShownSection(Struct, frozen=True):
     id: str
     text: str
     inside: tuple[str, ...] = ()
+
+
+_Part = tuple[list[ShownSection], list[ListedSection]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +127,8 @@ def expand_section(
     parts = _split_parts(shown, listed, room)
     number = min(max(part, 1), len(parts))
     texts, entries = parts[number - 1]
-    texts = tuple(structs.replace(text, inside=_list_titles(sections, ref, text.id)) for text in texts)
-    expansion = replace(frame, shown=texts, listed=entries, part=number, parts=len(parts))
+    placed = tuple(structs.replace(text, inside=_titles_inside(sections, ref, text.id)) for text in texts)
+    expansion = replace(frame, shown=placed, listed=tuple(entries), part=number, parts=len(parts))
     if opened is None:
         return expansion
     if number == 1:
@@ -127,13 +136,16 @@ def expand_section(
     return _name_subsections(sections, expansion, cap - len(render_expansion(expansion)))
 
 
-def _list_titles(sections: SectionIndex, ref: SectionRef, id_: str) -> tuple[str, ...]:
+def _titles_inside(sections: SectionIndex, ref: SectionRef, id_: str) -> tuple[str, ...]:
     """Return the titles from a section, which is left out, down to one of its subsections."""
     section = sections.get(id_)
-    path = [*sections.ancestors(section), section] if section else []
-    ids = [one.id for one in path]
-    below = path[ids.index(ref.id) + 1 :] if ref.id in ids else path
-    return tuple(_shorten(one.section.title) for one in below)
+    if section is None:
+        return ()
+    path = [*sections.ancestors(section), section]
+    ids = [section.id for section in path]
+    if ref.id in ids:
+        del path[: ids.index(ref.id) + 1]
+    return tuple(_shorten(section.section.title) for section in path)
 
 
 def render_section_file(
@@ -173,8 +185,9 @@ def _make_frame(sections: SectionIndex, ref: SectionRef, parts: int = _ANY_PART)
 
 def split_source_code(text: str) -> tuple[str, str]:
     """Return a text without its listings of API source code, and these."""
-    listings = re.findall(_SOURCE_CODE, text) if "Source code" in text else []
-    return (re.sub(_SOURCE_CODE, "", text), "".join(listings)) if listings else (text, "")
+    if "Source code" not in text:
+        return text, ""
+    return _SOURCE_CODE.sub("", text), "".join(_SOURCE_CODE.findall(text))
 
 
 def make_text_expansion(sections: SectionIndex, ref: SectionRef, text: str) -> Expansion:
@@ -192,23 +205,26 @@ def render_expansion(expansion: Expansion) -> str:
 
 def _render_around(expansion: Expansion) -> tuple[str, str]:
     """Return what precedes the text of an expansion as Markdown, and what follows it."""
-    head = f"{' › '.join(expansion.breadcrumb)}\n[{expansion.id}] {expansion.url}".rstrip()
+    head = f"{_SEPARATOR.join(expansion.breadcrumb)}\n[{expansion.id}] {expansion.url}".rstrip()
     if expansion.parts > 1:
         head += f" (part {expansion.part} of {expansion.parts})"
-    tail = f"\nGoes on in part {expansion.part + 1}.\n" if expansion.part < expansion.parts else ""
-    if closed := [entry for entry in expansion.listed if entry.id != expansion.id]:
-        tail += "\nNot opened here:\n\n" + "".join(map(render_listed, closed))
+    tail = ""
+    if expansion.part < expansion.parts:
+        tail = f"\nGoes on in part {expansion.part + 1}.\n"
+    closed = [render_listed(entry) for entry in expansion.listed if entry.id != expansion.id]
+    if closed:
+        tail += "\nNot opened here:\n\n" + "".join(closed)
     for entry in expansion.listed:
         if entry.id == expansion.id:
             tail += f"\nInside, not opened ({entry.inside}): {_render_inside(entry)}\n"
     if expansion.already_open:
-        known = ", ".join(f"[{section.id}] {section.title}" for section in expansion.already_open)
+        known = ", ".join(map(_render_named, expansion.already_open))
         tail += f"\nOpen already: {known}\n"
-    neighbours = [
-        f"{name}: [{other.id}] {other.title}"
-        for name, other in (("Before", expansion.before), ("After", expansion.after))
-        if other
-    ]
+    neighbours: list[str] = []
+    if expansion.before:
+        neighbours.append(f"Before: {_render_named(expansion.before)}")
+    if expansion.after:
+        neighbours.append(f"After: {_render_named(expansion.after)}")
     if neighbours:
         tail += "\n" + " · ".join(neighbours) + "\n"
     return head + "\n\n", tail
@@ -223,9 +239,11 @@ def _shorten_breadcrumb(sections: SectionIndex, ref: SectionRef) -> tuple[str, .
     """Return the breadcrumb; the middle of a long one is left out, so that there is room for text."""
     titles = [_shorten(title) for title in sections.breadcrumb(ref)]
     count = len(titles)
-    while len(titles) > 2 and sum(len(title) + 3 for title in titles) > _MAX_BREADCRUMB_CHARS:
+    while len(titles) > 2 and len(_SEPARATOR.join(titles)) + len(_SEPARATOR) > _MAX_BREADCRUMB_CHARS:
         del titles[1]
-    return (titles[0], "…", *titles[1:]) if len(titles) < count else tuple(titles)
+    if len(titles) < count:
+        titles.insert(1, "…")
+    return tuple(titles)
 
 
 def _format_url(sections: SectionIndex, ref: SectionRef) -> str:
@@ -239,21 +257,22 @@ def _select_sections(
 ) -> tuple[list[ShownSection], list[ListedSection]]:
     """Select the sections that fit next to the list of those that do not, in document order."""
     own = read(ref)
-    below = sections.descendants(ref)
-    if len(own) + sum(_size(other) for other in below) <= room:
-        return [ShownSection(ref.id, own), *(ShownSection(other.id, read(other)) for other in below)], []
     shown = [ShownSection(ref.id, own)]
+    below = sections.descendants(ref)
+    if len(own) + sum(map(_size, below)) <= room:
+        shown += [ShownSection(section.id, read(section)) for section in below]
+        return shown, []
     listed: list[ListedSection] = []
     remaining = room - len(own) - _listed_size(sections, ref)
-    pending = list(reversed(sections.children(ref)))
+    pending = sections.children(ref)[::-1]
     while pending:
-        other = pending.pop()
-        entry = list_section(sections, other)
-        cost = _size(other) + _listed_size(sections, other) - len(render_listed(entry))
+        section = pending.pop()
+        entry = list_section(sections, section)
+        cost = _size(section) + _listed_size(sections, section) - len(render_listed(entry))
         if cost <= remaining:
-            shown.append(ShownSection(other.id, read(other)))
+            shown.append(ShownSection(section.id, read(section)))
             remaining -= cost
-            pending += reversed(sections.children(other))
+            pending += sections.children(section)[::-1]
         else:
             listed.append(entry)
     return shown, listed
@@ -268,57 +287,69 @@ def _select_unopened(
         The texts to show, the sections that remain closed, and those that are open already.
     """
 
-    def split(other: SectionRef) -> tuple[str, str]:
-        return ("", "") if other.id in opened else split_source_code(read(other))
+    def split(section: SectionRef) -> tuple[str, str]:
+        return ("", "") if section.id in opened else split_source_code(read(section))
 
-    def cost(other: SectionRef) -> tuple[int, int, SectionRef]:
-        """Return the characters of a subsection and the list of its own, without its entry in that list."""
-        listed = 0 if other.id in opened else len(render_listed(list_section(sections, other)))
-        return len(split(other)[0]) + _listed_size(sections, other) - listed, other.position, other
+    def queue(section: SectionRef) -> None:
+        """Add a subsection by its characters and those of the list of its own, without its entry in a list."""
+        size = len(split(section)[0]) + _listed_size(sections, section)
+        if section.id not in opened:
+            size -= len(render_listed(list_section(sections, section)))
+        heappush(pending, (size, section.position, section))
 
     chosen = [ref]
-    closed = list[SectionRef]()
+    closed: list[SectionRef] = []
+    pending: list[tuple[int, int, SectionRef]] = []
     remaining = room - len(split(ref)[0]) - _listed_size(sections, ref)
-    pending = [cost(other) for other in sections.children(ref)]
-    heapify(pending)
+    for child in sections.children(ref):
+        queue(child)
     while pending:
-        size, _, other = heappop(pending)
+        size, _, section = heappop(pending)
         if size > remaining:
-            closed.append(other)
+            closed.append(section)
             continue
-        chosen.append(other)
+        chosen.append(section)
         remaining -= size
-        for child in sections.children(other):
-            heappush(pending, cost(child))
-    chosen.sort(key=lambda other: other.position)
-    closed.sort(key=lambda other: other.position)
-    texts = [(other.id, *split(other)) for other in chosen]
-    shown = [ShownSection(id_, text) for id_, text, _ in texts if text]
-    shown += [ShownSection(id_, listing) for id_, _, listing in texts if listing]
-    known = [other for other in chosen if other.id in opened and other.section.start < other.section.end]
-    return (
-        shown,
-        [list_section(sections, other) for other in closed],
-        [list_section(sections, other) for other in known],
-    )
+        for child in sections.children(section):
+            queue(child)
+    chosen.sort(key=lambda section: section.position)
+    closed.sort(key=lambda section: section.position)
+    texts: list[ShownSection] = []
+    listings: list[ShownSection] = []
+    known: list[ListedSection] = []
+    for section in chosen:
+        text, listing = split(section)
+        if text:
+            texts.append(ShownSection(section.id, text))
+        if listing:
+            listings.append(ShownSection(section.id, listing))
+        if section.id in opened and _size(section):
+            known.append(list_section(sections, section))
+    return texts + listings, [list_section(sections, section) for section in closed], known
 
 
 def _name_subsections(sections: SectionIndex, expansion: Expansion, room: int) -> Expansion:
     """Name the first subsections of each listed section, as far as there is room."""
     entries: list[ListedSection] = []
-    titles = Counter(entry.title for entry in expansion.listed)
+    counts = Counter(entry.title for entry in expansion.listed)
     for entry in expansion.listed:
-        ref = sections.get(entry.id)
-        if ref and titles[entry.title] > 1 and (above := sections.ancestors(ref)):
-            entry = structs.replace(entry, title=f"{_shorten(above[-1].section.title)} › {entry.title}")
+        section = sections.get(entry.id)
+        if section is None:
+            entries.append(entry)
+            continue
+        title = entry.title
+        above = sections.ancestors(section)
+        if above and counts[title] > 1:
+            title = f"{_shorten(above[-1].section.title)}{_SEPARATOR}{title}"
         named: list[ListedSection] = []
-        for child in (sections.children(ref) if ref else [])[:_MAX_NAMED]:
-            shorter = ListedSection(child.id, _shorten(child.section.title))
-            if (size := len(_render_named(shorter)) + 2) > room:
+        for child in sections.children(section)[:_MAX_NAMED]:
+            name = ListedSection(child.id, _shorten(child.section.title))
+            size = len(_render_named(name)) + len(", ")
+            if size > room:
                 break
             room -= size
-            named.append(shorter)
-        entries.append(structs.replace(entry, named=tuple(named)))
+            named.append(name)
+        entries.append(structs.replace(entry, title=title, named=tuple(named)))
     return replace(expansion, listed=tuple(entries))
 
 
@@ -327,34 +358,36 @@ def _size(ref: SectionRef) -> int:
 
 
 def _listed_size(sections: SectionIndex, ref: SectionRef) -> int:
-    return sum(len(render_listed(list_section(sections, child))) for child in sections.children(ref))
+    entries = [list_section(sections, child) for child in sections.children(ref)]
+    return sum(len(render_listed(entry)) for entry in entries)
 
 
-def _split_parts(
-    shown: Sequence[ShownSection], listed: Sequence[ListedSection], room: int
-) -> list[tuple[tuple[ShownSection, ...], tuple[ListedSection, ...]]]:
+def _split_parts(shown: Sequence[ShownSection], listed: Sequence[ListedSection], room: int) -> list[_Part]:
     """Split first what is shown, then what is listed, into parts of at most `room` characters."""
-    parts: list[tuple[list[ShownSection], list[ListedSection]]] = [([], [])]
+    part: _Part = ([], [])
+    parts = [part]
     remaining = room
     for section in shown:
         text = section.text
         while len(text) > remaining:
             cut = _find_cut(text, remaining)
-            parts[-1][0].append(ShownSection(section.id, text[:cut]))
+            part[0].append(ShownSection(section.id, text[:cut]))
             text = text[cut:]
-            parts.append(([], []))
+            part = ([], [])
+            parts.append(part)
             remaining = room
         if text:
-            parts[-1][0].append(ShownSection(section.id, text))
+            part[0].append(ShownSection(section.id, text))
             remaining -= len(text)
     for entry in listed:
         size = len(render_listed(entry))
         if size > remaining:
-            parts.append(([], []))
+            part = ([], [])
+            parts.append(part)
             remaining = room
-        parts[-1][1].append(entry)
+        part[1].append(entry)
         remaining -= size
-    return [(tuple(texts), tuple(entries)) for texts, entries in parts if texts or entries] or [((), ())]
+    return [part for part in parts if any(part)] or parts[:1]
 
 
 def _find_cut(text: str, limit: int) -> int:
@@ -364,8 +397,9 @@ def _find_cut(text: str, limit: int) -> int:
     best = 0
     for line in text[:limit].splitlines(keepends=True):
         fence = follow_fence(line, fence)
-        at = at + len(line)
-        if not fence and not line.strip() and at >= limit // 2:
+        at += len(line)
+        is_blank = not line.strip()
+        if is_blank and not fence and at >= limit // 2:
             best = at
     if best:
         return best
@@ -378,22 +412,27 @@ def _find_cut(text: str, limit: int) -> int:
 
 def render_listed(entry: ListedSection) -> str:
     """Return the line of a section in a list."""
-    facts = [] if entry.named and not entry.tokens else [f"~{entry.tokens} tokens"]  # of an open section
-    facts += [f"+{entry.inside} inside"] if entry.inside else []
+    facts: list[str] = []
+    if entry.tokens or not entry.named:  # an open section has no tokens here
+        facts.append(f"~{entry.tokens} tokens")
+    if entry.inside:
+        facts.append(f"+{entry.inside} inside")
     named = f": {_render_inside(entry)}" if entry.named else ""
-    return f"- [{entry.id}] {entry.title} ({', '.join(facts)}){named}\n"
+    return f"- {_render_named(entry)} ({', '.join(facts)}){named}\n"
 
 
 def _render_inside(entry: ListedSection) -> str:
     """Return the names of the first subsections of a section."""
-    rest = ["…"] if entry.inside > len(entry.named) else []
-    return ", ".join([*map(_render_named, entry.named), *rest])
+    names = [_render_named(section) for section in entry.named]
+    if entry.inside > len(names):
+        names.append("…")
+    return ", ".join(names)
 
 
 def _render_named(entry: ListedSection) -> str:
     return f"[{entry.id}] {entry.title}"
 
 
-@lru_cache(4_096)  # a section is named by itself, its subsections and its neighbours
+@lru_cache(_CACHED_TITLES)  # a section is named by itself, its subsections and its neighbours
 def _shorten(title: str) -> str:
     return truncate_at_word(to_single_line(title), _MAX_TITLE_CHARS)

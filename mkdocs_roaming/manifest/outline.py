@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Container, Iterable, Iterator, Sequence
-from functools import cache
 
 from msgspec import Struct, field
 
@@ -39,8 +38,11 @@ _BLOCK_LINES = ((2, 40), (1, 10**6))
 _MIN_REPEATED = 4
 _REPEATED_SHARE = 0.03
 """A title that occurs on at least this number and this share of the pages is not listed inside lines."""
-_MIN_ARCHIVES = 3  # fewer are not worth a marker
+_MIN_ARCHIVES = 3
+"""Number of archives from which they are behind a marker."""
+
 _MAX_INDENT = 12
+_GENERIC_TITLES = ("outline.generic_titles", "lint.empty_titles", "lint.signpost_titles")
 
 
 def render_outline(sections: SectionIndex, *, budget: int = OUTLINE_BUDGET, branch: str | None = None) -> str:
@@ -130,16 +132,27 @@ class _Line(Struct, eq=False):
         return self.sections + self.pages
 
     @property
+    def count(self) -> int:
+        """Number of sections of the line and below it."""
+        return self.section_count + self.page_count + (not self.is_group)
+
+    @property
+    def text_count(self) -> int:
+        """Number of its subsections with text."""
+        return sum(section.has_text + section.text_count for section in self.sections)
+
+    @property
     def closed_count(self) -> int:
         """Number of sections below it that are neither listed nor behind a marker."""
-        own = 0 if self.sections_open else self.section_count
-        return own + (0 if self.pages_open else self.page_count)
+        in_sections = 0 if self.sections_open else self.section_count
+        in_pages = 0 if self.pages_open else self.page_count
+        return in_sections + in_pages
 
     @property
     def guide_count(self) -> int:
         """Number of the entries of `pages` before the archives at their end, if these are worth a marker."""
         archives = sum(page.is_archive for page in self.pages)
-        return len(self.pages) - (archives if archives >= _MIN_ARCHIVES else 0)
+        return len(self.pages) - archives if archives >= _MIN_ARCHIVES else len(self.pages)
 
 
 class _TreeBuilder:
@@ -153,11 +166,12 @@ class _TreeBuilder:
 
     def build(self) -> list[_Line]:
         """Return the lines of the top level; pages that are not in the nav come last."""
-        lines = self._make_lines(self._sections.manifest.nav)
-        return lines + self._make_lines([NavEntry(page.title, page.id, path) for path, page in self._remaining.items()])
+        lines = self._make_lines(sort_by_kind(self._sections.manifest.nav, self._kinds))
+        orphans = [NavEntry(page.title, page.id, path) for path, page in self._remaining.items()]
+        return lines + self._make_lines(sort_by_kind(orphans, self._kinds))
 
-    def _make_lines(self, entries: Sequence[NavEntry]) -> list[_Line]:
-        return [line for entry in sort_by_kind(entries, self._kinds) if (line := self._make_line(entry))]
+    def _make_lines(self, entries: Iterable[NavEntry]) -> list[_Line]:
+        return [line for entry in entries if (line := self._make_line(entry))]
 
     def _make_line(self, entry: NavEntry) -> _Line | None:
         if entry.page is not None:
@@ -172,33 +186,36 @@ class _TreeBuilder:
             line = _Line((entry.id,), _shorten_title(entry.title), is_group=True)
         else:
             return None  # an external link cannot be opened
-        line.pages = [child for below in entry.children if (child := self._make_line(below))]
+        line.pages = self._make_lines(entry.children)
         if line.is_group and line.pages and _is_index(entry):
-            index, *line.pages = line.pages
-            index.ids = (*index.ids, *line.ids)
-            index.title = line.title
-            index.pages = line.pages
-            line = index
-        line.page_count = sum(map(_count_sections, line.pages))
+            group = line
+            line = group.pages[0]
+            line.ids += group.ids
+            line.title = group.title
+            line.pages = group.pages[1:]
+        line.page_count = sum(page.count for page in line.pages)
         line.is_archive = entry_kind(entry, self._kinds) is PageKind.ARCHIVE
         return line
 
 
 def _is_index(group: NavEntry) -> bool:
     """Return whether the first entry of a group is its index page."""
-    first, *others = group.children
+    first, *following = group.children
     if first.page is None or first.children:
         return False
+    if fold(first.title) == fold(group.title):
+        return True
     folder = first.page.removesuffix("index.html")
-    paths = [entry.page for entry in iter_nav(others) if entry.page is not None]
-    in_folder = folder.endswith("/") and all(path.startswith(folder) for path in paths)
-    return in_folder or fold(first.title) == fold(group.title)
+    paths = [entry.page for entry in iter_nav(following) if entry.page is not None]
+    return folder.endswith("/") and all(path.startswith(folder) for path in paths)
 
 
 def _make_section_line(sections: SectionIndex, ref: SectionRef) -> _Line:
     """Return the line of a page or section with its subsections."""
     section = ref.section
-    opening = ref.page.description if ref.position == 0 and ref.page.description else section.opening
+    opening = section.opening
+    if ref.position == 0 and ref.page.description:
+        opening = ref.page.description
     return _Line(
         (section.id,),
         _shorten_title(section.title),
@@ -207,11 +224,6 @@ def _make_section_line(sections: SectionIndex, ref: SectionRef) -> _Line:
         has_text=bool(section.body),
         section_count=sections.count_descendants(ref),
     )
-
-
-def _count_sections(line: _Line) -> int:
-    """Return the number of sections of a line and below it."""
-    return line.section_count + line.page_count + (not line.is_group)
 
 
 def _iter_lines(lines: Iterable[_Line]) -> Iterator[_Line]:
@@ -228,8 +240,9 @@ def _find_branch(lines: list[_Line], branch: str, sections: SectionIndex) -> tup
         UsageError: There is no such branch.
     """
     id_ = branch.removesuffix("+")
-    if (ref := sections.get(id_)) is not None:
-        id_ = ref.id
+    section = sections.get(id_)
+    if section is not None:
+        id_ = section.id
     for siblings in (lines, *(line.children for line in _iter_lines(lines))):
         for rank, line in enumerate(siblings):
             if id_ in line.ids:
@@ -245,6 +258,9 @@ def _shorten_title(title: str) -> str:
 
 
 # Rendering
+
+_Placed = tuple[_Line, int]
+"""A line and its depth."""
 
 
 class _Outline:
@@ -264,26 +280,29 @@ class _Outline:
         self._depth = int(head is not None)
         self._generic = generic_titles
         self._count = 0  # lines of the list that are shown
-        self._shown: list[tuple[_Line, int]] = []  # lines without texts so far, each with its depth
+        self._shown: list[_Placed] = []  # lines without texts so far
 
     def render(self) -> str:
         """Return the text."""
+        head: list[_Placed] = []
         if self._head is not None:
             self._head.sections_open = True
             self._head.pages_open = len(self._head.pages)
             self._remaining -= self._cost(self._head, 0)
+            head.append((self._head, 0))
         self._show_list()
         for line, depth in self._shown:  # grows: level by level
             if not line.is_archive:
                 self._open_pages(line, depth, line.guide_count)
         shown = self._shown
         self._shown = []
-        self._choose_limits([(self._head, 0), *shown] if self._head else shown)
+        self._choose_limits(head + shown)
         self._open_sections([(line, depth) for line, depth in shown if not line.is_archive])
         for line, depth in shown:
             self._open_pages(line, depth, len(line.pages))
         self._choose_limits(self._shown)
-        return "".join(self._iter_text())
+        text = "".join(self._render_line(line, depth) for line, depth in head)
+        return text + self._render_list(self._lines, self._count, self._depth)
 
     def _show_list(self) -> None:
         """Show as many lines of the list as fit, but at least one."""
@@ -301,20 +320,40 @@ class _Outline:
 
     def _open_pages(self, line: _Line, depth: int, count: int) -> None:
         """Show the first pages below a line if they fit."""
-        if count <= line.pages_open:
-            return
-        before = self._cost(line, depth) + _marker_cost(line.pages, line.pages_open, depth + 1)
         opened = line.pages_open
+        if count <= opened:
+            return
+        pages = line.pages[opened:count]
+        before = self._cost(line, depth) + _marker_cost(line.pages, opened, depth + 1)
         line.pages_open = count
-        cost = self._cost(line, depth) + _marker_cost(line.pages, count, depth + 1) - before
-        cost += sum(self._cost(page, depth + 1) for page in line.pages[opened:count])
+        after = self._cost(line, depth) + _marker_cost(line.pages, count, depth + 1)
+        cost = after - before + sum(self._cost(page, depth + 1) for page in pages)
         if cost > self._remaining:
             line.pages_open = opened
             return
         self._remaining -= cost
-        self._shown += [(page, depth + 1) for page in line.pages[opened:count]]
+        self._shown += [(page, depth + 1) for page in pages]
 
-    def _choose_limits(self, lines: Sequence[tuple[_Line, int]]) -> None:
+    def _open_sections(self, lines: Iterable[_Placed]) -> None:
+        """Show subsections level by level, those of the longest pages first. What does not fit is skipped."""
+        queue = sorted(lines, key=lambda placed: placed[0].text_count, reverse=True)
+        for min_lines, max_lines in _BLOCK_LINES:
+            for line, depth in queue:  # grows
+                if line.sections_open or not min_lines <= len(line.sections) <= max_lines:
+                    continue
+                before = self._cost(line, depth)
+                line.sections_open = True
+                after = self._cost(line, depth)
+                cost = after - before + sum(self._cost(section, depth + 1) for section in line.sections)
+                if cost > self._remaining:
+                    line.sections_open = False
+                    continue
+                self._remaining -= cost
+                below = [(section, depth + 1) for section in line.sections]
+                queue += below
+                self._shown += below
+
+    def _choose_limits(self, lines: Sequence[_Placed]) -> None:
         """Choose the widest limits that fit for the texts of all lines, then wider ones for the first lines."""
         bare = [self._cost(line, depth) for line, depth in lines]
         for limits in range(_BARE + 1):
@@ -326,72 +365,59 @@ class _Outline:
         for (line, _), cost in zip(lines, costs, strict=True):
             line.limits = limits
             self._remaining -= cost
-        for (line, depth), own, cost in zip(lines, bare, costs, strict=True) if limits else ():
+        if limits == 0:
+            return
+        for (line, depth), own, cost in zip(lines, bare, costs, strict=True):
             more = self._cost(line, depth, limits - 1) - own - cost
             if more <= self._remaining:
                 self._remaining -= more
                 line.limits = limits - 1
 
-    def _text_costs(self, lines: Sequence[tuple[_Line, int]], bare: Sequence[int], limits: int) -> list[int] | None:
+    def _text_costs(self, lines: Sequence[_Placed], bare: Sequence[int], limits: int) -> list[int] | None:
         """Return what the texts of bare lines cost within limits, or None if they do not fit."""
         costs: list[int] = []
         remaining = self._remaining
         for (line, depth), own in zip(lines, bare, strict=True):
-            costs.append(self._cost(line, depth, limits) - own)
-            remaining -= costs[-1]
+            cost = self._cost(line, depth, limits) - own
+            costs.append(cost)
+            remaining -= cost
             if remaining < 0:
                 return None
         return costs
 
-    def _open_sections(self, lines: Iterable[tuple[_Line, int]]) -> None:
-        """Show subsections level by level, those of the longest pages first. What does not fit is skipped."""
-        queue = sorted(lines, key=lambda line: _count_texts(line[0]), reverse=True)
-        for min_lines, max_lines in _BLOCK_LINES:
-            for line, depth in queue:  # grows
-                if line.sections_open or not min_lines <= len(line.sections) <= max_lines:
-                    continue
-                before = self._cost(line, depth)
-                line.sections_open = True
-                cost = self._cost(line, depth) - before + sum(self._cost(each, depth + 1) for each in line.sections)
-                if cost > self._remaining:
-                    line.sections_open = False
-                    continue
-                self._remaining -= cost
-                below = [(section, depth + 1) for section in line.sections]
-                queue += below
-                self._shown += below
-
     def _cost(self, line: _Line, depth: int, limits: int | None = None) -> int:
         return estimate_tokens(self._render_line(line, depth, limits))
 
-    def _iter_text(self) -> Iterator[str]:
-        if self._head is not None:
-            yield self._render_line(self._head, 0)
-        yield from self._iter_list(self._lines, self._count, self._depth)
-
-    def _iter_list(self, lines: Sequence[_Line], count: int, depth: int) -> Iterator[str]:
+    def _render_list(self, lines: Sequence[_Line], count: int, depth: int) -> str:
+        text = ""
         for line in lines[:count]:
-            yield self._render_line(line, depth)
+            text += self._render_line(line, depth)
             if line.sections_open:
-                yield from self._iter_list(line.sections, len(line.sections), depth + 1)
-            yield from self._iter_list(line.pages, line.pages_open, depth + 1)
-        yield _render_marker(lines, count, depth)
+                text += self._render_list(line.sections, len(line.sections), depth + 1)
+            text += self._render_list(line.pages, line.pages_open, depth + 1)
+        return text + _render_marker(lines, count, depth)
 
     def _render_line(self, line: _Line, depth: int, limits: int | None = None) -> str:
         max_sentence, max_titles = _TEXT_LIMITS[line.limits if limits is None else limits]
+        text = f"{_indent(depth)}[{line.ids[0]}] {line.title}"
         sentence = shorten(line.opening, max_sentence) if max_sentence else ""
-        sentence = to_italics(sentence) if sentence and line.is_by_model else sentence
-        titles = self._join_child_titles(line, max_titles)
-        closed = f" +{line.closed_count}" if line.closed_count else ""
-        return (
-            f"{_indent(depth)}[{line.ids[0]}] {line.title}"
-            f"{' — ' + sentence if sentence else ''}{' · ' + titles if titles else ''}{closed}\n"
-        )
+        if sentence:
+            text += f" — {to_italics(sentence) if line.is_by_model else sentence}"
+        titles = self._join_titles_below(line, max_titles) if max_titles else ""
+        if titles:
+            text += f" · {titles}"
+        if line.closed_count:
+            text += f" +{line.closed_count}"
+        return text + "\n"
 
-    def _join_child_titles(self, line: _Line, max_chars: int) -> str:
+    def _join_titles_below(self, line: _Line, max_chars: int) -> str:
         """Return the titles of what is closed below a line, those that say nothing left out, by level."""
-        below = deque[_Line]([*(() if line.pages_open else line.pages), *(() if line.sections_open else line.sections)])
-        if not max_chars or not below:
+        below = deque[_Line]()
+        if not line.pages_open:
+            below += line.pages
+        if not line.sections_open:
+            below += line.sections
+        if not below:
             return ""
         joined = ""
         seen = {fold(line.title)}
@@ -403,9 +429,11 @@ class _Outline:
                 continue
             seen.add(key)
             title = truncate_at_word(child.title, _MAX_CHILD_TITLE_CHARS)
-            if len(joined) + len(title) + 2 * bool(joined) > max_chars:
+            if joined:
+                title = f", {title}"
+            if len(joined) + len(title) > max_chars:
                 break
-            joined += f", {title}" if joined else title
+            joined += title
         return joined
 
 
@@ -427,22 +455,15 @@ def _marker_cost(lines: Sequence[_Line], count: int, depth: int) -> int:
     return estimate_tokens(_render_marker(lines, count, depth))
 
 
-def _count_texts(line: _Line) -> int:
-    """Return the number of subsections with text."""
-    return sum(section.has_text + _count_texts(section) for section in line.sections)
-
-
 def find_generic_titles(sections: SectionIndex) -> frozenset[str]:
     """Return the folded titles that do not distinguish a page: those that any page may contain, or many pages do."""
-    pages = sections.manifest.pages
-    counts = Counter(title for page in pages for title in {fold(section.title) for section in page.sections[1:]})
-    least = max(_MIN_REPEATED, _REPEATED_SHARE * len(pages))
-    repeated = (title for title, count in counts.items() if count >= least)
-    return _load_generic_titles(sections.manifest.site.language).union(repeated)
-
-
-@cache
-def _load_generic_titles(language: str) -> frozenset[str]:
-    """Return the folded titles that any page may contain."""
-    keys = ("outline.generic_titles", "lint.empty_titles", "lint.signpost_titles")
-    return frozenset(fold(title) for code in (language, "en") for key in keys for title in load_phrases(code, key))
+    manifest = sections.manifest
+    counts = Counter[str]()
+    for page in manifest.pages:
+        counts.update({fold(section.title) for section in page.sections[1:]})
+    least = max(_MIN_REPEATED, _REPEATED_SHARE * len(manifest.pages))
+    generic = {title for title, count in counts.items() if count >= least}
+    for language in (manifest.site.language, "en"):
+        for key in _GENERIC_TITLES:
+            generic.update(map(fold, load_phrases(language, key)))
+    return frozenset(generic)
