@@ -19,20 +19,34 @@ from mkdocs_roaming.text.languages import available_languages, fold, load_phrase
 
 _MIN_API_HEADINGS = 5
 _API_SHARE = 0.9
+"""Number of a page's sections, and share of those with anchors of API objects, from which it is reference."""
+
 _MIN_VERSIONS = 3
 _VERSION_SHARE = 0.5
+"""Number and share of the sections with versions as titles from which a page is a change log."""
 
-_VERSION = r"\W*(?:version |release |v)?\d+\.\d|\W*(?:19|20)\d\d\b|unreleased|\W*unreleased\W*$"
-_VERSION_NUMBER = r"\bv?\d+(?:[._]\d\w*)+"
-_API_ANCHOR = r"[^\W\d]\w*(?:\.[^\W\d]\w*)+"
-_DATED_PATH = r"(?:^|/)(?:19|20)\d\d/\d\d/"
-_DATED_POST = r"((?:[^/]+/)*?)(?:archives?/(?:19|20)\d\d\b|(?:19|20)\d\d/\d\d?/)"
-_POST_LIST = (
+_CACHED_NAMES = 4_096
+
+_VERSION = re.compile(r"\W*(?:version |release |v)?\d+\.\d|\W*(?:19|20)\d\d\b|unreleased|\W*unreleased\W*$")
+"""The beginning of a folded title that is a version or a date: `v2.1`, `[2.1.0]`, `release 2.1`, `2026-11-30`."""
+
+_VERSION_NUMBER = re.compile(r"\bv?\d+(?:[._]\d\w*)+")
+"""A version within a title: the `v2.1` of “Release notes v2.1”."""
+
+_DATED_PATH = re.compile(r"(?:^|/)(?:19|20)\d\d/\d\d/")
+"""The date in a path: `blog/2026/11/pumps/`."""
+
+_DATED_POST = re.compile(r"((?:[^/]+/)*?)(?:archives?/(?:19|20)\d\d\b|(?:19|20)\d\d/\d\d?/)")
+"""The beginning of the path of a post, or of the archive of a year, with the folder of the blog."""
+
+_POST_LIST = re.compile(
     r"((?:[^/]+/)*?)(?:(?:19|20)\d\d(?:/\d\d?){0,2}|pages?/\d+|(?:archives?|categor(?:y|ies)|tags?|authors?)(?:/[^/]+)*?)"
     r"(?:/|\.html|/index\.html)?$"
 )
-_LANGUAGE_FOLDER = r"[a-z]{2}(?:-[A-Za-z]{2,4})?/"
-_PUNCTUATION = r"[\W_]+"
+"""The path of a list of posts, with the folder of the blog: `blog/2026/`, `blog/page/2/`, `blog/category/pumps/`."""
+
+_LANGUAGE = re.compile(r"[a-z]{2}(?:-[A-Za-z]{2,4})?")
+"""The name of a folder with a translation: `de`, `pt-BR`."""
 
 
 class PageKind(IntEnum):
@@ -52,23 +66,26 @@ def classify_pages(manifest: Manifest) -> dict[str, PageKind]:
         if entry.page is not None:
             titles.setdefault(entry.page, (*above, entry.title))
     paths = {page.path for page in manifest.pages}
-    return {
-        page.path: PageKind.ARCHIVE
-        if _is_translation(page.path, paths)
-        else classify_page(page, titles.get(page.path, ()), manifest.site.name)
-        for page in manifest.pages
-    }
+    kinds: dict[str, PageKind] = {}
+    for page in manifest.pages:
+        folder, _, path = page.path.partition("/")
+        if path and path in paths and _LANGUAGE.fullmatch(folder):  # a translation
+            kinds[page.path] = PageKind.ARCHIVE
+        else:
+            kinds[page.path] = classify_page(page, titles.get(page.path, ()), manifest.site.name)
+    return kinds
 
 
 def find_late_pages(manifest: Manifest) -> list[str]:
     """Return the pages that readers seldom look for: archives, change logs and pages for contributors."""
     kinds = classify_pages(manifest)
     names = _load_names("contributor_titles")
-    return [
-        page.path
-        for page in manifest.pages
-        if kinds[page.path] is PageKind.ARCHIVE or not names.isdisjoint(_name_page(page))
-    ]
+    late: list[str] = []
+    for page in manifest.pages:
+        is_archive = kinds[page.path] is PageKind.ARCHIVE
+        if is_archive or not names.isdisjoint(_name_page(page)):
+            late.append(page.path)
+    return late
 
 
 def rank_needs(manifest: Manifest) -> dict[str, int]:
@@ -80,17 +97,18 @@ def rank_needs(manifest: Manifest) -> dict[str, int]:
     kinds = classify_pages(manifest)
     late = frozenset(find_late_pages(manifest))
     sooner = _load_names("start_titles"), _load_names("lookup_titles"), frozenset[str]()
-
-    def rank(page: PageEntry) -> int:
+    ranks: dict[str, int] = {}
+    for page in manifest.pages:
         kind = PageKind.ARCHIVE if page.path in late else kinds[page.path]
-        return 2 * kind + 1 + sooner[kind].isdisjoint(_name_page(page)) if page.path else 0
-
-    return {page.path: rank(page) for page in manifest.pages}
+        is_later = sooner[kind].isdisjoint(_name_page(page))
+        ranks[page.path] = 2 * kind + 1 + is_later if page.path else 0
+    return ranks
 
 
 def _name_page(page: PageEntry) -> frozenset[str]:
     """Return the squeezed names of a page's folders and file, and its title."""
-    return frozenset(map(_squeeze, (*page.path.strip("/").split("/"), page.title)))
+    names = (*page.path.strip("/").split("/"), page.title)
+    return frozenset(map(_squeeze, names))
 
 
 def sort_by_kind(entries: Iterable[NavEntry], kinds: Mapping[str, PageKind]) -> tuple[NavEntry, ...]:
@@ -109,9 +127,10 @@ def entry_kind(entry: NavEntry, kinds: Mapping[str, PageKind]) -> PageKind:
 
     Pages that are not in the nav of the site come after its guides.
     """
-    found = [kinds[entry.page]] if entry.page is not None and entry.page in kinds else []
-    found += [entry_kind(child, kinds) for child in entry.children]
-    kind = min(found, default=PageKind.GUIDE)
+    inside = [entry_kind(child, kinds) for child in entry.children]
+    if entry.page is not None and entry.page in kinds:
+        inside.append(kinds[entry.page])
+    kind = min(inside, default=PageKind.GUIDE)
     is_more = entry.page is None and entry.title == MORE_GROUP
     return max(kind, PageKind.REFERENCE) if is_more else kind
 
@@ -122,14 +141,14 @@ def find_listing_pages(paths: Iterable[str]) -> frozenset[str]:
     A folder is a blog if it has posts with a date in their path, or an archive of a year.
     """
     paths = tuple(paths)
-    blogs = {found[1] for path in paths if (found := re.match(_DATED_POST, path))}
+    blogs = {match[1] for path in paths if (match := _DATED_POST.match(path))}
     return frozenset(path for path in paths if find_blog(path) in blogs)
 
 
 def find_blog(path: str) -> str | None:
     """Return the folder of a blog whose posts a page lists, by year, category, tag or author; None for other paths."""
-    found = re.match(_POST_LIST, path)
-    return found[1] if found else None
+    match = _POST_LIST.match(path)
+    return match[1] if match else None
 
 
 def is_changelog(page: PageEntry) -> bool:
@@ -142,7 +161,7 @@ def is_changelog(page: PageEntry) -> bool:
 
 def is_version(title: str) -> bool:
     """Return whether a title is a version or a date, as in change logs."""
-    return re.match(_VERSION, fold(title).strip()) is not None
+    return _VERSION.match(fold(title).strip()) is not None
 
 
 def classify_page(page: PageEntry, nav_titles: tuple[str, ...], site_name: str) -> PageKind:
@@ -159,32 +178,32 @@ def classify_page(page: PageEntry, nav_titles: tuple[str, ...], site_name: str) 
     folders = page.path.strip("/").split("/")
     folders[-1] = _file_name(page.path)
     titles = [_strip_words(title, site_words) for title in nav_titles or (page.title,)]
-    squeezed = {_squeeze(title) for title in titles}
-    squeezed_folders = set(map(_squeeze, folders[:-1] or folders))
+    names = {_squeeze(title) for title in titles}
+    folder_names = {_squeeze(folder) for folder in folders[:-1] or folders}
     # A page about the blog plugin, or a tutorial that builds a blog, is no blog: only the top level counts.
-    top = {_squeeze(folders[0]), *map(_squeeze, titles[:1] if nav_titles else ())}
-    archive_names = _load_names("archive_titles") & (squeezed | top) | _load_names("archive_top_titles") & top
-    is_changelog_page = is_changelog(page) or any(map(_is_changelog_name, titles))
-    is_changelog_page |= not squeezed_folders.isdisjoint(_load_names("changelog_titles"))
-    if archive_names or is_changelog_page or re.search(_DATED_PATH, page.path):
+    top = {_squeeze(folders[0])}
+    if nav_titles:
+        top.add(_squeeze(titles[0]))
+    is_in_archive = _load_names("archive_titles") & (names | top) or _load_names("archive_top_titles") & top
+    is_in_changelog = _load_names("changelog_titles") & folder_names
+    is_changelog_page = is_in_changelog or is_changelog(page) or any(map(_is_changelog_name, titles))
+    if is_in_archive or is_changelog_page or _DATED_PATH.search(page.path):
         return PageKind.ARCHIVE
+    is_in_reference = _load_names("reference_titles") & (folder_names | names)
     is_named = any(_ends_with(title, _load_names("reference_endings")) for title in titles)
-    if is_named or _load_names("reference_titles") & (squeezed_folders | squeezed) or _describes_api(page):
+    if is_in_reference or is_named or _describes_api(page):
         return PageKind.REFERENCE
     return PageKind.GUIDE
 
 
-def _is_translation(path: str, paths: set[str]) -> bool:
-    """Return whether a page is in the folder of a language and is also there without it."""
-    found = re.match(_LANGUAGE_FOLDER, path)
-    return found is not None and len(path) > found.end() and path[found.end() :] in paths
-
-
 def _describes_api(page: PageEntry) -> bool:
     """Return whether nearly all sections of a page have anchors of API objects, such as `pump.Valve.open`."""
-    anchors = [section.anchor or "" for section in page.sections[1:]]
-    objects = sum(re.fullmatch(_API_ANCHOR, anchor) is not None for anchor in anchors)
-    return len(anchors) >= _MIN_API_HEADINGS and objects >= _API_SHARE * len(anchors)
+    sections = page.sections[1:]
+    objects = 0
+    for section in sections:
+        names = (section.anchor or "").split(".")
+        objects += len(names) > 1 and all(map(str.isidentifier, names))
+    return len(sections) >= _MIN_API_HEADINGS and objects >= _API_SHARE * len(sections)
 
 
 # Names
@@ -193,23 +212,26 @@ def _describes_api(page: PageEntry) -> bool:
 @cache
 def _load_names(key: str) -> frozenset[str]:
     """Return squeezed titles and folders of all languages: many sites mix theirs with English, or do not declare it."""
-    languages = available_languages()
-    return frozenset(_squeeze(name) for code in languages for name in load_phrases(code, f"pages.{key}"))
+    names: set[str] = set()
+    for language in available_languages():
+        names.update(map(_squeeze, load_phrases(language, f"pages.{key}")))
+    return frozenset(names)
 
 
-@lru_cache(4_096)  # a build asks for the kinds of all pages several times
+@lru_cache(_CACHED_NAMES)  # a build asks for the kinds of all pages several times
 def _is_changelog_name(name: str) -> bool:
     """Return whether a title or a file's name is that of a change log: also `Release notes 2.1` and just `v2.1`."""
-    rest, versions = re.subn(_VERSION_NUMBER, " ", fold(name))
-    is_bare_version = versions == 1 and not _squeeze(rest)
-    is_title = _squeeze(rest) in _load_names("changelog_titles")
-    return is_bare_version or is_title or _ends_with(rest, _load_names("changelog_endings"))
+    rest, versions = _VERSION_NUMBER.subn(" ", fold(name))
+    title = _squeeze(rest)
+    if title in _load_names("changelog_titles") or (versions == 1 and not title):
+        return True
+    return _ends_with(rest, _load_names("changelog_endings"))
 
 
 def _ends_with(title: str, endings: frozenset[str]) -> bool:
     """Return whether the last word of a title, or its last two, is one of the endings."""
-    words = re.split(r"[\s_-]+", title.strip())
-    return _squeeze(words[-1]) in endings or _squeeze("".join(words[-2:])) in endings
+    words = title.replace("_", " ").replace("-", " ").split()
+    return any(_squeeze("".join(words[-count:])) in endings for count in (1, 2))
 
 
 def _strip_words(title: str, words: frozenset[str]) -> str:
@@ -217,9 +239,10 @@ def _strip_words(title: str, words: frozenset[str]) -> str:
     return " ".join(word for word in title.split() if _squeeze(word) not in words) or title
 
 
-@lru_cache(4_096)
+@lru_cache(_CACHED_NAMES)
 def _squeeze(text: str) -> str:
-    return re.sub(_PUNCTUATION, "", fold(text))
+    """Return the letters and digits of a text, folded."""
+    return "".join(filter(str.isalnum, fold(text)))
 
 
 def _file_name(path: str) -> str:
