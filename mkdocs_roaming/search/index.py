@@ -18,18 +18,39 @@ FIELDS = ("title", "above", "nav", "below", "links", "asks", "body")
 """The fields of a section, in the order of the weights of `Index`."""
 
 _PAGE_WEIGHTS = [{"title": 3.0, "body": 1.0}.get(name, 0.0) for name in FIELDS]
-_PLACED = [FIELDS.index(name) for name in ("title", "links", "asks", "body")]  # the others are titles of other sections
+"""The weight of a term in each field for the score of the page."""
+
+_PLACED = [FIELDS.index(name) for name in ("title", "links", "asks", "body")]
+"""The fields whose terms have places; the others are titles of other sections."""
+
+_SEPARATOR = " / "
+"""Between the texts of a field."""
+
 _CACHED_TERMS = 500
 _MIN_TYPO_LENGTH = 4
 _LONG_TERM = 7
 _MIN_STEM_LENGTH = 5
+_MAX_PREFIX = 3
+"""Letters of a term's prefix without which the site may use it."""
+
+_MIN_HALF = 4
+"""Letters of each half of a compound."""
+
+_JOINTS = ("", "s", "n", "en", "es")
+"""Letters between the halves of a compound, as in German and Dutch."""
+
 _MIN_REPEATED_TERMS = 8
-_MIN_LONG_TEXT = 20  # terms of a text that is not repeated below another title either
-_SIGNATURE = r"\A\s*#[^\n]*\n\s*```[^\n]*\n(?:(?!```)[^\n]*\n)*```"
-_LINK = r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)"
-_TARGET = (  # of links and images; an expression such as `calls[0](event)` has none
-    r"(?:\]\(<?(?=https?:|mailto:|data:|\.{0,2}/|#)|<(?=https?://)|\b(?:href|src)=\")[^()\s<>\"]*"
-)
+_MIN_LONG_TEXT = 20
+"""Number of terms from which a text is not repeated below another title either."""
+
+_SIGNATURE = re.compile(r"\A\s*#[^\n]*\n\s*```[^\n]*\n(?:(?!```)[^\n]*\n)*```")
+"""The heading of a section with the fenced signature below it, as API docs have it."""
+
+_LINK = re.compile(r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)")
+"""The words and the URL of a link, `[words](https://…)`: a parser takes ten times as long for a whole site."""
+
+_TARGET = re.compile(r"(?:\]\(<?(?=https?:|mailto:|data:|\.{0,2}/|#)|<(?=https?://)|\b(?:href|src)=\")[^()\s<>\"]*")
+"""The target of a link or image, `](https://…`; an expression such as `calls[0](event)` has none."""
 
 
 class IndexData(msgspec.Struct, frozen=True, array_like=True):
@@ -55,9 +76,6 @@ class Index:
         sections: The sections of the site.
         data: The content of the index.
         complete: Whether all texts could be read.
-
-    Raises:
-        ValueError: The data are of another site.
     """
 
     def __init__(self, sections: SectionIndex, data: IndexData, *, complete: bool = True) -> None:
@@ -70,16 +88,9 @@ class Index:
         """The number of each row's page."""
         self.page_count = len(numbers)
         self.postings = Postings(data.postings, self.page_numbers)
-        if len(data.title_lengths) != len(self.sections) or not all(data.title_lengths):
-            raise ValueError("the index is of other titles")
 
     @classmethod
-    def from_texts(
-        cls,
-        sections: SectionIndex,
-        texts: Iterable[str | None],
-        weights: Sequence[float],
-    ) -> Self:
+    def from_texts(cls, sections: SectionIndex, texts: Iterable[str | None], weights: Sequence[float]) -> Self:
         """Build the index of a site.
 
         Args:
@@ -88,54 +99,67 @@ class Index:
             weights: The weight of a term in each of the `FIELDS`.
         """
         language = sections.manifest.site.language
-        given = list(texts)
-        bodies = [
-            section.section.opening if text is None else text for section, text in zip(sections, given, strict=True)
-        ]
+        complete = True
+        bodies: list[str] = []
+        for section, text in zip(sections, texts, strict=True):
+            bodies.append(section.section.opening if text is None else text)
+            complete = complete and text is not None
         links = _link_texts(sections, bodies)
         builder = PostingsBuilder(weights, _PAGE_WEIGHTS, _PLACED)
-        title_lengths = list[int]()
+        title_lengths: list[int] = []
         rows: list[tuple[SectionRef, str, list[str]]] = []
         pages: dict[str, int] = {}
         cached_terms = lru_cache(_CACHED_TERMS)(lambda part: extract_terms(part, language))  # many share a breadcrumb
         for section, text in zip(sections, bodies, strict=True):
-            fields = (section.section.title, *_context_fields(sections, section, links.get(section.id, ())))
-            page = pages.setdefault(section.page.path, len(pages))
-            title = _title_terms(section.section.title, language)
+            title_words = parse_words(section.section.title, language)
+            content_words = [word for word in title_words if not word.stop] or title_words
+            title = frozenset(term for word in content_words for term in word.parts)
             body = extract_terms(strip_targets(text), language)
-            builder.add(page, [*map(cached_terms, fields), body], title)
+            fields = [cached_terms(field) for field in _short_fields(sections, section, links.get(section.id, ()))]
+            page = pages.setdefault(section.page.path, len(pages))
+            builder.add(page, [*fields, body], title)
             title_lengths.append(len(title) or 1)
             rows.append((section, text, body))
         late_pages = [pages[path] for path in find_late_pages(sections.manifest) if path in pages]
         data = IndexData(builder.build(), title_lengths, late_pages, _find_repeats(rows))
-        return cls(sections, data, complete=None not in given)
+        return cls(sections, data, complete=complete)
 
     def similar_terms(self, term: str) -> list[str]:
         """Return terms of the site for one that it never uses: other spellings, and the term without a prefix."""
         if len(term) < _MIN_TYPO_LENGTH or not term.isalpha():
             return []
         most = 2 if len(term) > _LONG_TERM else 1
-        candidates = (
-            other for other in self.postings.terms_with_prefix(term[0]) if not is_stop_word(other, self.language)
-        )
-        errors = {other: count_errors(term, other, most) for other in candidates}
+        errors: dict[str, int] = {}
+        for candidate in self.postings.terms_with_prefix(term[0]):
+            if not is_stop_word(candidate, self.language):
+                errors[candidate] = count_errors(term, candidate, most)
         least = min(errors.values(), default=most + 1)
-        found = [other for other, count in errors.items() if count == least <= most and not _is_other_word(term, other)]
-        stems = [term[at:] for at in range(2, 4) if len(term) - at >= _MIN_STEM_LENGTH]
-        return list(dict.fromkeys(found + [stem for stem in stems if stem in self.postings]))
+        similar: dict[str, None] = {}
+        for candidate, count in errors.items():
+            # A short term that differs by another letter, as "move" and "more" do, is no slip of the keys.
+            is_short = len(term) == len(candidate) == _MIN_TYPO_LENGTH
+            is_other_word = is_short and sorted(term) != sorted(candidate)
+            if count == least <= most and not is_other_word:
+                similar[candidate] = None
+        for at in range(2, _MAX_PREFIX + 1):
+            stem = term[at:]
+            if len(stem) >= _MIN_STEM_LENGTH and stem in self.postings:
+                similar[stem] = None
+        return list(similar)
 
     def compounds(self, term: str) -> list[str]:
         """Return the words of the site that are composed with a term, by their beginning or end."""
         if len(term) < _MIN_STEM_LENGTH or not term.isalpha():
             return []
-        terms = self.postings.data.terms
-        found = [other for other in terms if other != term and (other.startswith(term) or other.endswith(term))]
-        halves = (
-            (term[:at].removesuffix(joint), term[at:])
-            for at in range(4, len(term) - 3)
-            for joint in ("", "s", "n", "en", "es")
-        )
-        return found + [half for pair in halves if all(half in self.postings for half in pair) for half in pair]
+        words = [word for word in self.postings.data.terms if word.startswith(term) or word.endswith(term)]
+        compounds = [word for word in words if word != term]
+        for at in range(_MIN_HALF, len(term) - _MIN_HALF + 1):
+            second = term[at:]
+            for joint in _JOINTS:
+                first = term[:at].removesuffix(joint)
+                if first in self.postings and second in self.postings:
+                    compounds += [first, second]
+        return compounds
 
 
 def _find_repeats(texts: Iterable[tuple[SectionRef, str, list[str]]]) -> dict[int, int]:
@@ -148,72 +172,66 @@ def _find_repeats(texts: Iterable[tuple[SectionRef, str, list[str]]]) -> dict[in
     repeats: dict[int, int] = {}
     for row, (section, text, terms) in enumerate(texts):
         title = section.section.title
-        keys: list[tuple[str, ...]] = [(title, *terms)] if len(terms) >= _MIN_REPEATED_TERMS else []
+        keys: list[tuple[str, ...]] = []
+        if len(terms) >= _MIN_REPEATED_TERMS:
+            keys.append((title, *terms))
         if len(terms) >= _MIN_LONG_TEXT:
-            described = re.sub(_SIGNATURE, "", text, count=1).strip()
-            keys += [(section.section.body,), (title, described)] if described else [(section.section.body,)]
+            keys.append((section.section.body,))
+            described = _SIGNATURE.sub("", text, count=1).strip()
+            if described:
+                keys.append((title, described))
         for key in keys:
-            if (first := first_rows.setdefault(key, row)) != row:
+            first = first_rows.setdefault(key, row)
+            if first != row:
                 repeats[row] = repeats.get(first, first)
     return repeats
 
 
-def _is_other_word(term: str, other: str) -> bool:
-    """Return whether a short term differs by another letter, as "move" and "more" do, and not by a slip of the keys."""
-    return len(term) == len(other) == _MIN_TYPO_LENGTH and sorted(term) != sorted(other)
-
-
-def count_errors(one: str, other: str, most: int) -> int:
+def count_errors(term: str, spelling: str, most: int) -> int:
     """Return how many letters are inserted, deleted, replaced or swapped; more than `most` are not counted.
 
     It is the optimal string alignment distance.
     """
-    if abs(len(one) - len(other)) > most:
+    if abs(len(term) - len(spelling)) > most:
         return most + 1
-    before = list[int]()
-    last = list(range(len(other) + 1))
-    for row, letter in enumerate(one):
-        now = [row + 1]
-        for at, other_letter in enumerate(other):
-            count = min(last[at + 1] + 1, now[at] + 1, last[at] + (letter != other_letter))
-            if row and at and letter == other[at - 1] and one[row - 1] == other_letter:
-                count = min(count, before[at - 1] + 1)
-            now.append(count)
-        if min(now) > most:
+    row_before: list[int] = []
+    last_row = list(range(len(spelling) + 1))
+    for at, letter in enumerate(term):
+        row = [at + 1]
+        for column, other_letter in enumerate(spelling):
+            replaced = last_row[column] + (letter != other_letter)
+            count = min(last_row[column + 1] + 1, row[column] + 1, replaced)
+            if at and column and letter == spelling[column - 1] and term[at - 1] == other_letter:
+                count = min(count, row_before[column - 1] + 1)
+            row.append(count)
+        if min(row) > most:
             return most + 1
-        before = last
-        last = now
-    return last[-1]
+        row_before = last_row
+        last_row = row
+    return last_row[-1]
 
 
 def strip_targets(text: str) -> str:
     """Return Markdown without the targets of its links and images, whose words are not part of the text."""
-    return re.sub(_TARGET, " ", text)
+    return _TARGET.sub(" ", text)
 
 
-def _title_terms(title: str, language: str) -> frozenset[str]:
-    words = parse_words(title, language)
-    content_words = [word for word in words if not word.stop] or words
-    return frozenset(term for word in content_words for term in word.parts)
-
-
-def _context_fields(sections: SectionIndex, section: SectionRef, link_texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the fields `above`, `nav`, `below`, `links` and `asks` of a section."""
+def _short_fields(sections: SectionIndex, section: SectionRef, link_texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the fields of a section except the last, its body."""
     own = section.section
-    return (
-        " / ".join(sections.titles_above(section)),
-        " / ".join(sections.nav_titles(section.page)),
-        " / ".join(child.section.title for child in sections.children(section)),
-        " / ".join(link_texts),
-        " / ".join((*own.asks, own.about, *(section.page.questions if section.position == 0 else ()))),
-    )
+    children = [child.section.title for child in sections.children(section)]
+    asks = [*own.asks, own.about]
+    if section.position == 0:
+        asks += section.page.questions
+    parts = (sections.titles_above(section), sections.nav_titles(section.page), children, link_texts, asks)
+    return (own.title, *(_SEPARATOR.join(texts) for texts in parts))
 
 
 def _link_texts(sections: SectionIndex, texts: Sequence[str]) -> dict[str, list[str]]:
     """Return the words of the links to each section, by its id, from other pages."""
     links: dict[str, list[str]] = {}
     for section, text in zip(sections, texts, strict=True):
-        for words, url in re.findall(_LINK, text):
+        for words, url in _LINK.findall(text):
             target = sections.resolve(url)
             if target is not None and target.page is not section.page:
                 links.setdefault(target.id, []).append(words)

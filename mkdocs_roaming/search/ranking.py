@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from heapq import nlargest
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import log1p
 
 from msgspec import Struct
@@ -27,10 +27,20 @@ MAX_QUERY_CHARS = 2_000
 
 _MAX_QUERY_WORDS = 48
 _MAX_PAIRED = 30
-_MIN_PAIRS = 3  # of a query: the only pair of two words says less; link texts lose without this
-_MAX_SYNONYM_SHARE = 2.0  # at 1 one of 51 questions is lost; at 5, which never applies, link texts gain less
+"""Number of rows in which the closeness of words is measured: the best ones."""
+
+_MIN_PAIRS = 3
+"""Least number of pairs of a query: the only pair of two words says less; link texts lose without this."""
+
+_MAX_SYNONYM_SHARE = 2.0
+"""At 1 one of 51 questions is lost; at 5, which never applies, link texts gain less."""
+
 _WORD_CACHE_SIZE = 256
-_VERSION = r"v?\d+\.\d"
+_VERSION = re.compile(r"v?\d+\.\d")
+"""The beginning of a version: `2.1`, `v3.0.1`."""
+
+_MatchedWord = tuple[Word, PostingMatches]
+"""A word of a query with its matches."""
 
 
 class Weights(Struct, frozen=True):
@@ -102,53 +112,56 @@ class Ranker:
             is_visible: Returns whether a row may be found; all may without it.
             with_pairs: Whether words that are close to each other count more.
         """
-        index = self.index
-        weights = self._weights
         scores = self.score(words, with_pairs=with_pairs)
         if is_visible:
             scores = {row: score for row, score in scores.items() if is_visible(row)}
         ahead = Counter[int]()
         shown = set[int]()
-        # Equal scores are in page order; of equal texts the best one is shown.
-        for row in sorted(sorted(scores), key=scores.__getitem__, reverse=True):
-            text = index.data.repeats.get(row, row)
-            if text in shown:
+        for row in _sort_rows(scores):
+            text = self.index.data.repeats.get(row, row)
+            if text in shown:  # of equal texts the best one is shown
                 del scores[row]
                 continue
             shown.add(text)
-            page = index.page_numbers[row]
+            page = self.index.page_numbers[row]
             ahead[page] += 1
-            scores[row] *= weights.repeated_page ** max(ahead[page] - 2, 0)
-        return [(row, scores[row]) for row in sorted(sorted(scores), key=scores.__getitem__, reverse=True)]
+            scores[row] *= self._weights.repeated_page ** max(ahead[page] - 2, 0)
+        return [(row, scores[row]) for row in _sort_rows(scores)]
 
     def score(self, words: Sequence[Word], *, with_pairs: bool = True) -> dict[int, float]:
         """Return the score of each row that contains one of the words; repeated texts and pages count in full."""
         index = self.index
         weights = self._weights
-        found = [(word, match) for word in words if (match := self.find_word(word)).rows]
-        scores, page_scores = _sum_scores([match for _, match in found], index.page_count)
-        coverage = self._coverage_factors(found)
         page_numbers = index.page_numbers
-        scores = {
-            row: (score + weights.page * page_scores[page_numbers[row]]) * coverage[row]
-            for row, score in scores.items()
-        }
-        for row, share in _title_shares(index, found).items():
+        matched = [(word, match) for word in words if (match := self.find_word(word)).rows]
+        sums: dict[int, float] = {}
+        page_sums = [0.0] * index.page_count
+        for _, match in matched:
+            for page, score in zip(match.groups, match.group_scores, strict=True):
+                page_sums[page] += score
+            for row, score in zip(match.rows, match.scores, strict=True):
+                sums[row] = sums.get(row, 0.0) + score
+        coverage = self._coverage_factors(matched)
+        scores: dict[int, float] = {}
+        for row, score in sums.items():
+            scores[row] = (score + weights.page * page_sums[page_numbers[row]]) * coverage[row]
+        for row, share in _title_shares(index, matched).items():
             if row in scores:
                 scores[row] *= 1 + weights.full_title_bonus * share
         if with_pairs and weights.pairs:
-            for row, share in _pair_shares(index, found, scores).items():
+            for row, share in _pair_shares(index, matched, scores).items():
                 scores[row] *= 1 + weights.pairs * share
-        late_pages = _unasked_pages(index, words) if not _asks_about_changes(words, self._language) else ()
-        for row in scores if late_pages else ():
-            scores[row] *= weights.late if page_numbers[row] in late_pages else 1
+        late_pages = _unasked_pages(index, words)
+        if late_pages:
+            for row in scores:
+                scores[row] *= weights.late if page_numbers[row] in late_pages else 1
         return scores
 
-    def _coverage_factors(self, found: Iterable[tuple[Word, PostingMatches]]) -> dict[int, float]:
+    def _coverage_factors(self, matched: Iterable[_MatchedWord]) -> dict[int, float]:
         """Return the factor of each row: 1 if it has all words, less for each word that it lacks."""
         counts = Counter[int]()
         total = 0
-        for word, match in found:
+        for word, match in matched:
             weight = self._weights.name if _is_name(word) else 1
             total += weight
             for _ in range(weight):
@@ -158,23 +171,28 @@ class Ranker:
 
     def _find_word(self, word: Word) -> PostingMatches:
         """Return the matches of a word, of similar terms if it has none, and of its synonyms."""
-        index = self.index
+        find = self.index.postings.find
         weights = self._weights
         weight = weights.filler if word.text.lower() in filler_words() else 1.0
         # A name is as relevant in a long section as in a short one.
-        exact = index.postings.find(word.runs, prefix=word.prefix, dilute=not _is_name(word))
+        exact = find(word.runs, prefix=word.prefix, dilute=not _is_name(word))
         matches = [(exact, weight)]
-        if not exact.rows:
-            similar = [] if word.prefix or not weights.fuzzy else index.similar_terms(word.parts[-1])
-            matches = [(index.postings.find([(term,) for term in similar]), weight * weights.fuzzy)]
-        if weights.synonym and len(word.parts) == 1:
+        if not exact.rows and not word.prefix and weights.fuzzy:
+            similar = self.index.similar_terms(word.parts[-1])
+            matches.append((find([(term,) for term in similar]), weight * weights.fuzzy))
+        if len(word.parts) == 1 and weights.synonym:
             stems = find_stem_synonyms(word.parts[0], self._language)
-            synonyms = index.postings.find([(stem,) for stem in stems])
+            synonyms = find([(stem,) for stem in stems])
             matches.append((synonyms, weight * weights.synonym * _synonym_share(exact, synonyms)))
-        if base_language(self._language) in COMPOUNDING and len(word.parts) == 1:
-            compounds = index.postings.find([(term,) for term in index.compounds(word.parts[0])])
-            matches.append((compounds, weight * weights.compound))
+        if len(word.parts) == 1 and base_language(self._language) in COMPOUNDING:
+            compounds = self.index.compounds(word.parts[0])
+            matches.append((find([(term,) for term in compounds]), weight * weights.compound))
         return merge_matches([(match, share) for match, share in matches if match.rows])
+
+
+def _sort_rows(scores: Mapping[int, float]) -> list[int]:
+    """Return rows, best first; equal ones are in page order."""
+    return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
 
 
 def parse_query(query: str, language: str) -> list[Word]:
@@ -186,7 +204,9 @@ def parse_query(query: str, language: str) -> list[Word]:
     if len(query) > MAX_QUERY_CHARS:
         query = f"{query[: MAX_QUERY_CHARS // 2]}\n{query[-MAX_QUERY_CHARS // 2 :]}"
     words = [word for word in tokenizer.parse_query(query, language) if any(word.runs)]
-    words = [_drop_stop_words(word, language) for word in words if not word.stop] or words
+    content_words = [word for word in words if not word.stop]
+    if content_words:
+        words = [_drop_stop_words(word, language) for word in content_words]
     if len(words) > _MAX_QUERY_WORDS:
         words = words[: _MAX_QUERY_WORDS // 2] + words[-_MAX_QUERY_WORDS // 2 :]
     return words
@@ -196,8 +216,12 @@ def _drop_stop_words(word: Word, language: str) -> Word:
     """Return a word without the stop words among its parts: `built-in`."""
     if len(word.parts) == 1:
         return word
-    runs = [tuple(term for term in run if len(run) == 1 or not is_stop_word(term, language)) for run in word.runs]
-    return replace(word, runs=tuple(filter(None, runs)))
+    runs: list[tuple[str, ...]] = []
+    for run in word.runs:
+        terms = run if len(run) == 1 else tuple(term for term in run if not is_stop_word(term, language))
+        if terms:
+            runs.append(terms)
+    return replace(word, runs=tuple(runs))
 
 
 def filler_words() -> frozenset[str]:
@@ -208,11 +232,6 @@ def filler_words() -> frozenset[str]:
 def change_words(language: str) -> frozenset[str]:
     """Return the words of questions about versions and changes, in the language of a site or in English."""
     return load_words(language, "search.change_words") | load_words("en", "search.change_words")
-
-
-def _asks_about_changes(words: Sequence[Word], language: str) -> bool:
-    known = change_words(language)
-    return any(word.whole in known or re.match(_VERSION, word.text) for word in words)
 
 
 def _synonym_share(exact: PostingMatches, synonyms: PostingMatches) -> float:
@@ -232,24 +251,30 @@ def _is_name(word: Word) -> bool:
 
 
 def _unasked_pages(index: Index, words: Iterable[Word]) -> set[int]:
-    """Return the late pages whose titles have no word of a query."""
-    terms = {term for word in words for run in word.runs for term in run}
-    rows = {row for term in terms for row in index.postings.title_rows(term)}
-    return set(index.data.late_pages).difference(
-        index.page_numbers[row] for row in rows if index.sections[row].position == 0
-    )
+    """Return the late pages whose titles have no word of a query; none if the query is about changes."""
+    known = change_words(index.language)
+    if any(word.whole in known or _VERSION.match(word.text) for word in words):
+        return set()
+    pages = set(index.data.late_pages)
+    runs = chain.from_iterable(word.runs for word in words)
+    for term in set(chain.from_iterable(runs)):
+        for row in index.postings.title_rows(term):
+            if index.sections[row].position == 0:
+                pages.discard(index.page_numbers[row])
+    return pages
 
 
-def _title_shares(index: Index, found: Iterable[tuple[Word, PostingMatches]]) -> dict[int, float]:
+def _title_shares(index: Index, matched: Iterable[_MatchedWord]) -> dict[int, float]:
     """Return the share of each row's title that is in the query, from 0 to 1.
 
     It is multiplied by the rarity of the rarest of its words, relative to the rarest word of the query: otherwise the
     title *Usage* would be the best match for the use of a function that other sections explain.
     """
     rarities: dict[str, float] = {}
-    for word, match in found:
+    for word, match in matched:
         rarity = log1p(len(index.sections) / len(match.rows))
-        rarities |= {term: max(rarity, rarities.get(term, 0.0)) for run in word.runs for term in run}
+        for term in chain.from_iterable(word.runs):
+            rarities[term] = max(rarity, rarities.get(term, 0.0))
     counts = Counter[int]()
     rarest = dict[int, float]()
     for term in sorted(rarities, key=rarities.__getitem__):
@@ -257,21 +282,20 @@ def _title_shares(index: Index, found: Iterable[tuple[Word, PostingMatches]]) ->
             counts[row] += 1
             rarest[row] = rarities[term]
     highest = max(rarities.values(), default=1.0)
-    return {row: count / index.data.title_lengths[row] * rarest[row] / highest for row, count in counts.items()}
+    lengths = index.data.title_lengths
+    return {row: count / lengths[row] * rarest[row] / highest for row, count in counts.items()}
 
 
-def _pair_shares(
-    index: Index, found: Sequence[tuple[Word, PostingMatches]], scores: Mapping[int, float]
-) -> dict[int, float]:
+def _pair_shares(index: Index, matched: Iterable[_MatchedWord], scores: Mapping[int, float]) -> dict[int, float]:
     """Return the share of the pairs of neighbouring words that are close to each other in a row, for the best rows.
 
     Pairs that are in none of them do not count, but a query has at least `_MIN_PAIRS`.
     """
     best = nlargest(_MAX_PAIRED, scores, scores.__getitem__)
-    places = [
-        {row: index.postings.places(row, word.runs) for row in set(best).intersection(match.rows)}
-        for word, match in found
-    ]
+    places: list[dict[int, set[int]]] = []
+    for word, match in matched:
+        rows = set(best).intersection(match.rows)
+        places.append({row: index.postings.places(row, word.runs) for row in rows})
     sums = Counter[int]()
     count = 0
     for first, second in pairwise(places):
@@ -279,15 +303,3 @@ def _pair_shares(
         sums.update(closeness)
         count += any(closeness.values())
     return {row: total / max(count, _MIN_PAIRS) for row, total in sums.items()}
-
-
-def _sum_scores(matches: Iterable[PostingMatches], page_count: int) -> tuple[dict[int, float], list[float]]:
-    """Return the sums of the scores by row and by page."""
-    scores: dict[int, float] = {}
-    page_scores = [0.0] * page_count
-    for match in matches:
-        for page, score in zip(match.groups, match.group_scores, strict=True):
-            page_scores[page] += score
-        for row, score in zip(match.rows, match.scores, strict=True):
-            scores[row] = scores.get(row, 0.0) + score
-    return scores, page_scores

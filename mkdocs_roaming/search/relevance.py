@@ -36,6 +36,7 @@ from mkdocs_roaming.text.languages import available_languages, base_language, lo
 from mkdocs_roaming.text.tokenizer import SPACELESS, Word, is_common_word, parse_query, split_words, stem
 
 Features = tuple[float, float, float, float]
+"""*typical*, *untypical*, *coverage* and *proximity*."""
 
 MIN_CONFIDENCE = 0.65
 """Below this confidence a site probably does not answer a query."""
@@ -49,8 +50,12 @@ NO_ANSWER = "Probably no section answers this."
 OTHER_LANGUAGE = "These docs are in {language}. Search in {language}, or by names from code."
 """The line above the results of a query in another language."""
 
-_BEST_SECTIONS = 3  # their text is compared with the query
-_SECTIONS_OF_WORD = 50  # of a query of one word, which may be the name of an option in any of them
+_BEST_SECTIONS = 3
+"""Number of sections whose text is compared with the query."""
+
+_SECTIONS_OF_WORD = 50
+"""The same for a query of one word, which may be the name of an option in any of them."""
+
 _MIN_COVERAGE = 0.25
 _WEIGHTS = (0.67, 0.17, 2.8, 0.82)
 _LEAST_SHARE = 0.0015
@@ -62,15 +67,24 @@ _SYNONYM_SHARE = 0.3
 _MAX_SYNONYM_SECTIONS = 3
 _LEAST_PAIR_RARITY = 1.5
 _MIN_NAME_COVERAGE = 0.6
-_CODE_NAME = r"(?=.*[A-Za-z]{2})(?:[-.$@]|.*(?:\w[-_.:@]|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]))"
-_QUOTED = r"`([^`\n]+)`"
-_LAST_LATIN = "\u024f"
-_KANA_OR_HANGUL = "[\u3041-\u309f]{2,4}|[\u30a0-\u30ff]+|[\uac00-\ud7a3]+"
-_PLAIN_WORD = rf"{_KANA_OR_HANGUL}|(?![\u3041-\u309f])[{SPACELESS}]{{1,2}}|[^\W\d_{SPACELESS}]+"
-_SCRIPTS = {"ja": "[\u3041-\u30ff]", "ko": "[\uac00-\ud7a3]", "zh": "[\u4e00-\u9fff]", "uk": "[іїєґ]", "ru": "[а-я]"}
 _RARE_SHARE = 0.03
 _MIN_SCRIPT_CHARS = 20
-_MIN_SIGNS = 5  # a stop word or a word in another script counts twice
+_MIN_SIGNS = 5
+"""Signs of another language that a query needs; a stop word or a word in another script counts twice."""
+
+_CODE_NAME = re.compile(r"(?=.*[A-Za-z]{2})(?:[-.$@]|.*(?:\w[-_.:@]|[a-z][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]))")
+"""A name from code: `allow_headers`, `--force`, `HTTPServer`, `utf8`."""
+
+_QUOTED = re.compile(r"`([^`\n]+)`")
+"""Code in a query, with its text."""
+
+_LAST_LATIN = "\u024f"
+_KANA_OR_HANGUL = "[\u3041-\u309f]{2,4}|[\u30a0-\u30ff]+|[\uac00-\ud7a3]+"
+_PLAIN_WORD = re.compile(rf"{_KANA_OR_HANGUL}|(?![\u3041-\u309f])[{SPACELESS}]{{1,2}}|[^\W\d_{SPACELESS}]+")
+"""Letters without digits and signs; of scripts without spaces so many that they may be a word."""
+
+_SCRIPTS = {"ja": "[\u3041-\u30ff]", "ko": "[\uac00-\ud7a3]", "zh": "[\u4e00-\u9fff]", "uk": "[іїєґ]", "ru": "[а-я]"}
+"""The characters by which the language of a text is known, in this order."""
 
 
 class Relevance:
@@ -111,22 +125,24 @@ class Relevance:
         """
 
     def _compute_confidence(self, query: str) -> float:
-        found, rows = self._match(query)
-        features = self._features(found, rows)
-        confidence = self._rate(features)
-        if features and confidence < MIN_CONFIDENCE and self._contain_name(query, found, rows, features[2]):
+        words, rows = self._match(query)
+        features = self._features(words, rows)
+        if features is None:
+            return 0.0
+        coverage = features[2]
+        confidence = 0.0
+        if coverage >= _MIN_COVERAGE:
+            confidence = self._rate(features) if self._shares else min(2 * coverage, 1.0)
+        if confidence < MIN_CONFIDENCE and self._contain_name(query, words, rows, coverage):
             return MIN_CONFIDENCE
         return confidence
 
-    def _rate(self, features: Features | None) -> float:
-        if features is None or features[2] < _MIN_COVERAGE:
-            return 0.0
-        if not self._shares:
-            return min(2 * features[2], 1.0)
+    def _rate(self, features: Features) -> float:
         with self._lock:
             if self._unrelated_scores is None:
                 self._unrelated_scores = self._recall(self._score_unrelated)
-        return bisect_left(self._unrelated_scores, _score(features)) / (len(self._unrelated_scores) or 1)
+        lower = bisect_left(self._unrelated_scores, _score(features))
+        return lower / (len(self._unrelated_scores) or 1)
 
     def _score_unrelated(self) -> list[float]:
         questions = load_phrases(self._language, "relevance.unrelated_questions")
@@ -135,123 +151,137 @@ class Relevance:
     def find_language(self, query: str) -> str | None:
         """Return the language of a query, empty if it is not clear; None for one in the language of the site."""
         counts = self._count_rows(query)
-        own = load_words(self._language, "stop_words")
         words = counts.keys()
-        script = {word for word in counts if word > _LAST_LATIN}
+        own = load_words(self._language, "stop_words")
+        in_script = {word for word in words if word > _LAST_LATIN}
         if self._language in languages.NOT_LATIN:
-            own = own | script
-            script = set()
+            own = own | in_script
+            in_script = set()
         language, stops = _find_stop_words(words, own)
         content = words - own - stops
-        script &= content
+        in_script &= content
         unknown = {word for word in content if not counts[word] and stem(word, self._language) not in self._shares}
-        signs = stops | (unknown & script)
+        strong = stops | (unknown & in_script)
+        if 2 * len(strong) + len(unknown - strong) < _MIN_SIGNS:
+            return None
+        of_site = 2 * len(words & own - stops) + len(content - unknown)
+        if len(strong | unknown) <= of_site:
+            return None
         most = _RARE_SHARE * self._postings.row_count
-        if (
-            2 * len(signs) + len(unknown - signs) < _MIN_SIGNS
-            or len(signs | unknown) <= 2 * len(words & own - stops) + len(content - unknown)
-            or min(map(counts.__getitem__, signs - own), default=most + 1) > most
-            or max(map(counts.__getitem__, script), default=0) > most
-            or self._has_pages_in(language)
-        ):
+        is_common_here = all(counts[word] > most for word in strong - own)
+        is_script_of_site = any(counts[word] > most for word in in_script)
+        if is_common_here or is_script_of_site or self._has_pages_in(language):
             return None
         return _guess_language(query, stops)
 
     def _has_pages_in(self, language: str) -> bool:
         """Return whether more sections have stop words of a language than of the site's, whatever the manifest says."""
-        others, own = (load_words(code, "stop_words") for code in (language, self._language))
-        phrases = ([(stem(word, self._language),) for word in words] for words in (own - others, others - own))
-        count, other_count = (len(self._postings.find(each).rows) for each in phrases)
-        return self._language not in languages.NOT_LATIN and 0 < count < other_count
+        if self._language in languages.NOT_LATIN:
+            return False
+        foreign = load_words(language, "stop_words")
+        own = load_words(self._language, "stop_words")
+        return 0 < self._count_any(own - foreign) < self._count_any(foreign - own)
+
+    def _count_any(self, words: Iterable[str]) -> int:
+        """Return the number of sections that contain any of the words."""
+        return len(self._postings.find([(stem(word, self._language),) for word in words]).rows)
 
     def find_names(self, query: str) -> str:
         """Return the words of a query in another language that the site contains, if one of them is a name in code."""
         stops = load_words(self.find_language(query) or "", "stop_words")
-        words = self._parse_words(query)
-        names = " ".join(word.text for word in words if word.whole not in stops and self._find(word).rows)
+        words = [word for word in self._parse_words(query) if word.whole not in stops]
+        names = " ".join(word.text for word in words if self._find(word).rows)
         return names if self._contain_name(query, *self._match(names), coverage=1) else ""
 
     def is_in_language(self, query: str, text: str) -> bool:
         """Return whether a text is in the language of a query in another language than the site's."""
         language = self.find_language(query) or ""
         text = text.lower()
-        if pattern := _SCRIPTS.get(language):
-            return len(re.findall(pattern, text)) >= _MIN_SCRIPT_CHARS
+        if language in _SCRIPTS:
+            return len(re.findall(_SCRIPTS[language], text)) >= _MIN_SCRIPT_CHARS
         stops = load_words(language, "stop_words") - load_words(self._language, "stop_words")
         return len(stops.intersection(split_words(text))) >= _MIN_SIGNS
 
     def _count_rows(self, query: str) -> dict[str, int]:
         """Return the folded words of a query that are no names from code, with the number of rows that contain each."""
-        counts = dict[str, int]()
-        for run in split_words(re.sub(_QUOTED, " ", query)):
-            is_code = is_code_name(re.sub(r"(?<=\w)-", "", run))
-            for word in [] if is_code else re.findall(_PLAIN_WORD, languages.fold(run)):
-                parts = [self._find(part).rows for part in parse_query(word, self._language) if any(part.runs)]
-                counts[word] = min(map(len, parts), default=0)
+        counts: dict[str, int] = {}
+        for run in split_words(_QUOTED.sub(" ", query)):
+            head = run[:1]  # a hyphen within a word makes no name
+            if is_code_name(head + run[1:].replace("-", "")):
+                continue
+            for text in _PLAIN_WORD.findall(languages.fold(run)):
+                words = [word for word in parse_query(text, self._language) if any(word.runs)]
+                counts[text] = min((len(self._find(word).rows) for word in words), default=0)
         return counts
 
-    def _match(self, query: str) -> tuple[list[_FoundWord], Sequence[int]]:
+    def _match(self, query: str) -> tuple[list[_MatchedWord], Sequence[int]]:
         """Return the words of a query, without fillers if others remain, and the best rows."""
         words = self._parse_words(query)
         fillers = load_words("en", "search.filler_words")
-        found = [self._find(word) for word in [word for word in words if word.text.lower() not in fillers] or words]
-        return found, self._rank(words)[: _BEST_SECTIONS if len(found) > 1 else _SECTIONS_OF_WORD]
+        content_words = [word for word in words if word.text.lower() not in fillers] or words
+        best = _BEST_SECTIONS if len(content_words) > 1 else _SECTIONS_OF_WORD
+        return [self._find(word) for word in content_words], self._rank(words)[:best]
 
     def _parse_words(self, query: str) -> list[Word]:
         return [word for word in parse_query(query, self._language) if any(word.runs) and not word.stop]
 
-    def _features(self, found: Sequence[_FoundWord], rows: Sequence[int]) -> Features | None:
-        """Return the features *typical*, *untypical*, *coverage* and *proximity*; None if no section has a word."""
+    def _features(self, words: Sequence[_MatchedWord], rows: Sequence[int]) -> Features | None:
+        """Return the features of a query; None if no section has a word."""
         if not rows:
             return None
-        ratios = sorted((word.ratio for word in found), reverse=True)
-        total = sum(word.rarity for word in found)
-        coverage = max(sum(word.rarity * word.match(row) for word in found) for row in rows) / total
-        return (
-            sum(max(ratio, 0.0) for ratio in ratios[:2]),
-            sum(min(ratio, 0.0) for ratio in ratios),
-            coverage,
-            max(self._sum_near_pairs(found, row) for row in rows),
-        )
+        ratios = sorted((word.ratio for word in words), reverse=True)
+        typical = sum(max(ratio, 0.0) for ratio in ratios[:2])
+        untypical = sum(min(ratio, 0.0) for ratio in ratios)
+        total = sum(word.rarity for word in words)
+        coverage = max(sum(word.rarity * word.match(row) for word in words) for row in rows) / total
+        proximity = max(self._sum_near_pairs(words, row) for row in rows)
+        return typical, untypical, coverage, proximity
 
-    def _contain_name(self, query: str, found: Iterable[_FoundWord], rows: Iterable[int], coverage: float) -> bool:
+    def _sum_near_pairs(self, words: Iterable[_MatchedWord], row: int) -> float:
+        """Return the logarithm of the summed rarity of pairs of words that are near each other in a row."""
+        present = [word for word in words if row in word.rows]
+        places = [(word.rarity, self._postings.places(row, word.word.runs)) for word in present]
+        total = 0.0
+        for (rarity, first), (second_rarity, second) in combinations(places, 2):
+            if are_close(first, second):
+                total += max(min(rarity, second_rarity) - _LEAST_PAIR_RARITY, 0.0)
+        return log1p(total)
+
+    def _contain_name(self, query: str, words: Iterable[_MatchedWord], rows: Iterable[int], coverage: float) -> bool:
         """Return whether rows contain a name of the query verbatim, as a whole identifier."""
-        quoted = {word.text for code in re.findall(_QUOTED, query) for word in parse_query(code, self._language)}
-        patterns = list[tuple[_FoundWord, str]]()
-        for word in found:
+        quoted = {word.text for code in _QUOTED.findall(query) for word in parse_query(code, self._language)}
+        patterns: list[tuple[_MatchedWord, str]] = []
+        for word in words:
             text = word.word.text
             name = f"_*{re.escape(text)}_*"
-            if text in quoted or is_code_name(text) or (text.isupper() and len(text) > 2 and not query.isupper()):
+            is_abbreviation = text.isupper() and len(text) > 2 and not query.isupper()
+            if text in quoted or is_abbreviation or is_code_name(text):
                 patterns.append((word, rf"(?<!\w){name}(?!\w)"))
-            elif coverage >= _MIN_NAME_COVERAGE:
+            elif coverage >= _MIN_NAME_COVERAGE:  # a word that is code in the section
                 patterns.append((word, rf"(?<!`)`-{{0,2}}{name}[\s=(\[:`]"))
-        return any(
-            row in word.rows and re.search(pattern, self._read(row)) for row in rows for word, pattern in patterns
-        )
+        for row in rows:
+            for word, pattern in patterns:
+                if row in word.rows and re.search(pattern, self._read(row)):
+                    return True
+        return False
 
-    def _find(self, word: Word) -> _FoundWord:
-        rows = frozenset(self._postings.find([run for run in word.runs if run], prefix=word.prefix).rows)
+    def _find(self, word: Word) -> _MatchedWord:
+        rows = frozenset(self._postings.find(word.runs, prefix=word.prefix).rows)
         similar = frozenset(self._find_similar(word).rows)
         share = _NUMBER_SHARE
-        if any(character.isalpha() for character in word.text):
+        if any(map(str.isalpha, word.text)):
             share = _LEAST_SHARE + min((self._shares.get(part, 0.0) for part in word.parts), default=0.0)
         count = len(rows) or _SYNONYM_SHARE * min(len(similar), _MAX_SYNONYM_SECTIONS)
         sections = self._postings.row_count + _PRIOR_SECTIONS
+        ratio = log((count + _PRIOR_SECTIONS * share) / (sections * share))
         low, high = _LOG_RATIO_RANGE
-        ratio = min(max(log((count + _PRIOR_SECTIONS * share) / (sections * share)), low), high)
+        ratio = min(max(ratio, low), high)
         is_common = is_common_word(word) or 2 * len(rows) > self._postings.row_count  # such as the name of the site
         weight = _COMMON_WORD_WEIGHT if is_common else 1.0
-        return _FoundWord(word, weight * -log(share), weight * ratio, rows, similar)
-
-    def _sum_near_pairs(self, found: Iterable[_FoundWord], row: int) -> float:
-        """Return the logarithm of the summed rarity of pairs of words that are near each other in a row."""
-        places = [(word.rarity, self._postings.places(row, word.word.runs)) for word in found if row in word.rows]
-        pairs = combinations(places, 2)
-        rarities = (min(rarity, other) for (rarity, at), (other, others) in pairs if are_close(at, others))
-        return log1p(sum(max(rarity - _LEAST_PAIR_RARITY, 0.0) for rarity in rarities))
+        return _MatchedWord(word, weight * -log(share), weight * ratio, rows, similar)
 
 
-class _FoundWord(Struct, frozen=True):
+class _MatchedWord(Struct, frozen=True):
     """A word of a query.
 
     Attributes:
@@ -270,12 +300,14 @@ class _FoundWord(Struct, frozen=True):
 
     def match(self, row: int) -> float:
         """Return 1 if a row contains the word, less if it contains a similar one, otherwise 0."""
-        return 1.0 if row in self.rows else _SYNONYM_SHARE if row in self.similar_rows else 0.0
+        if row in self.rows:
+            return 1.0
+        return _SYNONYM_SHARE if row in self.similar_rows else 0.0
 
 
 def is_code_name(word: str) -> bool:
     """Return whether a word looks like a name from code: `allow_headers`, `--force`, `HTTPServer`."""
-    return re.match(_CODE_NAME, word) is not None
+    return _CODE_NAME.match(word) is not None
 
 
 def name_language(site: str, question: str) -> str:
@@ -288,16 +320,18 @@ def name_language(site: str, question: str) -> str:
 
 def _guess_language(text: str, stops: Set[str]) -> str:
     """Return the language of a text by its script, or the only one with its stop words; empty if it is not clear."""
-    by_script = [code for code, pattern in _SCRIPTS.items() if re.search(pattern, text.lower())]
-    by_words = [code for code in available_languages() if len(stops) > 1 and stops <= load_words(code, "stop_words")]
-    return by_script[0] if by_script else by_words[0] if len(by_words) == 1 else ""
+    for code, pattern in _SCRIPTS.items():
+        if re.search(pattern, text.lower()):
+            return code
+    codes = [code for code in available_languages() if stops <= load_words(code, "stop_words")]
+    return codes[0] if len(stops) > 1 and len(codes) == 1 else ""
 
 
 def _find_stop_words(words: Set[str], own: Set[str]) -> tuple[str, Set[str]]:
     """Return the language that has most of the words as stop words, except own ones, and all of its stop words."""
-    found = {code: words & load_words(code, "stop_words") for code in available_languages()}
-    language = max(found, key=lambda code: len(found[code] - own))
-    return (language, found[language]) if found[language] - own else ("", set())
+    stops = {code: words & load_words(code, "stop_words") for code in available_languages()}
+    language = max(stops, key=lambda code: len(stops[code] - own))
+    return (language, stops[language]) if stops[language] - own else ("", set())
 
 
 def _score(features: Features | None) -> float:
