@@ -61,8 +61,8 @@ class _CrawlCommand(click.Command):
 @click.option("--refresh-older-than", metavar="AGE", help="With --many: crawl again after this time (7d, 12h, 30m).")
 @click.option("--scratch", type=_FOLDER, help="With --many and a bucket: folder for files before the upload.")
 @setting_options(CrawlConfig, "name", "description")
-@setting_options(ScopeConfig, "include", "exclude", "strict", "same_host", "prefix", "language", "version")
-@setting_options(CrawlConfig, "resume", "refresh")
+@setting_options(ScopeConfig, "include", "exclude", "strict", "prefix", "language", "version")
+@setting_options(CrawlConfig, "refresh")
 @setting_options(CrawlLimits, "pages", "depth", "seconds", "page_bytes", "total_bytes")
 @setting_options(Politeness, "redirects", "delay", "connections", "seconds", "contact", "user_agent")
 @setting_options(CrawlConfig, "allow_private")
@@ -79,7 +79,6 @@ def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
     URL is the site's URL or the folder of a built site. Repeating the command updates the folder, or resumes an
     interrupted crawl. With --many, several sites are published into one store.
     """
-    _require_extra()
     _check_options(url, folder, options)
     if options["many"]:
         if options["workers"] is None:
@@ -122,10 +121,10 @@ def crawl_part(url: str, folder: Path, options: dict[str, Any]) -> tuple[Callabl
     Returns:
         A function that returns the HTML of a page by its path and URL, and the pages that were skipped.
     """
-    _require_extra()
+    config = _make_config(options)
     from roaming_crawler.state import CrawlState  # needs the extra
 
-    result = _run_crawl(url, folder, _make_config(options), as_json=False)
+    result = _run_crawl(url, folder, config, as_json=False)
     state = CrawlState(folder)
     records = {record.url: record for record in state.old.values() if "html" in record.kind}
 
@@ -134,11 +133,6 @@ def crawl_part(url: str, folder: Path, options: dict[str, Any]) -> tuple[Callabl
         return response.text if response else ""
 
     return read_html, [LeftOut(skipped, reason) for skipped, reason in result.skipped]
-
-
-def _require_extra() -> None:
-    if find_spec("protego") is None:
-        raise UsageError("crawling needs the package protego; pip install 'mkdocs-roaming[crawl]'")
 
 
 def print_event_as_json(name: str, data: dict[str, Any]) -> None:
@@ -179,8 +173,6 @@ def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> Non
                 raise UsageError(f"--{name.replace('_', '-')}: applies to many sites; give them with --many FILE")
         if folder.lower().startswith(("s3://", "gs://", "az://")):
             raise UsageError(f"{folder}: one site is published into a folder; list it in a file for --many")
-    if options["prefix"] and options["same_host"]:
-        raise UsageError("--prefix and --same-host cannot be combined; give one of them")
     user_agent = (options["user_agent"] or "").strip()
     options["user_agent"] = user_agent
     if not user_agent.isprintable() or not user_agent.isascii():
@@ -188,6 +180,8 @@ def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> Non
 
 
 def _make_config(options: dict[str, Any]) -> CrawlConfig:
+    if find_spec("protego") is None:
+        raise UsageError("crawling needs the package protego; pip install 'mkdocs-roaming[crawl]'")
     from mkdocs_roaming.cli.session import embeddings_options  # `roaming --help` imports this module
 
     publish = {name: options[name] for name in ("llms_txt", "overwrite", "descriptions") if name in options}

@@ -69,16 +69,19 @@ class Politeness:
 
 @dataclass(frozen=True, slots=True)
 class ScopeConfig:
-    """Which part of a site is crawled: everything below the given URL, below `prefix`, or on the whole host.
+    """Which part of a site is crawled: everything below the given URL, or below `prefix`.
 
     Of several languages and versions, one of each is crawled: that of the start page, or `language` and `version`. The
     value `all` leaves nothing out.
     """
 
     prefix: Annotated[
-        str, Meta(description="Crawl pages below this path or URL instead of below URL.", extra={"metavar": "PATH"})
+        str,
+        Meta(
+            description="Crawl pages below this path or URL instead of below URL; / for the whole host.",
+            extra={"metavar": "PATH"},
+        ),
     ] = ""
-    same_host: Annotated[bool, Meta(description="Crawl the whole host, not only pages below URL.")] = False
     include: Annotated[
         tuple[str, ...], Meta(description="Crawl only matching pages.", extra={"metavar": "PATTERN"})
     ] = ()
@@ -106,7 +109,7 @@ class ScopeConfig:
     @property
     def selects_version(self) -> bool:
         """Whether the scope is chosen by the URL alone, so that it may be one of several versions."""
-        return not self.prefix and not self.same_host
+        return not self.prefix
 
     def make_scope(self, url: str) -> Scope:
         """Return the scope of a crawl that starts at a URL.
@@ -114,17 +117,10 @@ class ScopeConfig:
         Raises:
             UsageError: The prefix is on another host.
         """
-        if self.same_host and not url.startswith("file:"):
-            start = url_origin(url) + "/"
-        elif self.prefix:
-            start = scope_url(urljoin(url, self.prefix))
-            if url_origin(start) != url_origin(url):
-                raise UsageError(
-                    f"--prefix {self.prefix}: not on {url_origin(url)}; give a path, or a URL on that host"
-                )
-        else:
-            start = scope_url(url)
-        return Scope(start, self.include, self.exclude)
+        prefix = scope_url(urljoin(url, self.prefix))
+        if url_origin(prefix) != url_origin(url):
+            raise UsageError(f"--prefix {self.prefix}: not on {url_origin(url)}; give a path, or a URL on that host")
+        return Scope(prefix, self.include, self.exclude)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +146,6 @@ class CrawlConfig:
     source: Annotated[
         Source, Meta(description="Convert the HTML, or use the site's own Markdown; auto takes what holds more.")
     ] = "auto"
-    resume: Annotated[bool, Meta(description="Resume an interrupted crawl; fail if there is none.")] = False
     refresh: Annotated[bool, Meta(description="Revalidate all pages with conditional requests.")] = False
     allow_private: Annotated[bool, Meta(description="Allow a private address for the host and port of URL.")] = False
     workers: Annotated[int, _limit("Number of processes that parse pages.", 0, 64)] = 2

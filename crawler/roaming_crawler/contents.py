@@ -108,24 +108,20 @@ class Coverage:
     words: int = 0
     """Those of them that are in the Markdown."""
 
-    def __add__(self, other: Coverage) -> Coverage:
-        """Return the sums."""
-        return Coverage(self.visible_words + other.visible_words, self.words + other.words)
-
     @property
     def share(self) -> float:
         """The share of the visible words that are in the Markdown."""
         return self.words / self.visible_words if self.visible_words else 1.0
 
 
-def measure_coverage(article: str, markdown: str) -> Coverage:
-    """Return what the Markdown of an article has kept of its HTML."""
+def measure_coverage(article: str, markdown: str, lost: int = 0) -> Coverage:
+    """Return what the Markdown of a page has kept of its HTML: an article, and `lost` words outside of it."""
     text = _INLINE_TAG.sub("", _INVISIBLE.sub(" ", article))
     if "termy" in article:
         text = _TERMINAL_TAG.sub(" ", text)
     visible = Counter(find_words(unescape(_TAG.sub(" ", text))))
     kept = visible & Counter(find_words(_strip_markup(markdown)))
-    return Coverage(visible.total(), kept.total())
+    return Coverage(visible.total() + lost, kept.total())
 
 
 def find_richer_source(markdown: str, converted: str, article: str = "") -> Literal["html", "markdown", "both"]:

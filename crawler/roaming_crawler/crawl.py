@@ -95,7 +95,11 @@ async def crawl(
     if local:
         url = local.start
         fetcher = fetcher or FolderFetcher(local)
-    start = _parse_start_url(url)
+    start = canonical_url(url)
+    if start is None and "@" in url.partition("://")[2].partition("/")[0]:
+        raise UsageError("the URL contains a user name; leave it out: sites with a login are not crawled")
+    if start is None:
+        raise UsageError(f"{url}: not an http(s) URL and not a folder; give the URL of the documentation")
 
     def report_wait(host: str, seconds: float) -> None:
         on_event("wait", {"host": host, "seconds": round(seconds, 1)})
@@ -190,7 +194,7 @@ class _Crawl:
         """Return whether an interrupted crawl, or one that reached a lower page limit, is resumed.
 
         Raises:
-            UsageError: The folder contains a crawl of another URL, or `--resume` has nothing to resume.
+            UsageError: The folder contains a crawl of another URL.
         """
         config = self.config
         last = state.unfinished or state.site
@@ -202,13 +206,11 @@ class _Crawl:
             options = f"with {options}" if options else "without --language and --version"
             raise UsageError(f"{self.folder}: contains a crawl {options}; give another folder, or the same options")
         limit = state.site.max_pages if state.site else None
-        if config.resume and not state.unfinished and limit is None:
-            raise UsageError(f"{self.folder}: contains no interrupted crawl; leave --resume out")
         if config.refresh:
             return False
         if state.unfinished or limit is None:
             return state.unfinished is not None
-        return config.resume or config.limits.pages is None or config.limits.pages > limit
+        return config.limits.pages is None or config.limits.pages > limit
 
     async def _find_variant(self, session: Session) -> Scope | None:
         """Make the language and the version that the user selected the start, and return their scope.
@@ -388,15 +390,6 @@ def first_exception(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-def _parse_start_url(url: str) -> str:
-    canonical = canonical_url(url)
-    if canonical is None and "@" in url.partition("://")[2].partition("/")[0]:
-        raise UsageError("the URL contains a user name; leave it out: sites with a login are not crawled")
-    if canonical is None:
-        raise UsageError(f"{url}: not an http(s) URL and not a folder; give the URL of the documentation")
-    return canonical
 
 
 def _check_output_folder(folder: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urljoin
 
 import httpx2
@@ -17,7 +17,7 @@ from roaming_crawler.config import MEGABYTE, DiscoveryConfig
 from roaming_crawler.contents import sniff_kind
 from roaming_crawler.fetch import FetchError, Response, decompress
 from roaming_crawler.llms import LlmsIndex, parse_llms_txt, split_llms_full
-from roaming_crawler.page import PageRef, make_page_ref, merge_page_refs
+from roaming_crawler.page import PageRef, make_page_ref
 from roaming_crawler.parser import parse_page
 from roaming_crawler.scope import MARKDOWN_SUFFIXES, Scope, canonical_url, is_page_url, loose_key, url_origin
 from roaming_crawler.session import ACCEPT_HTML, Session
@@ -62,12 +62,20 @@ class DiscoveredPages:
     _urls_by_loose_key: dict[str, str] = field(default_factory=dict)
 
     def add(self, ref: PageRef) -> None:
-        """Add a page, or merge it with a known reference to the same page."""
+        """Add a page, or merge it with a known reference to the same page. A listed URL wins over a guessed one."""
         key = loose_key(ref.url)
         known = self.entries.get(ref.url) or self.entries.get(self._urls_by_loose_key.get(key, ""))
         if known is not None and (known.url == ref.url or known.guessed or ref.guessed):
             del self.entries[known.url]
-            ref = merge_page_refs(known, ref)
+            preferred = ref if known.guessed else known
+            ref = replace(
+                known,
+                url=preferred.url,
+                guessed=preferred.guessed,
+                markdown=known.markdown or ref.markdown,
+                title=known.title or ref.title,
+                description=known.description or ref.description,
+            )
         self.entries[ref.url] = ref
         self._urls_by_loose_key.setdefault(key, ref.url)
         if known is not None and known.guessed:

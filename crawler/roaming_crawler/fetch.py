@@ -14,7 +14,7 @@ import ssl
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -64,8 +64,6 @@ _MAX_DATE_CHARS = 100
 _MAX_ROBOTS_CHARS = 1_000
 _MAX_MESSAGE_CHARS = 200
 _MAX_AGE_DIGITS = 9
-_MAX_COOKIES = 10
-_MAX_COOKIE_BYTES = 4 * 1024
 _MAX_DISCARDED_BYTES = 64 * 1024
 """Longest body that is read although it is not needed, so that the connection can be reused."""
 _STEP = 2**16
@@ -136,8 +134,6 @@ class Request:
     """Maximum size of the decompressed body in bytes."""
     allow_redirect: Callable[[str], bool] = lambda url: True
     """Returns whether a redirect to a URL is followed."""
-    cookie: str = ""
-    """Cookies that the redirects to the URL have set."""
 
 
 class Fetcher(Protocol):
@@ -326,10 +322,7 @@ class WebFetcher:
         pace.delay = max(pace.delay, delay)
 
     async def get(self, request: Request) -> Response:
-        """Return the response after redirects. Overload and connection errors are retried after a pause.
-
-        Cookies are sent along the redirects of one origin, and dropped afterwards.
-        """
+        """Return the response after redirects. Overload and connection errors are retried after a pause."""
         url = request.url
         for _ in range(self.politeness.redirects + 1):
             response, headers = await self._get_with_retries(url, request)
@@ -343,21 +336,22 @@ class WebFetcher:
                 raise FetchError(f"{url}: redirects to {location[:_MAX_MESSAGE_CHARS]!r}, which is not a URL")
             if not request.allow_redirect(target):
                 raise FetchError(f"{url}: redirects to {target}, out of scope")
-            cookie = ""
-            if url_origin(target) == url_origin(url):
-                cookie = _merge_cookies(request.cookie, headers)
-            request = replace(request, cookie=cookie)
             url = target
         raise FetchError(f"{request.url}: more than {self.politeness.redirects} redirects")
 
     async def _get_with_retries(self, url: str, request: Request) -> tuple[Response, httpx2.Headers]:
         politeness = self.politeness
-        pace = self._pace(url_origin(url))
+        host = url_origin(url)
+        pace = self._pace(host)
         problem = ""
         for attempt in range(1, politeness.tries + 1):
             wait = 2.0 ** (attempt - 1)
             async with pace.limiter:
-                await self._wait_for_turn(pace, url_origin(url))
+                # The next start may move while this task sleeps, for example after a 429.
+                while (pause := pace.next_start - self.clock.monotonic()) > 0:
+                    self._on_wait(host, pause)
+                    await self.clock.sleep(pause)
+                pace.next_start = self.clock.monotonic() + pace.gap
                 try:
                     response, headers = await self._get_once(url, request, pace)
                 except PrivateAddressError as error:
@@ -378,19 +372,11 @@ class WebFetcher:
             pace.next_start = max(pace.next_start, self.clock.monotonic() + wait)  # holds for all requests to the host
         raise UnavailableError(f"{url}: {problem}, {politeness.tries} times")
 
-    async def _wait_for_turn(self, pace: HostPace, host: str) -> None:
-        """Wait until the host's next start. It may move while this task sleeps, for example after a 429."""
-        while (wait := pace.next_start - self.clock.monotonic()) > 0:
-            self._on_wait(host, wait)
-            await self.clock.sleep(wait)
-        pace.next_start = self.clock.monotonic() + pace.gap
-
     async def _get_once(self, url: str, request: Request, pace: HostPace) -> tuple[Response, httpx2.Headers]:
         given = {
             "Accept": request.accept,
             "If-None-Match": request.etag,
             "If-Modified-Since": request.modified,
-            "Cookie": request.cookie,
         }
         sent_headers = {name: value for name, value in given.items() if value}
         started = self.clock.monotonic()
@@ -476,18 +462,6 @@ def decompress(data: bytes | bytearray, cap: int) -> bytes:
 
 def _too_large(cap: int) -> str:
     return f"more than {cap / MEGABYTE:g} MB decompressed"
-
-
-def _merge_cookies(cookie: str, headers: httpx2.Headers) -> str:
-    """Return a Cookie header with the cookies of a response, without those beyond a few of them."""
-    pairs: dict[str, str] = {}
-    for line in (*cookie.split("; "), *headers.get_list("set-cookie")):
-        pair = line.partition(";")[0].strip()
-        name, equals, _ = pair.partition("=")
-        if equals and pair.isascii() and pair.isprintable():
-            pairs[name] = pair
-    merged = "; ".join(list(pairs.values())[:_MAX_COOKIES])
-    return merged if len(merged) <= _MAX_COOKIE_BYTES else cookie
 
 
 def _parse_retry_after(value: str, now: float) -> float:

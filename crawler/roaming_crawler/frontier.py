@@ -18,7 +18,7 @@ from roaming_crawler.duplicates import find_collections, find_copies, summarize_
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
 from roaming_crawler.publish import VisitedPages, read_published_pages
 from roaming_crawler.sandbox import ProcessPoolReader
-from roaming_crawler.scope import Scope, is_page_url, loose_key, storage_path
+from roaming_crawler.scope import is_page_url, loose_key
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
 from roaming_crawler.variants import ALL, VariantFilter
 
@@ -49,8 +49,6 @@ async def visit_pages(
     reader = ProcessPoolReader(scope.url, limiter, bool(config.workers))
     fetcher = PageFetcher(session, scope, reader, config.source, discovered.full)
     published = read_published_pages(session.state.folder) if session.state.old else ()
-    reserved = {loose_key(page.path) for page in published}
-    limit = _PageLimit(config.limits.pages or sys.maxsize, scope, reserved)
     table = _PageTable(bodies)
     try:
         await fetcher.learn_not_found_page()
@@ -58,56 +56,14 @@ async def visit_pages(
             discovered.add(PageRef(scope.url))
         language = (await fetcher.read_html(PageRef(start))).language
         variants = VariantFilter(scope, start, config.scope, language)
-        await _Frontier(fetcher, discovered, config, on_event, table, limit, variants).run()
+        limit = config.limits.pages or sys.maxsize
+        new_pages = max(0, limit - len(published))
+        await _Frontier(fetcher, discovered, config, on_event, table, variants, limit, new_pages).run()
     finally:
         reader.close()
     base = scope.url if ALL in (config.scope.language, config.scope.version) else ""
     copies = await anyio.to_thread.run_sync(table.drop_duplicates, base)
     return VisitedPages(list(table.pages.values()), table.skipped, variants.summary(), copies)
-
-
-@dataclass(slots=True)
-class _PageLimit:
-    """The limit of pages, with room reserved for pages that are published already.
-
-    A page beyond the limit stays as it was; without the reservation, new pages would keep it outdated forever.
-    """
-
-    limit: int
-    scope: Scope
-    reserved: set[str]
-
-    def choose(
-        self, refs: Sequence[PageRef], last_url: Callable[[PageRef], str], count: int, *, known_only: bool
-    ) -> set[str]:
-        """Return the URLs of the pages that are within the limit.
-
-        Args:
-            refs: Candidates.
-            last_url: Returns the URL at which the last crawl found a page.
-            count: Number of pages so far.
-            known_only: Choose no new pages, because others are deferred already.
-        """
-        room = max(0, self.limit - count)
-        last_urls = {ref.url: last_url(ref) for ref in refs}
-        known = [url for url, last in last_urls.items() if last]
-        known.sort(key=lambda url: not self._is_reserved(last_urls[url]))
-        chosen = set(known[:room])
-        if not known_only:
-            kept = max(len(chosen), len(self.reserved) - count)
-            new = [url for url, last in last_urls.items() if not last]
-            chosen.update(new[: max(0, room - kept)])
-        return chosen
-
-    def release(self) -> bool:
-        """End the reservation; return whether there was one."""
-        reserved = self.reserved
-        self.reserved = set()
-        return bool(reserved)
-
-    def _is_reserved(self, url: str) -> bool:
-        path = self.scope.path(url)
-        return path == "" or (path is not None and loose_key(storage_path(path)) in self.reserved)
 
 
 @dataclass(slots=True)
@@ -176,8 +132,10 @@ class _Frontier:
     config: CrawlConfig
     on_event: EventHandler
     table: _PageTable
-    limit: _PageLimit
     variants: VariantFilter
+    limit: int
+    new_pages: int
+    """Number of pages that may be new; others would take the place of published pages, which stay outdated then."""
     known: set[str] = field(default_factory=set)
     """URLs that were in a level."""
     deferred: list[PageRef] = field(default_factory=list)
@@ -196,9 +154,11 @@ class _Frontier:
         entries.clear()  # texts of llms-full.txt are moved to disk with their pages
         while level or self.deferred:
             self._next_level = {}
+            room = self.limit - len(self.table.pages)
             if level:
                 await self._visit_level(level)
-            elif self.limit.release() and len(self.table.pages) < self.limit.limit:
+            elif room > self.new_pages:  # published pages have vanished
+                self.new_pages = room
                 level = self.deferred
                 self.deferred = []
                 continue
@@ -210,10 +170,17 @@ class _Frontier:
         """Visit pages, and collect those of the next level."""
         selected, later = await self.variants.select(level, self.fetcher.read_html)
         self._next_level |= {ref.url: ref for ref in later}
-        known_only = bool(self.deferred)
-        chosen = self.limit.choose(selected, self.fetcher.last_url, len(self.table.pages), known_only=known_only)
-        self.deferred += [ref for ref in selected if ref.url not in chosen]
-        refs = [ref for ref in selected if ref.url in chosen]
+        room = self.limit - len(self.table.pages)
+        new_room = self.new_pages
+        refs: list[PageRef] = []
+        for ref in selected:
+            is_new = not self.fetcher.is_known(ref)
+            if room <= 0 or (is_new and new_room <= 0):
+                self.deferred.append(ref)
+                continue
+            refs.append(ref)
+            room -= 1
+            new_room -= is_new
         head = refs[: self.sample]
         await _gather_in_order(head, 1, self._fetch, self._add)
         self.sample -= len(head)
@@ -225,18 +192,18 @@ class _Frontier:
     async def _add_deferred(self) -> None:
         """Add what the last crawl has of the deferred pages."""
         session = self.fetcher.session
-        session.stopped = session.stopped or f"stopped at {self.limit.limit} pages ({MAX_PAGES_OPTION})"
+        session.stopped = session.stopped or f"stopped at {self.limit} pages ({MAX_PAGES_OPTION})"
         deferred = self.deferred
         self.deferred = []
         for ref in deferred:
             result: FetchedPage | SkippedPage = SkippedPage(ref.url, session.stopped)
-            if self.fetcher.last_url(ref):
+            if self.fetcher.is_known(ref):
                 result = await self.fetcher.get(ref)
             self._add(ref, self._store(ref, result))
 
     async def _fetch(self, ref: PageRef) -> FetchedPage | SkippedPage:
         result = self._store(ref, await self.fetcher.get(ref))
-        known = len(self.known) - self.variants.count
+        known = len(self.known) - len(self.variants.left_out)
         if isinstance(result, SkippedPage):
             self.on_event("skipped", {"url": ref.url, "why": result.reason, "known": known})
         else:
@@ -259,6 +226,7 @@ class _Frontier:
             links = result.parsed.all_links
             if self.table.add(ref, result):
                 self.known.add(result.url)
+                self.new_pages -= not self.fetcher.is_known(ref)
         max_depth = self.config.limits.depth
         if not self.config.links or (max_depth is not None and ref.depth >= max_depth):
             return

@@ -181,11 +181,11 @@ class PageFetcher:
         except FetchError:
             return ParsedPage()
 
-    def last_url(self, ref: PageRef) -> str:
-        """Return the URL at which the last crawl found the page, or an empty string."""
-        if last := self.session.last_response(ref.url, ACCEPT_HTML):
-            return last.url
-        return ref.url if self.session.last_response(ref.markdown, ACCEPT_MARKDOWN) else ""
+    def is_known(self, ref: PageRef) -> bool:
+        """Return whether the last crawl found the page."""
+        session = self.session
+        is_known = session.has_last_response(ref.url, ACCEPT_HTML)
+        return is_known or session.has_last_response(ref.markdown, ACCEPT_MARKDOWN)
 
     async def learn_not_found_page(self) -> None:
         """Fetch two URLs that cannot exist, because many hosts answer with status 200 and suggest random pages."""
@@ -322,9 +322,7 @@ class PageFetcher:
             return None
         if self.scope.holds(html.parsed.markdown):
             return await self._get_markdown(html.parsed.markdown)
-        return await self._guess_markdown(html.response.url)
-
-    async def _guess_markdown(self, url: str) -> _Markdown | None:
+        url = html.response.url
         for form in _FORMS if self.learning else self._forms:
             twin = twin_url(url, form)
             if twin and (markdown := await self._get_markdown(twin, probe=True)):
@@ -367,21 +365,6 @@ def twin_url(url: str, form: str) -> str:
     if url.endswith("/"):
         return url + "index.html.md"
     return url + ".md" if url.endswith(".html") else ""
-
-
-def merge_page_refs(ref: PageRef, other: PageRef) -> PageRef:
-    """Merge two references to one page. A listed URL takes precedence over a guessed one."""
-    preferred = ref if not ref.guessed else other
-    return replace(
-        ref,
-        url=preferred.url,
-        guessed=preferred.guessed,
-        markdown=ref.markdown or other.markdown,
-        title=ref.title or other.title,
-        description=ref.description or other.description,
-        depth=min(ref.depth, other.depth),
-        text=ref.text if ref.text is not None else other.text,
-    )
 
 
 def _extract_markdown_links(markdown: _Markdown, page: str) -> tuple[str, ...]:

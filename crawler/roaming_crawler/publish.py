@@ -180,23 +180,17 @@ def publish_crawl(
         )
     stale = [page.url for page in pages if page.is_stale]
     result = compare_with_previous(session, rollback, report, skipped, notes, stale)
-    result = _with_coverage(result, coverage)
-    return replace(result, flagged=tuple(flagged), left_out=visited.left_out)
-
-
-def _with_coverage(result: CrawlResult, pages: Mapping[str, Coverage]) -> CrawlResult:
-    shares = {path: page.share for path, page in pages.items()}
-    incomplete = [
-        path
-        for path, page in pages.items()
-        if page.share < _MIN_COVERAGE and page.visible_words - page.words >= _MIN_LOST_WORDS
-    ]
-    incomplete.sort(key=shares.__getitem__)
+    shares = {path: page.share for path, page in coverage.items()}
+    lost = {path: page.visible_words - page.words for path, page in coverage.items()}
+    incomplete = [path for path in shares if shares[path] < _MIN_COVERAGE and lost[path] >= _MIN_LOST_WORDS]
+    kept_words = sum(page.words for page in coverage.values())
     return replace(
         result,
-        coverage=sum(pages.values(), Coverage()),
+        coverage=Coverage(kept_words + sum(lost.values()), kept_words),
         page_coverage={path: round(share, _SHARE_DIGITS) for path, share in shares.items()},
-        incomplete=tuple(incomplete),
+        incomplete=tuple(sorted(incomplete, key=shares.__getitem__)),
+        flagged=tuple(flagged),
+        left_out=visited.left_out,
     )
 
 
@@ -281,7 +275,7 @@ def _measure_pages(batch: Batch, outside: Mapping[str, Sequence[tuple[int, int]]
     for path, page in batch.pages.items():
         if page.markdown is None:
             lost = sum(words for checksum, words in outside[path] if repeated[checksum] < _MIN_REPEATED)
-            coverage[path] = measure_coverage(page.article, batch.converted[path].markdown) + Coverage(lost)
+            coverage[path] = measure_coverage(page.article, batch.converted[path].markdown, lost)
     return coverage
 
 

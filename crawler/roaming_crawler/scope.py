@@ -42,12 +42,12 @@ _NOT_A_PAGE = re.compile(
 """Suffixes of other files, and folders in which Sphinx has no pages of the documentation."""
 _OWN_FILES = re.compile(r"(roaming|llms[\w.-]*)(/|\.txt$|$)", re.IGNORECASE)
 """What we write ourselves: `roaming/manifest.json`, `llms.txt`, `llms-full.txt`."""
-_SAFE_NAME = re.compile(r"(?![. ])[\w~!$&'()+,;=@ .-]+(?<![. ])")
-"""A file name that every file system stores as it is, such as `c++` or `v1.2`."""
+_SAFE_NAME = re.compile(
+    r"(?![. ])(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))[\w~!$&'()+,;=@ .-]+(?<![. ])", re.IGNORECASE
+)
+"""A file name that every file system stores as it is, such as `c++` or `v1.2`, but no device such as `con.txt`."""
 _UNSAFE_CHARS = re.compile(r"[^\w.-]+|^\.+")
 """Characters to replace, such as `:` or `?`, and leading dots; letters of all scripts stay."""
-_WINDOWS_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?$", re.IGNORECASE)
-"""Names of devices, such as `nul` or `con.txt`."""
 _MAX_NAME_BYTES = 120
 _MAX_REPLACED_CHARS = 60
 _MAX_FOLDERS = 20
@@ -238,18 +238,14 @@ def storage_path(path: str) -> str:
     """
     path = canonicalize_path(path)
     names = [name for name in path.split("/") if name]
-    is_safe = len(names) <= _MAX_FOLDERS and all(map(_is_safe_name, names))
+    is_short = all(len(name.encode("utf-8", "surrogatepass")) <= _MAX_NAME_BYTES for name in names)
+    is_safe = len(names) <= _MAX_FOLDERS and is_short and all(map(_SAFE_NAME.fullmatch, names))
     if is_safe and "//" not in path and not _OWN_FILES.match(path):
         return path
     safe = [_UNSAFE_CHARS.sub("-", name)[:_MAX_REPLACED_CHARS].strip("-.") or "-" for name in names[:_MAX_FOLDERS]]
     if safe and _OWN_FILES.match("/".join([*safe, ""])):
         safe[0] = f"page-{safe[0]}"
     return _append_digest("/".join(safe) or "page", path)
-
-
-def _is_safe_name(name: str) -> bool:
-    is_short = len(name.encode("utf-8", "surrogatepass")) <= _MAX_NAME_BYTES
-    return is_short and bool(_SAFE_NAME.fullmatch(name)) and not _WINDOWS_RESERVED.match(name)
 
 
 def disambiguate_paths(paths: Iterable[str]) -> dict[str, str]:

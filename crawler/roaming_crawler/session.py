@@ -21,7 +21,7 @@ from roaming_crawler.config import MEGABYTE, CrawlLimits
 from roaming_crawler.contents import read_html
 from roaming_crawler.fetch import NOT_MODIFIED, OK, Clock, Fetcher, FetchError, RefusedError, Request, Response
 from roaming_crawler.scope import canonical_url, url_origin
-from roaming_crawler.state import CachedResponse, CrawlState
+from roaming_crawler.state import CrawlState
 
 AGENT = "mkdocs-roaming"
 """Default product token of this crawler."""
@@ -187,10 +187,10 @@ class Session:
         """Return whether the response for a URL is one of the last crawl because the request failed."""
         return _make_key(url, accept) in self._stale
 
-    def last_response(self, url: str, accept: str) -> CachedResponse | None:
-        """Return the successful response of the last crawl for a URL."""
+    def has_last_response(self, url: str, accept: str) -> bool:
+        """Return whether the last crawl had a successful response for a URL."""
         old = self.state.old.get(_make_key(url, accept))
-        return old if old and old.ok else None
+        return old is not None and old.ok
 
     async def robots(self, url: str) -> Robots:
         """Return the robots.txt rules for a URL's host."""

@@ -85,7 +85,16 @@ class CrawlState:
         self.new: dict[str, CachedResponse] = {}
         self.site: CrawlRecord | None = None
         self.unfinished: CrawlRecord | None = None
-        self._load()
+        with suppress(OSError, ValueError):
+            finished = decode_json((self.path / "state.json").read_bytes(), _FinishedCrawl)
+            self.site = finished.site
+            self.old = {record.key: record for record in finished.records}
+        with suppress(OSError, ValueError):  # responses after a damaged line are requested again
+            first, *lines = self._journal.read_bytes().split(b"\n")[:-1] or [b""]
+            self.unfinished = decode_json(first, CrawlRecord)
+            for line in lines:
+                record = decode_json(line, CachedResponse)
+                self.new[record.key] = record
         self.boilerplate: tuple[str, ...] | None = self.site.boilerplate if self.site else None
 
     def start(self, site: CrawlRecord, *, resume: bool, since: float = 0.0) -> None:
@@ -151,18 +160,6 @@ class CrawlState:
 
     def _body_file(self, digest: str) -> Path:
         return self.path / "bodies" / digest[:2] / digest
-
-    def _load(self) -> None:
-        with suppress(OSError, ValueError):
-            finished = decode_json((self.path / "state.json").read_bytes(), _FinishedCrawl)
-            self.site = finished.site
-            self.old = {record.key: record for record in finished.records}
-        with suppress(OSError, ValueError):  # responses after a damaged line are requested again
-            first, *lines = self._journal.read_bytes().split(b"\n")[:-1] or [b""]
-            self.unfinished = decode_json(first, CrawlRecord)
-            for line in lines:
-                record = decode_json(line, CachedResponse)
-                self.new[record.key] = record
 
 
 class DiskDict(UserDict[str, V], AbstractContextManager["DiskDict[V]"]):

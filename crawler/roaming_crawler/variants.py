@@ -119,7 +119,7 @@ class VariantFilter:
     """Rank of the best version that has a page, by the folder of the versions and the loose key without the version."""
     _numbers: dict[str, set[str]] = field(default_factory=dict)
     """Plain numbers by the URL of the folder that contains them."""
-    _left_out: dict[str, tuple[str, str]] = field(default_factory=dict)
+    left_out: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Option and name of what was left out, by loose key of the page."""
 
     async def select(
@@ -163,7 +163,7 @@ class VariantFilter:
             self._group(groups.pop(folder), groups)
         for folder in [folder for folder in groups if folder and self._decided.get(folder)]:
             for ref in groups.pop(folder):
-                self._left_out[loose_key(ref.url)] = folder.option, folder.name
+                self.left_out[loose_key(ref.url)] = folder.option, folder.name
         return {ref.url for ref in groups.pop(None, ())}
 
     def _add_known(self, url: str) -> None:
@@ -179,14 +179,9 @@ class VariantFilter:
             if folder.name.isdigit():
                 self._numbers.setdefault(folder.parent, set()).add(folder.name)
 
-    @property
-    def count(self) -> int:
-        """The number of pages that were left out."""
-        return len(self._left_out)
-
     def summary(self) -> tuple[OtherVariant, ...]:
         """Return the languages and versions that were left out, largest first."""
-        counts = Counter(self._left_out.values())
+        counts = Counter(self.left_out.values())
         variants = (OtherVariant(option, name, pages) for (option, name), pages in counts.items())
         return tuple(sorted(variants, key=lambda variant: (variant.option, -variant.pages, variant.name)))
 

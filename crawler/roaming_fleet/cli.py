@@ -53,10 +53,9 @@ def crawl_sites(
     """Crawl the sites of a file into a store, and print the report (entry point `roaming.crawl`)."""
     from roaming_fleet import engines, run  # they need packages that `roaming sites` does without
 
-    if config.name or config.description or config.resume or config.scope.prefix or config.options.descriptions:
+    if config.name or config.description or config.scope.prefix or config.options.descriptions:
         raise UsageError(
-            "--name, --description, --descriptions, --prefix and --resume apply to a single site; leave them out with "
-            "--many"
+            "--name, --description, --descriptions and --prefix apply to a single site; leave them out with --many"
         )
     if config.scope.strict:
         raise UsageError("--strict: a pattern need not match on every site; leave it out with --many")

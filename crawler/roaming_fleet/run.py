@@ -213,7 +213,7 @@ def config_digest(config: CrawlConfig) -> str:
     Options that do not affect the output are left out.
     """
     default = CrawlConfig()
-    names = ("politeness", "resume", "refresh", "allow_private", "workers")
+    names = ("politeness", "refresh", "allow_private", "workers")
     neutral = replace(config, embeddings=None, **{name: getattr(default, name) for name in names})
     model = config.embeddings.model if config.embeddings else ""
     options = msgspec.json.encode([neutral, model, digest_themes({})], order="sorted")

@@ -282,7 +282,7 @@ def test_crawl_reports_reached_limit_and_resumes(limits: CrawlLimits, line: str,
         assert len(site.requests) == 0
     else:
         assert 1 <= len(output.paths) < 21
-        whole = run_crawl(site.url, resume=True)
+        whole = run_crawl(site.url)
         assert len(whole.paths) == 21
 
 

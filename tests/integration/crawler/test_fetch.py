@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import anyio
-import pytest
 
 from roaming_crawler.config import Politeness
 from roaming_crawler.fetch import Clock, HostPace, Request
@@ -91,46 +90,3 @@ def test_304_and_redirects_keep_connection_open(site: Any, fetcher: Any) -> None
 
     assert anyio.run(ask) == [200, *[304] * 5, *[200] * 3]
     assert len(opened) == 1
-
-
-def _require_cookie(reply: Any, name: str, target: str) -> Any:
-    """Return a responder that sets a cookie and redirects a client without it."""
-
-    def respond(handler: Any) -> Any:
-        if name in handler.headers.get("Cookie", ""):
-            return reply("<p>page</p>")
-        cookies = {"Location": target, "Set-Cookie": f"{name}=1; Path=/; HttpOnly"}
-        return reply("", 302, headers=cookies)
-
-    return respond
-
-
-def test_cookies_are_sent_along_redirects_of_one_origin(site: Any, fetcher: Any, reply: Any) -> None:
-    site.responses["/a"] = _require_cookie(reply, "one", "/a")
-    site.responses["/b"] = _require_cookie(reply, "two", "/c")
-    site.responses["/c"] = _require_cookie(reply, "three", "/b")
-    assert _fetch(fetcher(), f"{site.url}a", f"{site.url}b") == [200, 200]
-    assert [(request.path, request.headers.get("Cookie")) for request in site.requests] == [
-        ("/a", None),
-        ("/a", "one=1"),
-        ("/b", None),
-        ("/c", "two=1"),
-        ("/b", "two=1; three=1"),
-    ]
-
-
-def test_cookies_are_not_sent_to_other_origin(site: Any, fetcher: Any, reply: Any) -> None:
-    other = site.url.replace("127.0.0.1", "localhost")
-    site.responses["/a"] = reply("", 302, headers={"Location": f"{other}b", "Set-Cookie": "secret=1"})
-    site.responses["/b"] = reply("", 302, headers={"Location": f"{site.url}c"})
-    site.put("/c", "page")
-    assert _fetch(fetcher(private_urls=[site.url, other]), f"{site.url}a") == [200]
-    assert [request.headers.get("Cookie") for request in site.requests] == [None, None, None]
-
-
-@pytest.mark.parametrize("cookie", ["a=" + "b" * 5000, "é=1", "a", "a\tb=1"])
-def test_unusable_cookies_are_dropped(cookie: str, site: Any, fetcher: Any, reply: Any) -> None:
-    site.responses["/a"] = reply("", 302, headers={"Location": "/b", "Set-Cookie": cookie})
-    site.put("/b", "page")
-    assert _fetch(fetcher(), f"{site.url}a") == [200]
-    assert site.requests[-1].headers.get("Cookie") is None

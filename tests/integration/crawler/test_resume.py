@@ -135,5 +135,5 @@ def test_truncated_journal_is_read_up_to_last_line(site: Any, run_crawl: Any) ->
     store.start(CrawlRecord(site.url), resume=False)
     with (state / "journal.jsonl").open("ab") as journal:
         journal.write(b'{"key": "*/* http://127')
-    second = run_crawl(site.url, resume=True)
+    second = run_crawl(site.url)
     assert second.paths == ["", "a", "b"]

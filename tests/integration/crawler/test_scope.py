@@ -71,16 +71,16 @@ def test_strict_crawl_with_unmatched_pattern_publishes_nothing(site: Any, tmp_pa
     assert _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--exclude", "guide/", "--strict").exit_code == 0
 
 
-def test_same_host_option_crawls_above_url(site: Any, tmp_path: Any) -> None:
+def test_prefix_option_crawls_above_url(site: Any, tmp_path: Any) -> None:
     _add_pages(site)
-    assert _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--same-host").exit_code == 0
+    assert _run(f"{site.url}docs/", "-o", str(tmp_path / "out"), "--prefix", "/").exit_code == 0
     assert {"", "about/", "docs/", "docs/guide/boil/"} <= set(_published(tmp_path / "out"))
 
 
 def test_update_keeps_scope_of_folder(site: Any, tmp_path: Any) -> None:
     _add_pages(site)
     out = str(tmp_path / "out")
-    _run(f"{site.url}docs/", "-o", out, "--same-host")
+    _run(f"{site.url}docs/", "-o", out, "--prefix", "/")
     before = _published(tmp_path / "out")
     assert _run(f"{site.url}docs/", "-o", out).exit_code == 0
     assert _published(tmp_path / "out") == before
@@ -94,11 +94,6 @@ def test_prefix_on_other_host_is_refused() -> None:
     with pytest.raises(UsageError, match=r"not on https://docs\.example"):
         ScopeConfig(prefix="https://other.example/").make_scope(ROOT)
     assert ScopeConfig(prefix="/kettle/api").make_scope(ROOT + "start").url == ROOT + "api/"
-
-
-def test_conflicting_options_are_refused(tmp_path: Any) -> None:
-    result = _run("https://docs.example/", "-o", str(tmp_path), "--same-host", "--prefix", "/docs/")
-    assert (result.exit_code, "--same-host cannot be combined" in result.stderr) == (1, True)
 
 
 def test_user_agent_option_is_used_for_requests_and_robots(site: Any, tmp_path: Any) -> None:
