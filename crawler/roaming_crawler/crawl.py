@@ -37,7 +37,7 @@ from roaming_crawler.publish import (
     publish_crawl,
     read_published_pages,
 )
-from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path
+from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, has_web_scheme, storage_path
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
 from roaming_crawler.state import CrawlRecord, CrawlState, DiskDict, Rollback, lock_folder
 from roaming_crawler.variants import (
@@ -91,7 +91,7 @@ async def crawl(
         PublishError: There is nothing to publish, or it cannot be written.
     """
     clock = clock or Clock()
-    local = parse_folder_site(url)
+    local = None if has_web_scheme(url) else parse_folder_site(url)
     if local:
         url = local.start
         fetcher = fetcher or FolderFetcher(local)
@@ -185,7 +185,8 @@ class _Crawl:
                 self.on_event("publish", {"pages": len(visited.pages)})
                 discovered.notes += notes + scope.check_patterns(strict=config.scope.strict)
                 result = publish_crawl(session, discovered, visited, bodies, config, descriptions)
-        if session.is_complete:
+        # A crawl that has reached its page limit is complete; with another limit, the next one resumes it.
+        if not session.stopped or MAX_PAGES_OPTION in session.stopped:
             limit = config.limits.pages if session.stopped else None
             state.finish(structs.replace(record, url=scope.url, max_pages=limit, boilerplate=state.boilerplate))
         return result

@@ -33,14 +33,12 @@ class FolderSite:
     start: str
 
 
-def parse_folder_site(target: str) -> FolderSite | None:
-    """Return the folder that a path or a `file:` URL names, or None for an http(s) URL.
+def parse_folder_site(target: str) -> FolderSite:
+    """Return the folder that a path or a `file:` URL names.
 
     Raises:
         UsageError: There is no such folder or file.
     """
-    if target.lower().startswith(("http://", "https://")):
-        return None
     path = _existing_path(target)
     if path.is_dir():
         folder = path.resolve()

@@ -16,7 +16,7 @@ from roaming_crawler.config import Source
 from roaming_crawler.contents import find_richer_source, shows_generator_source, sniff_kind
 from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms import split_llms_full
-from roaming_crawler.parser import ParsedPage, split_words
+from roaming_crawler.parser import SHELL, ParsedPage, split_words
 from roaming_crawler.sandbox import ProcessPoolReader
 from roaming_crawler.scope import Scope, canonical_url, loose_key, page_of_markdown
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session, find_header_ban
@@ -118,7 +118,7 @@ class _Html:
     @property
     def has_text(self) -> bool:
         """Whether there is HTML whose text is not written by scripts."""
-        return self.response is not None and not self.parsed.is_shell
+        return self.response is not None and self.parsed.skip_reason != SHELL
 
 
 @dataclass(slots=True)

@@ -47,7 +47,7 @@ _MAX_SHELL_WORDS = 20
 _MIN_TEXT_WORDS = 3
 _WORD = re.compile(r"\w+")
 """A word of any language, such as `café`."""
-_SHELL = "a JavaScript shell: its text is not in its HTML"
+SHELL = "a JavaScript shell: its text is not in its HTML"
 _find_links = cast(
     "Callable[[etree._Element], list[str]]",
     etree.XPath(  # mdBook's navigation is a frame
@@ -107,11 +107,6 @@ class ParsedPage:
     def all_links(self) -> tuple[str, ...]:
         """The links in the article and around it."""
         return (*self.links, *self.nav_links)
-
-    @property
-    def is_shell(self) -> bool:
-        """Whether scripts write the text."""
-        return self.skip_reason == _SHELL
 
 
 def parse_page(response: Response, site_url: str) -> ParsedPage:
@@ -256,4 +251,4 @@ def _login_or_shell(tree: etree._Element, article: etree._Element, words: frozen
         return "asks for a password"
     if len(words) >= _MAX_SHELL_WORDS or not tree.xpath("//script"):
         return ""
-    return _SHELL if tree.xpath(_APP_ROOTS) or not article.xpath(_VISIBLE_CONTENT) else ""
+    return SHELL if tree.xpath(_APP_ROOTS) or not article.xpath(_VISIBLE_CONTENT) else ""

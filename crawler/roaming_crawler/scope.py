@@ -111,6 +111,11 @@ class Scope:
 # Addresses
 
 
+def has_web_scheme(target: str) -> bool:
+    """Return whether a site is given by its http(s) URL, and not by its folder."""
+    return target.lower().startswith(("http://", "https://"))
+
+
 def canonical_url(url: str, base: str = "") -> str | None:
     """Return the canonical spelling of a URL, or None if it is invalid.
 
@@ -138,8 +143,13 @@ def _canonicalize(url: str) -> str | None:
     path = _canonical_path(parts.path or "/")
     if scheme == "file":
         return urlunsplit(("file", "", path, "", ""))
-    is_public = host and parts.username is None and scheme in _DEFAULT_PORTS
-    if not is_public or _has_encoded_dot_segments(path):
+    if not host or parts.username is not None or scheme not in _DEFAULT_PORTS:
+        return None
+    decoded = path
+    for _ in range(_MAX_ENCODINGS):
+        decoded = unquote(decoded)
+    segments = decoded.replace("\\", "/").split("/")
+    if "." in segments or ".." in segments or "\0" in decoded:
         return None
     if ":" in host:
         host = f"[{host}]"
@@ -171,14 +181,6 @@ def _normalize_escape(match: re.Match[str]) -> str:
     char = unquote(match[0])
     is_needless = char.isascii() and (char.isalnum() or char in "-._~")
     return char if is_needless else match[0].upper()
-
-
-def _has_encoded_dot_segments(path: str) -> bool:
-    """Return whether a segment is `.` or `..` after decoding, also if it was encoded several times."""
-    for _ in range(_MAX_ENCODINGS):
-        path = unquote(path)
-    segments = path.replace("\\", "/").split("/")
-    return "." in segments or ".." in segments or "\0" in path
 
 
 def scope_url(url: str) -> str:

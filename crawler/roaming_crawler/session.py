@@ -33,8 +33,7 @@ ACCEPT_MARKDOWN = "text/markdown, text/plain;q=0.5"
 ACCEPT_HTML = "text/html, application/xhtml+xml, */*;q=0.1"
 ACCEPT_ANY = "*/*"
 MAX_PAGES_OPTION = "--max-pages"
-"""The option in the message when the page limit is reached. Such a crawl counts as finished; with another limit it is
-resumed by the next one."""
+"""The option in the message when the page limit is reached."""
 
 _DAY = 24 * 3600.0
 """Longest time that RFC 9309 lets a robots.txt be cached."""
@@ -107,11 +106,6 @@ class Session:
     def __post_init__(self) -> None:
         """Start the clock."""
         self.started = self.clock.monotonic()
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the crawl counts as finished: no limit was reached except that of pages."""
-        return not self.stopped or MAX_PAGES_OPTION in self.stopped
 
     @property
     def first_failure(self) -> str:

@@ -81,6 +81,7 @@ class CrawlState:
         """Load the state of a folder. A damaged state counts as empty."""
         self.folder = folder
         self.path = folder / STATE_DIR
+        self._journal = self.path / "journal.jsonl"
         self.old: dict[str, CachedResponse] = {}
         self.new: dict[str, CachedResponse] = {}
         self.site: CrawlRecord | None = None
@@ -153,10 +154,6 @@ class CrawlState:
         """Remove the journal of a first crawl that found nothing, so that the folder is free for another URL."""
         if self.site is None:
             self._journal.unlink(missing_ok=True)
-
-    @property
-    def _journal(self) -> Path:
-        return self.path / "journal.jsonl"
 
     def _body_file(self, digest: str) -> Path:
         return self.path / "bodies" / digest[:2] / digest
@@ -272,7 +269,7 @@ class Rollback:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Lock a folder for one crawl, and create it if needed.
+    """Lock a folder for one crawl; create it if needed, and remove temporary files of a killed crawl.
 
     Raises:
         UsageError: The folder cannot be used, or contains a symbolic link.
@@ -290,16 +287,11 @@ def lock_folder(folder: Path) -> Iterator[None]:
             stack.enter_context(hold_folder(folder))
         except OSError as error:
             raise UsageError(explain_os_error(error)) from None
-        _clean_up(folder)
+        for above, names, files in os.walk(folder):
+            for name in (*names, *files):
+                if os.path.islink(Path(above, name)):  # noqa: PTH114 -- faster for a hundred thousand files
+                    raise UsageError(f"{Path(above, name)}: is a symbolic link; remove it")
+            for name in files:
+                if name.startswith(_TEMPORARY_PREFIX) and len(name) == _TEMPORARY_CHARS:  # of a killed crawl
+                    Path(above, name).unlink(missing_ok=True)
         yield
-
-
-def _clean_up(folder: Path) -> None:
-    """Refuse symbolic links below the folder, and remove temporary files of a killed crawl."""
-    for above, names, files in os.walk(folder):
-        for name in (*names, *files):
-            if os.path.islink(Path(above, name)):  # noqa: PTH114 -- faster for a hundred thousand files
-                raise UsageError(f"{Path(above, name)}: is a symbolic link; remove it")
-        for name in files:
-            if name.startswith(_TEMPORARY_PREFIX) and len(name) == _TEMPORARY_CHARS:
-                Path(above, name).unlink(missing_ok=True)

@@ -21,7 +21,7 @@ from roaming_crawler.crawl import crawl, first_exception
 from roaming_crawler.fetch import is_temporary
 from roaming_crawler.files import parse_folder_site
 from roaming_crawler.publish import CrawlResult
-from roaming_crawler.scope import canonical_url
+from roaming_crawler.scope import canonical_url, has_web_scheme
 from roaming_crawler.session import MAX_PAGES_OPTION
 from roaming_crawler.state import CrawlState
 from roaming_fleet.buckets import BlobNotFoundError, BucketError, FolderBucket
@@ -254,9 +254,9 @@ def _remove_other_crawl(folder: Path, url: str, last: SiteRecord) -> None:
     if last.entry is not None:
         return
     state = CrawlState(folder)
-    local = parse_folder_site(url)
+    start = url if has_web_scheme(url) else parse_folder_site(url).start
     other = state.unfinished or state.site
-    if other and other.given != canonical_url(local.start if local else url):
+    if other and other.given != canonical_url(start):
         shutil.rmtree(folder, ignore_errors=True)
 
 

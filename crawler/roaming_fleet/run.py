@@ -34,7 +34,7 @@ from mkdocs_roaming.text.markdown import to_single_line
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.files import parse_folder_site
 from roaming_crawler.parser import PARSER_VERSION
-from roaming_crawler.scope import canonical_url
+from roaming_crawler.scope import canonical_url, has_web_scheme
 from roaming_fleet.buckets import BlobNotFoundError, BucketError, FolderBucket
 from roaming_fleet.catalog import read_records, update_catalog
 from roaming_fleet.job import RunPlan, SiteSpec, is_unfinished
@@ -323,7 +323,7 @@ def _parse_site(words: Sequence[str], where: str) -> SiteSpec:
     target = words[0]
     if _LOGIN.match(target):
         raise UsageError(f"{where}: contains a password; sites with a login are not crawled")
-    if target.lower().startswith(("http://", "https://")):
+    if has_web_scheme(target):
         url = canonical_url(target)
         if url is None:
             raise UsageError(f"{where}: {target}: not an http(s) URL")
@@ -334,7 +334,6 @@ def _parse_site(words: Sequence[str], where: str) -> SiteSpec:
             local = parse_folder_site(target)
         except UsageError as error:
             raise UsageError(f"{where}: {error}") from None
-        assert local is not None
         url = str(local.folder / local.start.removeprefix(local.url))
         key = local.folder.name
     name = _NOT_IN_KEYS.sub("-", key.lower()).strip("-._")[:_MAX_KEY_CHARS]
