@@ -46,7 +46,7 @@ const ENGLISH = {
   online: "You can ask again now.",
   lost: "The connection was lost. Please ask again.",
 };
-const TRANSLATED = ["ar", "de", "es", "fa", "fr", "he", "ja", "zh"];
+const TRANSLATED = ["ar", "de", "es", "fr", "he", "ja", "zh"];
 
 /** The settings of an element. They are read when they are needed, because attributes and page may change. */
 export class Settings {

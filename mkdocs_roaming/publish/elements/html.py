@@ -28,7 +28,7 @@ from mkdocs_roaming.manifest.models import (
 MISSING_SCRIPT = "roaming/roaming-missing.js"
 ADDRESSES_PATH = "roaming/addresses.json"
 
-LANGUAGES = ("ar", "de", "es", "fa", "fr", "he", "ja", "zh")
+LANGUAGES = ("ar", "de", "es", "fr", "he", "ja", "zh")
 """The languages of the texts, besides English, in which only texts of pages are in a file."""
 
 # No pattern scans beyond the start of the next element of its kind: pages may be hostile, and time is linear.
