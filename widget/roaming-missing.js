@@ -7,7 +7,7 @@ const MIN_SHARE = 0.55; // of the best score
 const [COVERED, COVERING, SAME_FOLDER] = [0.7, 0.3, 0.15]; // parts of the score
 const [SLUG, TITLE, FOLDER, REQUESTED_FOLDER] = [1, 0.9, 0.6, 0.35]; // weights of words
 const COMMON = 0.1;
-const [MIN_SIMILARITY, UNEQUAL, BEGINNING] = [0.4, 0.95, 0.75]; // of words
+const [MIN_SIMILARITY, TYPING_ERROR, UNEQUAL, BEGINNING, SAME_NAME] = [0.4, 0.8, 0.95, 0.75, 0.8]; // of words
 
 /**
  * Return the pages that a path may mean, best first, each as path and title.
@@ -63,7 +63,7 @@ function rank(addresses, path) {
   const rarity = new Map(Array.from(counts, ([word, count]) => [word, Math.log(total / count) / Math.log(total)]));
   const [folders, last] = splitPath(path);
   const variants = last.length > 1 ? [last, [last.join("")]] : [last];
-  const requests = variants.map((words) => makeRequest(folders, words, rarity));
+  const requests = variants.map((words) => makeRequest(folders, words, rarity, addresses.names ?? []));
   const scored = pages
     .map((one) => {
       const score = Math.max(...requests.map((request) => scoreOf(request, one, rarity)));
@@ -75,14 +75,15 @@ function rank(addresses, path) {
 }
 
 /** Return the requested words with their weights, and what the site has for each of them. */
-function makeRequest(folders, last, rarity) {
+function makeRequest(folders, last, rarity, names) {
   const weights = new Map([...folders.flat().map((word) => [word, REQUESTED_FOLDER]), ...last.map((word) => [word, 1])]);
   const similar = new Map();
   for (const [word, weight] of weights) {
+    const same = new Set(names.filter((group) => group.some((known) => similarity(word, known) >= TYPING_ERROR)).flat());
     const found = new Map();
     let rarest = null;
     for (const [other, rare] of rarity) {
-      const share = similarity(word, other);
+      const share = Math.max(similarity(word, other), same.has(other) ? SAME_NAME : 0);
       if (share < MIN_SIMILARITY) continue;
       found.set(other, share);
       rarest = Math.max(rarest ?? 0, rare * share);

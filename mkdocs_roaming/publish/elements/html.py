@@ -6,6 +6,7 @@ All elements have the attribute `data-roaming`, so that the next build removes t
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from functools import cache
 from html import escape
@@ -17,6 +18,7 @@ from mkdocs_roaming.manifest.models import (
     LLMS_TXT,
     OUTLINE_PATH,
     Manifest,
+    PageEntry,
     Site,
     markdown_path,
     path_to_url,
@@ -24,6 +26,7 @@ from mkdocs_roaming.manifest.models import (
     root_path,
     url_to_path,
 )
+from mkdocs_roaming.text.languages import load_phrases
 
 MISSING_SCRIPT = "roaming/roaming-missing.js"
 ADDRESSES_PATH = "roaming/addresses.json"
@@ -224,12 +227,14 @@ class Addresses(msgspec.Struct, frozen=True, omit_defaults=True):
         pages: Path and title of all pages in nav order.
         moved: The path to which each old path leads.
         ids: The path of the page with a former id; the id of a page that has moved derives from its old path.
+        names: Groups of words that sites use for the same page.
     """
 
     url: str
     pages: tuple[tuple[str, str], ...]
     moved: dict[str, str] = msgspec.field(default_factory=dict)
     ids: dict[str, str] = msgspec.field(default_factory=dict)
+    names: tuple[tuple[str, ...], ...] = ()
 
 
 def collect_addresses(manifest: Manifest, site: Site) -> Addresses:
@@ -245,7 +250,38 @@ def collect_addresses(manifest: Manifest, site: Site) -> Addresses:
         for section in page.sections:
             ids |= dict.fromkeys(section.aliases, page.path)
     entries = tuple((page.path, page.title) for page in manifest.pages)
-    return Addresses(site.url or "../", entries, moved, ids)
+    known = {word for page in manifest.pages for word in _iter_page_words(page)}
+    groups = (tuple(map(_join_words, group.split(", "))) for group in load_phrases(site.language, "page_names"))
+    names = tuple(group for group in groups if not known.isdisjoint(group))
+    return Addresses(site.url or "../", entries, moved, ids, names)
+
+
+def _iter_page_words(page: PageEntry) -> Iterator[str]:
+    """Yield the words of a page's title, slug and folders, without folders of a version or language."""
+    path = _INDEX.sub("", unicodedata.normalize("NFC", page.path))
+    *folders, slug = path.strip("/").split("/")
+    for text in (page.title, slug.removesuffix(".html")):
+        yield from (*_split_words(text), _join_words(text))
+    for folder in folders:
+        if not _VERSION_OR_LANGUAGE.fullmatch(folder.lower()):
+            yield from _split_words(folder)
+
+
+def _split_words(text: str) -> list[str]:
+    """Return the words of a text without accents and case; `gettingStarted` has two."""
+    text = unicodedata.normalize("NFKD", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text))
+    return re.findall(r"[^\W_]+", "".join(each for each in text if not unicodedata.combining(each)).lower())
+
+
+def _join_words(text: str) -> str:
+    return "".join(_split_words(text))
+
+
+_INDEX = re.compile(r"(?:^|/)(?:index|readme)\.html$", re.IGNORECASE)
+_VERSION_OR_LANGUAGE = re.compile(
+    r"v?\d+(?:[._]\d+)*(?:[._]x)?|latest|stable|main|master|dev|next|current|docs?|documentation"
+    r"|[a-z]{2}(?:[-_][a-z]{2})?"
+)
 
 
 # The search dialog of Material

@@ -163,6 +163,12 @@ def test_addresses_contain_redirects_to_published_pages_alone() -> None:
     assert addresses.pages == (("guide/", "Guide"), ("api/", "API"))
 
 
+def test_names_of_other_languages_are_not_english() -> None:
+    manifest = build({"install/": "# Installieren\n\nText.\n"})
+    assert collect_addresses(manifest, Site("Docs", URL, language="de")).names == ()
+    assert ("install", "installation", "installing", "setup") in collect_addresses(manifest, Site("Docs", URL)).names
+
+
 def test_former_ids_lead_to_the_page_that_has_moved() -> None:
     text = "# Remove limescale\n\nVinegar removes limescale from every kettle within an hour.\n"
     before = build({"care/old-name/": text})
