@@ -132,14 +132,14 @@ def render_grep(result: GrepResult) -> str:
     shown = len(result.sections)
     more = f"; sections 1 to {shown} are shown, a longer pattern finds fewer" if shown < result.found else ""
     total = f"Lines: {result.matches}, sections: {result.found}{more}.\n"
-    return result.origin.render() + "".join(map(_render_section, result.sections)) + total + unread
-
-
-def _render_section(match: SectionMatch) -> str:
-    head = f"[{match.id}] {' › '.join(match.breadcrumb)}\n"
-    lines = "".join(f"  {line.number}: {line.text}\n" for line in match.lines)
-    more = match.matches - len(match.lines)
-    return head + lines + (f"  {more} more in this section\n" if more else "")
+    text = result.origin.render()
+    for match in result.sections:
+        text += f"[{match.id}] {' › '.join(match.breadcrumb)}\n"
+        text += "".join(f"  {line.number}: {line.text}\n" for line in match.lines)
+        hidden = match.matches - len(match.lines)
+        if hidden:
+            text += f"  {hidden} more in this section\n"
+    return text + total + unread
 
 
 def _compile(pattern: str) -> re.Pattern[str]:

@@ -251,9 +251,16 @@ class VectorColumns:
         self.dimensions = vectors.dimensions
         self._scales = vectors.scales
         self._blocks: list[tuple[int, list[int]]] = []
+        size = self.dimensions
         for start in range(0, len(vectors.scales), _BLOCK_WINDOWS):
-            end = min(start + _BLOCK_WINDOWS, len(vectors.scales))
-            self._blocks.append((end - start, _to_columns(vectors, start, end)))
+            count = min(_BLOCK_WINDOWS, len(vectors.scales) - start)
+            values = vectors.values[start * size : (start + count) * size].translate(_SHIFTED)
+            columns: list[int] = []
+            for dimension in range(size):
+                lanes = bytearray(_LANE_BYTES * count)
+                lanes[::_LANE_BYTES] = values[dimension::size]
+                columns.append(int.from_bytes(lanes, "little"))
+            self._blocks.append((count, columns))
         ones = [1] * self.dimensions
         self._sums = [total - _OFFSET * self.dimensions for total in self._dot_products(ones)]
 
@@ -280,18 +287,6 @@ class VectorColumns:
             lanes = total.to_bytes(_LANE_BYTES * count, "little")
             products += struct.unpack(f"<{count}I", lanes)
         return products
-
-
-def _to_columns(vectors: VectorFile, start: int, end: int) -> list[int]:
-    """Return a long integer for each dimension with the bytes of a block's windows, shifted to be positive."""
-    size = vectors.dimensions
-    values = vectors.values[start * size : end * size].translate(_SHIFTED)
-    columns = []
-    for dimension in range(size):
-        lanes = bytearray(_LANE_BYTES * (end - start))
-        lanes[::_LANE_BYTES] = values[dimension::size]
-        columns.append(int.from_bytes(lanes, "little"))
-    return columns
 
 
 _SHIFTED = bytes((byte + _OFFSET) % (_MAX_SHIFTED + 1) for byte in range(_MAX_SHIFTED + 1))

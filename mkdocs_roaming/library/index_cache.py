@@ -98,16 +98,13 @@ class IndexCache(msgspec.Struct, frozen=True):
             except BaseException:
                 Path(temporary).unlink(missing_ok=True)
                 raise
-            self._delete_oldest()
-
-    def _delete_oldest(self) -> None:
-        files = [(path.stat(), path) for path in self.folder.glob("*" + _SUFFIX)]
-        files.sort(key=lambda file: file[0].st_mtime, reverse=True)
-        size = 0
-        for status, path in files:
-            size += status.st_size
-            if size > self.max_bytes:
-                path.unlink(missing_ok=True)
+            files = [(path.stat(), path) for path in self.folder.glob("*" + _SUFFIX)]
+            files.sort(key=lambda file: file[0].st_mtime, reverse=True)
+            size = 0
+            for status, path in files:
+                size += status.st_size
+                if size > self.max_bytes:
+                    path.unlink(missing_ok=True)
 
 
 def index_key(manifest: Manifest, weights: Sequence[float]) -> str:

@@ -17,11 +17,12 @@ from mkdocs_roaming.library.library import MAX_LABEL_CHARS, Library, Origin
 from mkdocs_roaming.library.search import Hit, Search, to_search_result
 from mkdocs_roaming.library.texts import (
     MAX_REFERENCE,
+    MIN_BODY_CHARS,
     PREFETCH_TOKENS,
     OpenSections,
     Prefetch,
     SectionTexts,
-    has_body,
+    read_beginning,
 )
 from mkdocs_roaming.library.tools import (
     MAX_IDS,
@@ -191,8 +192,20 @@ class Navigator(Toolset):
             max_tokens: Maximum size of the opened texts, in estimated tokens.
             is_query: Whether a model chose the words: it is told if probably no section answers them.
         """
+        search = self.search
         query = f"{question}\n{earlier}" if earlier else question
-        note, hits = self._find_for_question(question, query, is_query=is_query)
+        similar = None if earlier else search.find_similar_names(question)
+        note = search.judge(question) if similar is None else ""
+        if similar:
+            note = f"{NO_ANSWER} Similar names: {', '.join(similar)}."
+            hits = search.find(" ".join(similar), limit=_MAX_RANKED)
+        elif similar is not None:
+            hits = []
+        elif note not in ("", NO_ANSWER):
+            hits = search.find_foreign(query, limit=_MAX_RANKED)
+        else:
+            note = note if is_query else ""
+            hits = search.find(query, limit=_MAX_RANKED)
         opened: list[Expansion] = []
         prefetch = Prefetch(
             self.sections,
@@ -204,8 +217,7 @@ class Navigator(Toolset):
         )
         with self._lock:
             prefetch.open([hit.section for hit in hits if hit.section.id not in self._open.chars])
-        missing = self.search.find_missing(question)
-        return self._make_results(question, hits, opened, _MAX_LINES, note, missing)
+        return self._make_results(question, hits, opened, _MAX_LINES, note, search.find_missing(question))
 
     def reopen(self, ids: Iterable[str], query: str) -> ExpandResult:
         """Open the own texts of sections again, of long ones the part that matches a query best."""
@@ -307,20 +319,6 @@ class Navigator(Toolset):
             if section:
                 self._open.steps[section.id] = None
 
-    def _find_for_question(self, question: str, query: str, *, is_query: bool) -> tuple[str, list[Hit]]:
-        """Return the note above the results of a question, and the hits for it and the question before it."""
-        search = self.search
-        similar = search.find_similar_names(question) if question == query else None
-        if similar is not None:
-            if not similar:
-                return "", []
-            note = f"{NO_ANSWER} Similar names: {', '.join(similar)}."
-            return note, search.find(" ".join(similar), limit=_MAX_RANKED)
-        note = search.judge(question)
-        if note not in ("", NO_ANSWER):
-            return note, search.find_foreign(query, limit=_MAX_RANKED)
-        return note if is_query else "", search.find(query, limit=_MAX_RANKED)
-
     # Ids
 
     def _resolve(self, id_: str) -> SectionRef | None:
@@ -382,7 +380,7 @@ class Navigator(Toolset):
         """Open a section's text, or the part that matches a query best, if it fits; return its size in tokens, or 0."""
         expansion, part = self.texts.cut(section, query, max_tokens)
         tokens = estimate_tokens(render_expansion(expansion))
-        if tokens > room or not has_body(part):
+        if tokens > room or len(read_beginning(part)) < MIN_BODY_CHARS:
             return 0
         opened.append(expansion)
         self._open.add_part(section, part)

@@ -199,7 +199,7 @@ class PhraseMatcher:
                     self._starts.setdefault(term, []).append((number, rest))
 
     def find(self, phrase: str) -> str | None:
-        """Return the question's words that match a phrase, or None.
+        """Return the question's words that match a phrase, as they were written, or None.
 
         A phrase that consists of stop words never matches.
         """
@@ -215,7 +215,13 @@ class PhraseMatcher:
             for readings in units:
                 ends = {end for position in ends for terms in readings for end in self._follow(position, terms)}
             matches += [(start[0], number + bool(rest)) for number, rest in ends]
-        return self._join_words(*min(matches)) if matches else None
+        if not matches:
+            return None
+        first, last = min(matches)
+        joined = ""
+        for text, _, is_joined in self._words[first:last]:
+            joined += text if is_joined or not joined else f" {text}"
+        return joined
 
     def _follow(self, position: _Position, terms: tuple[str, ...]) -> Iterator[_Position]:
         """Yield the positions after some terms."""
@@ -231,13 +237,6 @@ class PhraseMatcher:
                 continue
             after = (number, reading[1:]) if len(reading) > 1 else (number + 1, ())
             yield from self._follow(after, terms[1:])
-
-    def _join_words(self, first: int, last: int) -> str:
-        """Return words of the question as they were written."""
-        joined = ""
-        for text, _, is_joined in self._words[first:last]:
-            joined += text if is_joined or not joined else f" {text}"
-        return joined
 
 
 def _split_units(text: str, language: str) -> Iterator[tuple[str, Readings, bool]]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, partial
 from itertools import islice
-from string import ascii_uppercase
 from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
@@ -61,12 +60,14 @@ _MAX_OUTER_TITLE_CHARS = 80
 _MIN_NUMBER_DIGITS = 3
 """A shorter number says little."""
 
-_MIN_WORD_CHARS = 3
 _VALUE_OR_DOMAIN = re.compile(r"(?<=\w):\w\S*|(?<=\w)\.(?:com|dev|io|net|org)\b\S*")
 """The end of a word that another one may have: `:foo` in `playlist:foo`, `.com` in `example.com`."""
 
 _NAME = re.compile(r"(?<![\w.`/-])[A-Z][\w+#]{0,30}(?: [A-Z0-9][\w+#]{0,30}){1,3}(?![\w`/-])")
 """Two to four words with capital letters, or numbers after the first: `Power BI`, `Visual Studio 2022`."""
+
+_SMALL_WORD = re.compile(r"(?<!\S)[^\W\d_A-Z]{3}")
+"""The beginning of a word in small letters; a title in a question has none."""
 
 _SENTENCE_MIDDLE = tuple("abcdefghijklmnopqrstuvwxyz,;)")
 """Endings of a text after which a capital letter does not begin a sentence."""
@@ -391,16 +392,12 @@ def to_search_result(
     titles = sections.breadcrumb(section)[-_MAX_TITLES:]
     return SearchResult(
         section.id,
-        _shorten_title(section.section.title, _MAX_TITLE_CHARS),
-        tuple(_shorten_title(title, _MAX_OUTER_TITLE_CHARS) for title in titles),
+        truncate_at_word(" ".join(section.section.title.split()), _MAX_TITLE_CHARS),
+        tuple(truncate_at_word(" ".join(title.split()), _MAX_OUTER_TITLE_CHARS) for title in titles),
         hit.snippet if has_snippet else "",
         round(hit.score if score is None else score, _SCORE_DIGITS),
         sections.url(section),
     )
-
-
-def _shorten_title(title: str, max_chars: int) -> str:
-    return truncate_at_word(" ".join(title.split()), max_chars)
 
 
 def _read_texts(library: Library) -> Iterator[str | None]:
@@ -435,7 +432,7 @@ def says_little(word: Word) -> bool:
 
 def _find_names(query: str, language: str) -> Iterator[str]:
     """Yield capitalized words that follow each other, without stop words and the first word of a sentence."""
-    if base_language(language) in COMPOUNDING or not any(map(_begins_small, query.split())):
+    if base_language(language) in COMPOUNDING or not _SMALL_WORD.search(query):
         return  # nouns have capital letters, or all words of a title
     for match in _NAME.finditer(query):
         name = match[0]
@@ -449,10 +446,3 @@ def _find_names(query: str, language: str) -> Iterator[str]:
             del words[-1]
         if len(words) > 1 and not name.isupper():  # a list of abbreviations is no name
             yield " ".join(words)
-
-
-def _begins_small(word: str) -> bool:
-    """Return whether a word begins with some letters that are no capital ones of English."""
-    start = word[:_MIN_WORD_CHARS]
-    is_small = not any(letter in ascii_uppercase for letter in start)
-    return len(start) == _MIN_WORD_CHARS and start.isalpha() and is_small

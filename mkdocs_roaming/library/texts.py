@@ -23,6 +23,9 @@ PREFETCH_TOKENS = 2_200
 MAX_REFERENCE = 3
 """Maximum number of sections of reference pages that search opens for a question without names of code."""
 
+MIN_BODY_CHARS = 25
+"""A shorter text without its heading says nothing."""
+
 LINK = re.compile(
     r"\]\((?P<url>(?:(?:https?|file)://|(?![a-zA-Z][a-zA-Z0-9+.-]*:|[#/]))[^()\s]+)(?:\s+\"[^\"\n]*\")?\)"
 )
@@ -48,7 +51,6 @@ _MIN_PART_TOKENS = 80
 _MIN_TOKENS = 30
 """A smaller section is one of the first, or is opened with the one around it."""
 
-_MIN_BODY_CHARS = 25
 _COMPARED_CHARS = 300
 _STRIPPED_CHARS = 4 * _COMPARED_CHARS
 """Length of the text with its markup from which `_COMPARED_CHARS` without are taken."""
@@ -134,12 +136,7 @@ def shorten_address(match: re.Match[str]) -> str:
     return f"{match[0][:_SHORT_ADDRESS_CHARS]}…"
 
 
-def has_body(text: str) -> bool:
-    """Return whether a text or a part of it says more than its heading."""
-    return len(_read_beginning(text)) >= _MIN_BODY_CHARS
-
-
-def _read_beginning(text: str) -> str:
+def read_beginning(text: str) -> str:
     """Return the beginning of a section's text without its heading and markup."""
     body = HEADING.sub("", text, count=1)
     return strip_markdown(body[:_STRIPPED_CHARS])[:_COMPARED_CHARS]
@@ -281,7 +278,7 @@ class Prefetch:
         queue = list(ranked)
         while queue and len(self._opened) < int(_MAX_PREFETCHED * share):
             section = queue.pop(0)
-            beginning = _read_beginning(self.texts.read_published(section))
+            beginning = read_beginning(self.texts.read_published(section))
             if not self._is_useful(section, beginning):
                 continue
             rank = min(len(self._opened), len(_PART_TOKENS) - 1)
@@ -297,7 +294,7 @@ class Prefetch:
                 queue = self._promote_neighbours(queue)
 
     def _is_useful(self, section: SectionRef, beginning: str) -> bool:
-        if len(beginning) < _MIN_BODY_CHARS or beginning in self._beginnings:
+        if len(beginning) < MIN_BODY_CHARS or beginning in self._beginnings:
             return False
         tokens = section.section.tokens
         if self.max_tokens < min(_MIN_PART_TOKENS, tokens):

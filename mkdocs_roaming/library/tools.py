@@ -257,7 +257,18 @@ def _render_hits(results: SearchResults) -> str:
             closed.update((section.id, section) for section in expansion.listed)
     if closed:
         blocks.append("Of these, expand_sections opens more:\n\n" + "".join(map(render_listed, closed.values())))
-    notes = _list_closed_hits(results)
+    # Other hits that are not open; those with the same title are grouped.
+    known = {section.id for section in results.sections} | {section.id for section in results.already_open}
+    by_title: dict[str, list[SearchResult]] = {}
+    for hit in results.hits:
+        if hit.id not in known:
+            by_title.setdefault(hit.title.casefold(), []).append(hit)
+    notes = "Also found, not opened:\n\n" if by_title and results.sections else ""
+    for first, *same_title in by_title.values():
+        snippet = f" — {first.snippet}" if first.snippet else ""
+        notes += f"{_render_place(first)}{snippet}\n"
+        for hit in same_title:
+            notes += f"  also {_render_place(hit)}\n"
     if results.already_open:
         notes += f"Open already: {_list_titles(results.already_open)}\n"
     if not results.hits:
@@ -269,22 +280,6 @@ def _render_hits(results: SearchResults) -> str:
     return _SEPARATOR.join(blocks)
 
 
-def _list_closed_hits(results: SearchResults) -> str:
-    """Return the lines of the hits that are not open; those with the same title are grouped."""
-    known = {section.id for section in results.sections} | {section.id for section in results.already_open}
-    by_title: dict[str, list[SearchResult]] = {}
-    for hit in results.hits:
-        if hit.id not in known:
-            by_title.setdefault(hit.title.casefold(), []).append(hit)
-    lines = "Also found, not opened:\n\n" if by_title and results.sections else ""
-    for first, *same_title in by_title.values():
-        snippet = f" — {first.snippet}" if first.snippet else ""
-        lines += f"{_render_place(first)}{snippet}\n"
-        for hit in same_title:
-            lines += f"  also {_render_place(hit)}\n"
-    return lines
-
-
 def _render_place(hit: SearchResult) -> str:
     return f"[{hit.id}] {' › '.join(hit.breadcrumb)}"
 
@@ -294,20 +289,19 @@ def _list_titles(sections: Iterable[ListedSection]) -> str:
 
 
 def _render_sections(result: ExpandResult) -> str:
-    notes = [_render_unknown(section) for section in result.missing]
-    notes += [f"[{section.id}] {section.title}: is open above already.\n" for section in result.already_open]
+    notes = ""
+    for unknown in result.missing:
+        reason = unknown.why or "no section has this id"
+        nearest = f"; nearest: {_list_titles(unknown.nearest)}" if unknown.nearest else ""
+        notes += f"{unknown.id}: {reason}{nearest}.\n"
+    for section in result.already_open:
+        notes += f"[{section.id}] {section.title}: is open above already.\n"
     if result.skipped:
-        notes.append(f"No room for {', '.join(result.skipped)}: ask again in another call.\n")
+        notes += f"No room for {', '.join(result.skipped)}: ask again in another call.\n"
     blocks = [render_expansion(expansion) for expansion in result.sections]
     if notes:
-        blocks.append("".join(notes))
+        blocks.append(notes)
     return _SEPARATOR.join(blocks) or "Nothing to open: give ids from the outline.\n"
-
-
-def _render_unknown(section: UnknownSection) -> str:
-    reason = section.why or "no section has this id"
-    nearest = f"; nearest: {_list_titles(section.nearest)}" if section.nearest else ""
-    return f"{section.id}: {reason}{nearest}.\n"
 
 
 # Arguments
@@ -386,7 +380,13 @@ def parse_int(value: object, default: int, minimum: int, maximum: int) -> int:
 
 def _iter_ids(value: object, depth: int) -> Iterator[str]:
     if isinstance(value, str):
-        yield from _split_ids(value[:_MAX_ARGUMENT_CHARS])
+        text = value[:_MAX_ARGUMENT_CHARS].replace(";", ",").replace("\n", ",")
+        for part in text.split(","):
+            address = part.strip(" \t\r\n\"'`[](){}<>")
+            if _ALL_IDS.fullmatch(address):
+                yield from address.split()
+            elif address:
+                yield address
     elif isinstance(value, int) and not isinstance(value, bool):
         number = abs(value)
         yield f"{value:0{_ID_DIGITS}d}" if number < 10**_ID_DIGITS else str(number % 10**_MAX_ID_DIGITS)
@@ -397,15 +397,6 @@ def _iter_ids(value: object, depth: int) -> Iterator[str]:
     elif isinstance(value, (list, tuple)) and depth < _MAX_DEPTH:
         for item in value[:_MAX_ARGUMENTS]:
             yield from _iter_ids(item, depth + 1)
-
-
-def _split_ids(text: str) -> Iterator[str]:
-    for part in text.replace(";", ",").replace("\n", ",").split(","):
-        address = part.strip(" \t\r\n\"'`[](){}<>")
-        if _ALL_IDS.fullmatch(address):
-            yield from address.split()
-        elif address:
-            yield address
 
 
 # Dispatch
