@@ -105,12 +105,17 @@ def read_dependencies(root: Path, *, installed: Mapping[str, str]) -> tuple[list
 def _merge(packages: Sequence[Dependency], installed: Mapping[str, str]) -> list[Dependency]:
     """Return each package once."""
     by_name: dict[str, list[Dependency]] = {}
-    for package in _mark_origins(packages):
+    registries = Counter(package.spec for package in packages if package.spec not in ("", "git"))
+    usual = max(registries, key=registries.__getitem__, default="")
+    for package in packages:
+        spec = package.spec
+        if spec in registries:  # the URL of a registry matters only if it is not that of most packages
+            spec = "" if spec == usual else "registry"
         name = normalize_name(package.name) if package.ecosystem == "python" else package.name
         version = (package.version or installed.get(name, "")).partition("+")[0]
         if _NAMES[package.ecosystem].fullmatch(name) and _VERSION_CHARS.fullmatch(version):
             version = version if _VERSION.fullmatch(version) else ""
-            by_name.setdefault(name, []).append(replace(package, name=name, version=version))
+            by_name.setdefault(name, []).append(replace(package, name=name, version=version, spec=spec))
 
     def rank(package: Dependency) -> tuple[bool, bool, bool, list[int]]:
         version = package.version
@@ -122,17 +127,6 @@ def _merge(packages: Sequence[Dependency], installed: Mapping[str, str]) -> list
         is_direct = any(package.direct for package in versions)
         merged.append(replace(max(versions, key=rank), direct=is_direct))
     return merged
-
-
-def _mark_origins(packages: Sequence[Dependency]) -> Iterator[Dependency]:
-    """Yield packages with `registry` instead of the URL of their registry, and without that of most packages."""
-    registries = Counter(package.spec for package in packages if package.spec not in ("", "git"))
-    usual = registries.most_common(1)
-    for package in packages:
-        spec = package.spec
-        if spec in registries:
-            spec = "" if spec == usual[0][0] else "registry"
-        yield replace(package, spec=spec)
 
 
 # Python
@@ -239,29 +233,20 @@ def _read_npm(files: _Files, path: Path) -> Iterator[Dependency]:
         yield Dependency(package.get("name", name), "npm", version, is_direct, spec)
 
 
-def _parse_yaml(text: str) -> Any:
-    """Return the last document that is not empty.
-
-    Raises:
-        ValueError: It is nested too deeply: composing is recursive, in C.
-    """
+def _read_pnpm(files: _Files, path: Path) -> Iterator[Dependency]:
     import yaml
 
+    text = files.text(path)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is optional
     depth = 0
-    for event in yaml.parse(text, loader):
+    for event in yaml.parse(text, loader):  # composing is recursive, in C
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > _MAX_DEPTH:
             raise ValueError("nested too deeply")
-    documents = [document for document in yaml.load_all(text, loader) if document]
-    return documents[-1]
-
-
-def _read_pnpm(files: _Files, path: Path) -> Iterator[Dependency]:
-    data = _parse_yaml(files.text(path))
+    data = [document for document in yaml.load_all(text, loader) if document][-1]
     entries: list[tuple[str, Any]] = []
     for importer in (data.get("importers") or {".": data}).values():
         for kind in _NPM_KINDS:

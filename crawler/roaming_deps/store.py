@@ -53,7 +53,10 @@ def free_space(data: Path, keys: set[str]) -> str:
     Returns:
         Why nothing can be crawled; empty if there is room.
     """
-    limit = _max_bytes()
+    setting = os.environ.get("ROAMING_DEPS_MAX_BYTES") or str(_MAX_BYTES)
+    if not setting.isdecimal():
+        raise UsageError(f"ROAMING_DEPS_MAX_BYTES={setting}: give a number of bytes")
+    limit = int(setting)
     store = data / "store"
     if count_bytes(store) > limit:
         _remove_unused(data, keep=keys)
@@ -109,13 +112,6 @@ def _find_projects(data: Path) -> tuple[list[Project], list[Path]]:
 def count_bytes(folder: Path) -> int:
     """Return the size of the files in a folder."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-
-
-def _max_bytes() -> int:
-    setting = os.environ.get("ROAMING_DEPS_MAX_BYTES") or str(_MAX_BYTES)
-    if not setting.isdecimal():
-        raise UsageError(f"ROAMING_DEPS_MAX_BYTES={setting}: give a number of bytes")
-    return int(setting)
 
 
 _MAX_BYTES = 2_000_000_000

@@ -365,11 +365,11 @@ def _assign_keys(packages: Iterable[PackageDocs]) -> list[PackageDocs]:
 
     for docs in sorted(packages, key=rank):
         name = docs.info.name
-        same = [first for first in by_key.values() if docs.place and _describe_same(first, docs)]
-        if same:
-            key = same[0].key
-            by_key[key] = structs.replace(same[0], aliases=(*same[0].aliases, name))
-            described.append(structs.replace(docs, key=key))
+        site = (docs.place, docs.info.used)
+        same = next((first for first in by_key.values() if (first.place, first.info.used) == site), None)
+        if same and docs.place:
+            by_key[same.key] = structs.replace(same, aliases=(*same.aliases, name))
+            described.append(structs.replace(docs, key=same.key))
             continue
         slug = _NOT_IN_KEYS.sub("-", name.lower()).strip("-")[:_MAX_NAME_CHARS] or docs.ecosystem
         digest = hashlib.sha256(f"{docs.ecosystem} {name}".encode()).hexdigest()[:_DIGEST_CHARS]
@@ -377,11 +377,6 @@ def _assign_keys(packages: Iterable[PackageDocs]) -> list[PackageDocs]:
         key = next(choice for choice in choices if choice not in by_key)
         by_key[key] = structs.replace(docs, key=key)
     return sorted([*by_key.values(), *described], key=lambda docs: (docs.info.name, docs.ecosystem))
-
-
-def _describe_same(docs: PackageDocs, other: PackageDocs) -> bool:
-    """Return whether two packages have the same copy of a site, and the same version."""
-    return (docs.place, docs.info.used) == (other.place, other.info.used)
 
 
 def _write_view(folder: Path, store: Path, packages: Iterable[PackageDocs]) -> None:

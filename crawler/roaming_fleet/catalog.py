@@ -30,6 +30,12 @@ VERSION = 3
 CATALOG_DIR = f"{FLEET_DIR}/catalogue"
 NAME_PREFIX = "="
 """Prefix of the terms of site names."""
+WEIGHT_SCALE = 10
+"""Factor of weights in the files, which are whole numbers."""
+WHOLE_NAME = 100
+"""Sum of the weights of all words of a site's name."""
+_GENERATION_CHARS = 12
+_REMOTE_THREADS = 16
 
 Shard = dict[str, list[int]]
 """Alternating site numbers and weights by term."""
@@ -74,7 +80,7 @@ def update_catalog(bucket: Bucket, confirm: Callable[[], None] = lambda: None) -
         confirm: Called before the catalog is published; raises an error if the lock was lost.
     """
     tags = sorted((blob.path, blob.tag) for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json"))
-    generation = hashlib.sha256(msgspec.json.encode([VERSION, tags])).hexdigest()[:12]
+    generation = hashlib.sha256(msgspec.json.encode([VERSION, tags])).hexdigest()[:_GENERATION_CHARS]
     files = list(bucket.list(CATALOG_DIR))
     try:
         old = load_head(bucket)
@@ -150,9 +156,8 @@ def _build(generation: str, records: Iterable[SiteRecord], count: int) -> tuple[
     lengths = list[int]()
     lines = list[bytes]()
     languages: Counter[str] = Counter()
-    shards: list[dict[str, array[int]]] = [
-        {} for _ in range(min(_MAX_SHARDS, 1 << max(0, (count - 1) // _SITES_PER_SHARD).bit_length()))
-    ]
+    needed = 1 << max(0, (count - 1) // _SITES_PER_SHARD).bit_length()
+    shards: list[dict[str, array[int]]] = [{} for _ in range(min(_MAX_SHARDS, needed))]
     for number, record in enumerate(records):
         keys.append(record.key)
         lines.append(msgspec.json.encode(without_terms(record)) + b"\n")
@@ -161,8 +166,8 @@ def _build(generation: str, records: Iterable[SiteRecord], count: int) -> tuple[
         if entry is None:
             continue
         languages[entry.language] += 1
-        weights = {term: round(10 * weight) for term, weight in entry.terms.items()}
-        weights |= {NAME_PREFIX + term: 100 // len(entry.names) for term in entry.names}
+        weights = {term: round(WEIGHT_SCALE * weight) for term, weight in entry.terms.items()}
+        weights |= {NAME_PREFIX + term: WHOLE_NAME // len(entry.names) for term in entry.names}
         for term, weight in weights.items():
             shards[shard_number(term, len(shards))].setdefault(term, array("I")).extend((number, weight))
     contents = {
@@ -177,7 +182,7 @@ def _build(generation: str, records: Iterable[SiteRecord], count: int) -> tuple[
 
 def _read_all(bucket: Bucket, keys: Sequence[str]) -> Iterator[SiteRecord]:
     """Yield records, read concurrently if that waits for a network. Damaged ones are left out."""
-    with ThreadPoolExecutor(16 if bucket.is_remote else 1) as threads:
+    with ThreadPoolExecutor(_REMOTE_THREADS if bucket.is_remote else 1) as threads:
         for start in range(0, len(keys), _BATCH):
             yield from filter(None, threads.map(partial(read_record, bucket), keys[start : start + _BATCH]))
 

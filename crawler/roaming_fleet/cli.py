@@ -21,7 +21,7 @@ from roaming_crawler.config import MEGABYTE
 from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import read_records, update_catalog
 from roaming_fleet.lock import hold_lock
-from roaming_fleet.objects import Bucket, open_bucket
+from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import (
     FLEET_DIR,
     HEAD_PATH,
@@ -167,18 +167,13 @@ def drop_sites(store: str, keys: Iterable[str]) -> list[str]:
     with hold_lock(bucket, f"drop-{secrets.token_hex(_TOKEN_BYTES)}") as lock:
         for key in wanted:
             lock.confirm()
-            _remove(bucket, key)
+            for folder in (key, f"{FLEET_DIR}/state/{key}"):
+                bucket.delete([blob.path for blob in bucket.list(folder)])
+            if isinstance(bucket, FolderBucket):
+                shutil.rmtree(bucket.root / key, ignore_errors=True)
+            bucket.delete([record_path(key)])  # the last, so that a partly removed site can still be named
         update_catalog(bucket, lock.confirm)
     return wanted
-
-
-def _remove(bucket: Bucket, key: str) -> None:
-    """Remove a site. Its record is last, so that a partly removed site can still be named."""
-    for folder in (key, f"{FLEET_DIR}/state/{key}"):
-        bucket.delete([blob.path for blob in bucket.list(folder)])
-    if isinstance(bucket, FolderBucket):
-        shutil.rmtree(bucket.root / key, ignore_errors=True)
-    bucket.delete([record_path(key)])
 
 
 def _print_record(record: SiteRecord) -> None:

@@ -27,8 +27,8 @@ from mkdocs_roaming.library.readers import (
     Reader,
     safe_path,
 )
-from mkdocs_roaming.library.search import Hit, Search
-from mkdocs_roaming.library.targets import open_library
+from mkdocs_roaming.library.search import DEFAULT_HITS, Hit, Search
+from mkdocs_roaming.library.targets import REFRESH_SECONDS, open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.text.markdown import pluralize
 from roaming_fleet.buckets import BlobNotFoundError, BucketError, is_bucket_url
@@ -53,6 +53,10 @@ MAX_ANSWER_SITES = 3
 """Maximum number of sites that are asked a question."""
 MAX_SEARCHED_SITES = 5
 """Maximum number of sites that are searched to select those."""
+_MIN_SCORE = 0.5
+"""Minimum score of a site relative to the best one."""
+_URL_SCHEME = re.compile(r"^[A-Za-z]+:/+")
+"""The beginning of a URL, which may have lost a slash: `https:/docs.example`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,13 +227,13 @@ class SiteRegistry:
         homes = self._current_listing().homes
         address, sign, anchor = url.strip().partition("#")
         key = _url_key(address.partition("?")[0])
-        found: list[tuple[str, str]] = []
+        sites: list[tuple[str, str]] = []
         prefix = key.rstrip("/")
         while "/" in prefix:
             rest = key[len(prefix) + 1 :]
-            found += [(site, f"{home}{rest}{sign}{anchor}") for site, home in homes.get(prefix, ())]
+            sites += [(site, f"{home}{rest}{sign}{anchor}") for site, home in homes.get(prefix, ())]
             prefix = prefix.rpartition("/")[0]
-        return found
+        return sites
 
     def _current_listing(self) -> _Listing:
         """Return the listing of the current catalog; after a failure, the previous one for an interval."""
@@ -249,7 +253,7 @@ class SiteRegistry:
 
 def _url_key(url: str) -> str:
     """Return a URL without its scheme, its host in lower case."""
-    host, slash, path = re.sub(r"^[A-Za-z]+:/+", "/", url).removeprefix("/").partition("/")
+    host, slash, path = _URL_SCHEME.sub("/", url).removeprefix("/").partition("/")
     return f"/{host.lower()}{slash}{path}"
 
 
@@ -270,11 +274,6 @@ class BucketReader(Reader):
     def file(self, path: str, cache_key: str = "") -> bytes:
         """Return a file below the prefix."""
         return self._get(safe_path(path, self.where), MAX_MARKDOWN_BYTES)
-
-    def version(self) -> str:
-        """Return the tag of the manifest, which changes with each upload; empty if there is no manifest."""
-        blobs = self._bucket.list(MANIFEST_PATH.rpartition("/")[0])
-        return next((blob.tag for blob in blobs if blob.path == MANIFEST_PATH), "")
 
     def _get(self, path: str, max_bytes: int) -> bytes:
         data = self._bucket.get(path)
@@ -313,7 +312,7 @@ class Collection(SiteRegistry):
         *,
         search: Callable[[Library], Search] = Search,
         open_sites: int = MAX_SEARCHED_SITES,
-        refresh_seconds: float = 60.0,
+        refresh_seconds: float = REFRESH_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open a store.
@@ -341,7 +340,7 @@ class Collection(SiteRegistry):
         """The number of sites, in words."""
         return pluralize(self.crawled, "site")
 
-    def rank(self, question: str, limit: int = MAX_ANSWER_SITES, *, min_score: float = 0.5) -> list[RankedSite]:
+    def rank(self, question: str, limit: int = MAX_ANSWER_SITES, *, min_score: float = _MIN_SCORE) -> list[RankedSite]:
         """Return the best sites for a question by the catalog; a question `key: …` selects one site.
 
         Args:
@@ -353,21 +352,26 @@ class Collection(SiteRegistry):
             SiteNotFoundError: The named site was removed.
             SiteNotCrawledError: The named site has not been crawled.
         """
-        if keys := self.find_mentioned(question):
+        keys = self.find_mentioned(question)
+        if keys:
             return [self._get_site(key) for key in keys[:limit]]
-        found = self._ranking.best(question, limit)
+        scores = self._ranking.best(question, limit)
+        good = [pair for pair in scores if pair[1] >= min_score * scores[0][1]]
 
         def read(pair: tuple[str, float]) -> RankedSite | None:
             key, score = pair
             record = self.record(key)
             return RankedSite(key, record.entry, score) if record and record.entry else None
 
-        return list(filter(None, self._for_each(read, (pair for pair in found if pair[1] >= min_score * found[0][1]))))
+        return list(filter(None, self._for_each(read, good)))
 
     def named_site(self, question: str) -> str | None:
         """Return the site that a question names: `ruff: how are rules chosen?`."""
-        match = re.match(r"\s*([^\s:]{1,214})\s*:(?!//)", question)
-        return self.find_key(match[1]) if match else None
+        name, colon, rest = question.partition(":")
+        words = name.split()
+        if not colon or rest.startswith("//") or len(words) != 1:
+            return None
+        return self.find_key(words[0])
 
     def find_key(self, name: str) -> str | None:
         """Return the key of the site with a name, in any case."""
@@ -389,6 +393,7 @@ class Collection(SiteRegistry):
         Raises:
             SiteNotFoundError: There is no site with this key.
             SiteNotCrawledError: The site has not been crawled.
+            LibraryError: It cannot be opened, and no earlier copy is open.
         """
         entry = self._get_site(key).entry
         with self._lock:
@@ -400,7 +405,16 @@ class Collection(SiteRegistry):
             cached = self._cached(key, entry)
             if cached is not None and self._is_current(cached, entry):
                 return cached  # opened by another thread
-            site = self._open_site(key, entry, cached)
+            try:
+                library = self.open_plain(key).rename_ids(partial(add_namespace, site=key))
+                library.trusted = False  # a crawler wrote it, also where its state is missing
+                site = OpenSite(key, entry, library, self._make_search(library), self._clock())
+            except RoamingError as error:  # for example during an upload
+                if cached is None and isinstance(error, ManifestError):  # not an error of the caller
+                    raise LibraryError(str(error)) from None
+                if cached is None:
+                    raise
+                site = replace(cached, opened_at=self._clock())
             with self._lock:
                 self._open[key] = site
                 while len(self._open) > self._max_open:
@@ -416,19 +430,19 @@ class Collection(SiteRegistry):
         """Return the best sites for a question, ranked by the catalog and by their best sections."""
         return [searched.site for searched in self._search_sites(question, _CHECKED_HITS)][:MAX_ANSWER_SITES]
 
-    def find(self, query: str, *, limit: int = 10) -> list[SiteHit]:
+    def find(self, query: str, *, limit: int = DEFAULT_HITS) -> list[SiteHit]:
         """Return the best sections of the best sites.
 
         Scores of different sites are not comparable, so the best hit of a site gets the score of the site.
         """
-        found: list[SiteHit] = []
+        hits: list[SiteHit] = []
         searched_sites = self._search_sites(query, limit)[:MAX_ANSWER_SITES]
         for searched in searched_sites:
             site_score = searched.site.score / (searched_sites[0].site.score or 1.0)
             for hit in searched.hits:
                 score = site_score * hit.score / (searched.hits[0].score or 1.0)
-                found.append(SiteHit(searched.site, searched.library, hit, score))
-        return sorted(found, key=lambda hit: -hit.score)[:limit]
+                hits.append(SiteHit(searched.site, searched.library, hit, score))
+        return sorted(hits, key=lambda hit: -hit.score)[:limit]
 
     def _search_sites(self, question: str, limit: int) -> list[_SearchedSite]:
         """Search the candidate sites, and sort them by how well their best sections match."""
@@ -439,8 +453,8 @@ class Collection(SiteRegistry):
         def search(site: RankedSite) -> _SearchedSite:
             opened = self.open(site.key)
             hits = opened.search.find(words, limit=limit)
-            factor = coverage_factor(opened.library, hits[:_CHECKED_HITS], terms) if len(ranked) > 1 else 1.0
-            return _SearchedSite(replace(site, entry=opened.entry, score=site.score * factor), opened.library, hits)
+            score = site.score * coverage_factor(opened.library, hits[:_CHECKED_HITS], terms)
+            return _SearchedSite(replace(site, entry=opened.entry, score=score), opened.library, hits)
 
         return sorted(self._for_each(search, ranked), key=lambda searched: -searched.site.score)
 
@@ -452,11 +466,11 @@ class Collection(SiteRegistry):
             SiteNotCrawledError: The site has not been crawled.
         """
         record = self.record(key) if key in self._open or key in self.keys else None
-        if record is None or record.entry is None:
-            with self._lock:
-                self._open.pop(key, None)
-            raise SiteNotFoundError(self.where, key) if record is None else SiteNotCrawledError(self.where, record)
-        return RankedSite(key, record.entry, 1.0)
+        if record and record.entry:
+            return RankedSite(key, record.entry, 1.0)
+        with self._lock:
+            self._open.pop(key, None)
+        raise SiteNotCrawledError(self.where, record) if record else SiteNotFoundError(self.where, key)
 
     def _cached(self, key: str, entry: CatalogEntry) -> OpenSite | None:
         """Return an open site, with the current catalog entry if the texts are the same."""
@@ -473,19 +487,6 @@ class Collection(SiteRegistry):
         """Return whether an open site is the current copy, or an attempt to open that has just failed."""
         return site.library.manifest.digest == entry.digest or self._clock() - site.opened_at < self.refresh_seconds
 
-    def _open_site(self, key: str, entry: CatalogEntry, cached: OpenSite | None) -> OpenSite:
-        """Open the current copy of a site; if that fails, for example during an upload, keep the cached one."""
-        try:
-            library = self.open_plain(key).rename_ids(partial(add_namespace, site=key))
-            library.trusted = False  # a crawler wrote it, also where its state is missing
-            return OpenSite(key, entry, library, self._make_search(library), self._clock())
-        except RoamingError as error:
-            if cached is not None:
-                return replace(cached, opened_at=self._clock())
-            if isinstance(error, ManifestError):  # not an error of the caller
-                raise LibraryError(str(error)) from None
-            raise
-
     def _for_each(self, action: Callable[[T], U], items: Iterable[T]) -> list[U]:
         """Call a function for several sites concurrently.
 
@@ -494,17 +495,14 @@ class Collection(SiteRegistry):
         Raises:
             LibraryError: All sites failed.
         """
+        results: list[U] = []
         errors: list[RoamingError] = []
-
-        def attempt(item: T) -> list[U]:
-            try:
-                return [action(item)]
-            except RoamingError as error:
-                errors.append(error)
-                return []
-
         with ThreadPoolExecutor(_MAX_THREADS) as threads:
-            results = [result for part in threads.map(attempt, items) for result in part]
+            for future in [threads.submit(action, item) for item in items]:
+                try:
+                    results.append(future.result())
+                except RoamingError as error:
+                    errors.append(error)
         if errors and not results:
             raise LibraryError(str(errors[0]))
         return results

@@ -6,7 +6,6 @@ The sites of a group share a host. They are crawled one after the other, so no m
 from __future__ import annotations
 
 import logging
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -33,6 +32,11 @@ if TYPE_CHECKING:
 
 Groups = Sequence[tuple[SiteSpec, ...]]
 
+_DASK_SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
+_PATIENCE = 60.0
+"""Seconds to wait for a worker."""
+_MAX_REASON_CHARS = 200
+
 
 def make_engine(name: str | None, at_once: int, config: CrawlConfig) -> Engine:
     """Return the engine for the options `--engine` and `--at-once`.
@@ -43,7 +47,7 @@ def make_engine(name: str | None, at_once: int, config: CrawlConfig) -> Engine:
     if name in (None, "threads"):
         return thread_engine(at_once)
     kind, _, address = name.partition("=")
-    if kind != "dask" or not re.match(r"(tcp|tls|ws|wss|ucx)://", address):
+    if kind != "dask" or address.partition("://")[0] not in _DASK_SCHEMES or "://" not in address:
         raise UsageError(f"--engine {name}: give threads, or dask=tcp://HOST:PORT of a scheduler")
     if config.embeddings is not None:
         raise UsageError("--search hybrid: its key would be sent to all workers; leave out --engine, or --search")
@@ -51,8 +55,13 @@ def make_engine(name: str | None, at_once: int, config: CrawlConfig) -> Engine:
 
 
 def thread_engine(at_once: int) -> Engine:
-    """Return the engine that crawls several hosts at once in threads of this process."""
-    _raise_file_limit()
+    """Return the engine that crawls several hosts at once in threads of this process; raise its limit of files."""
+    with suppress(ImportError, OSError, ValueError):  # Windows has no such limit
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if 0 <= soft < _MAX_FILES:  # as far as it may: the usual one is too low for a hundred sites
+            resource.setrlimit(resource.RLIMIT_NOFILE, (_MAX_FILES if hard < 0 else min(hard, _MAX_FILES), hard))
 
     def engine(plan: RunPlan, groups: Groups, stop: Callable[[], None]) -> Generator[SiteRecord]:
         with ThreadPoolExecutor(at_once, "site") as pool:
@@ -91,17 +100,7 @@ def _crawl_groups(
             yield site, future
 
 
-def _raise_file_limit() -> None:
-    """Raise this process's limit of open files, as far as it may: the usual one is too low for a hundred sites."""
-    with suppress(ImportError, OSError, ValueError):  # Windows has no such limit
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if 0 <= soft < _MAX_FILES:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (_MAX_FILES if hard < 0 else min(hard, _MAX_FILES), hard))
-
-
-def dask_engine(address: str, patience: float = 60.0) -> Engine:
+def dask_engine(address: str, patience: float = _PATIENCE) -> Engine:
     """Return the engine that crawls in the workers of a Dask scheduler.
 
     A task whose worker dies runs again in another one; a site that was finished is not crawled again, because its
@@ -193,7 +192,7 @@ def _get_record(future: Future[SiteRecord], site: SiteSpec, plan: RunPlan) -> Si
     except (RoamingError, CancelledError, CommClosedError):
         raise
     except Exception as error:
-        reason = " ".join(str(error).split())[:200]
+        reason = " ".join(str(error).split())[:_MAX_REASON_CHARS]
         raise UsageError(
             f"--engine dask: a worker cannot run its task ({type(error).__name__}: {reason}); "
             "install the same mkdocs-roaming there"

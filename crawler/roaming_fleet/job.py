@@ -162,8 +162,14 @@ class _Job:
         site = self.site
         plan = self.plan
         if isinstance(bucket, FolderBucket):
-            _remove_other_crawl(bucket.root / site.key, site.url, last)
-            return self._crawl_into(bucket.root / site.key, last)
+            folder = bucket.root / site.key
+            state = CrawlState(folder)
+            crawled = state.unfinished or state.site
+            if crawled and last.entry is None:  # the list was corrected, or the site was dropped
+                start = site.url if has_web_scheme(site.url) else parse_folder_site(site.url).start
+                if crawled.given != canonical_url(start):
+                    shutil.rmtree(folder, ignore_errors=True)
+            return self._crawl_into(folder, last)
         with staging_folder(Path(plan.scratch)) as folder:
             if last.published:
                 download_site(bucket, site.key, folder)
@@ -249,17 +255,6 @@ def make_failed_record(site: SiteSpec, plan: RunPlan, last: SiteRecord, error: s
     )
 
 
-def _remove_other_crawl(folder: Path, url: str, last: SiteRecord) -> None:
-    """Remove a crawl of another URL if there is no good copy: the list was corrected, or the site was dropped."""
-    if last.entry is not None:
-        return
-    state = CrawlState(folder)
-    start = url if has_web_scheme(url) else parse_folder_site(url).start
-    other = state.unfinished or state.site
-    if other and other.given != canonical_url(start):
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def _classify(result: CrawlResult, last: SiteRecord, entry: CatalogEntry) -> str:
     """Return `new`, `changed` or `same`. Changes whose upload failed before count with the next crawl."""
     if last.entry is None:
@@ -300,9 +295,13 @@ def is_unfinished(stopped: str) -> bool:
 
 
 def _pause(tries: int) -> float:
-    return min(FIRST_PAUSE * 4.0 ** min(tries - 1, 5), MAX_PAUSE)  # the exponent is limited to prevent an overflow
+    exponent = min(tries - 1, _MAX_EXPONENT)
+    return min(FIRST_PAUSE * _PAUSE_FACTOR**exponent, MAX_PAUSE)
 
 
 _STOP_CHECK_SECONDS = 0.3
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 _MAX_ERROR_CHARS = 500
+_PAUSE_FACTOR = 4.0
+_MAX_EXPONENT = 5
+"""Limits the pause before it overflows; `MAX_PAUSE` is reached with it."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from heapq import nsmallest
-from itertools import chain
 from math import log
 from typing import TypeVar
 
@@ -20,7 +19,15 @@ from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Hit
 from mkdocs_roaming.text.tokenizer import extract_terms, parse_query
 from roaming_fleet.buckets import BlobNotFoundError
-from roaming_fleet.catalog import NAME_PREFIX, CatalogHead, load_head, read_shard, shard_number
+from roaming_fleet.catalog import (
+    NAME_PREFIX,
+    WEIGHT_SCALE,
+    WHOLE_NAME,
+    CatalogHead,
+    load_head,
+    read_shard,
+    shard_number,
+)
 from roaming_fleet.objects import Bucket
 
 T = TypeVar("T")
@@ -67,7 +74,15 @@ class Ranking:
 
     def query_terms(self, question: str) -> list[QueryTerm]:
         """Return the content words of a question."""
-        return self._with_head(lambda head: self._query_terms(head, question))
+
+        def make_terms(head: CatalogHead) -> list[QueryTerm]:
+            terms: list[QueryTerm] = []
+            for forms in _parse_words(question, head.languages):
+                sites = {number for term in forms for number, _ in self._postings(head, term)}
+                terms.append(QueryTerm(frozenset(forms), _rarity(len(sites), max(1, len(head.keys)))))
+            return terms
+
+        return self._with_head(make_terms)
 
     def _with_head(self, action: Callable[[CatalogHead], T]) -> T:
         """Call a function with the head; retry with a new one if the catalog's files were removed."""
@@ -76,13 +91,6 @@ class Ranking:
         except BlobNotFoundError:  # the catalog was updated twice in the meantime
             self.refresh()
             return action(self.head)
-
-    def _query_terms(self, head: CatalogHead, question: str) -> list[QueryTerm]:
-        found = []
-        for forms in _parse_words(question, head.languages):
-            sites = {number for term in forms for number, _ in self._postings(head, term)}
-            found.append(QueryTerm(frozenset(forms), _rarity(len(sites), max(1, len(head.keys)))))
-        return found
 
     def _score(self, head: CatalogHead, question: str) -> dict[int, float]:
         """Return the scores of all sites with a word of the question, by number."""
@@ -94,14 +102,16 @@ class Ranking:
         names = Counter[int]()
         matches = Counter[int]()
         for forms in words:
-            best = _keep_best(chain.from_iterable(self._bm25(head, term, average) for term in forms))
+            best = _keep_best(entry for term in forms for entry in self._bm25(head, term, average))
             for number, score in best.items():
                 scores[number] += score
             matches.update(best.keys())
-            names.update(_keep_best(chain.from_iterable(self._postings(head, NAME_PREFIX + term) for term in forms)))
+            names.update(_keep_best(entry for term in forms for entry in self._postings(head, NAME_PREFIX + term)))
         for number in scores:
-            scores[number] *= 1 - _COVERAGE_PENALTY * (len(words) - matches[number]) / len(words)
-            scores[number] *= 1 + _NAME_BONUS * (min(names[number], 100) / 100) ** 2
+            missing = (len(words) - matches[number]) / len(words)
+            name_share = min(names[number] / WHOLE_NAME, 1.0)
+            scores[number] *= 1 - _COVERAGE_PENALTY * missing
+            scores[number] *= 1 + _NAME_BONUS * name_share**2
         return scores
 
     def _bm25(self, head: CatalogHead, term: str, average: float) -> Iterable[tuple[int, float]]:
@@ -110,7 +120,7 @@ class Ranking:
             return
         rarity = _rarity(len(postings), max(1, len(head.keys)))
         for number, weight in postings:
-            frequency = weight / 10
+            frequency = weight / WEIGHT_SCALE
             norm = _K1 * (1 - _B + _B * head.lengths[number] / average)
             yield number, rarity * (_K1 + 1) * frequency / (frequency + norm)
 
@@ -141,16 +151,16 @@ def coverage_factor(library: Library, hits: Iterable[Hit], words: Sequence[Query
     return (best_text / total) ** 2 * (1 + _TITLE_BONUS * best_title / total)
 
 
-def _keep_best(found: Iterable[tuple[int, N]]) -> dict[int, N]:
+def _keep_best(entries: Iterable[tuple[int, N]]) -> dict[int, N]:
     """Return the largest value of each number."""
     best: dict[int, N] = {}
-    for number, value in found:
+    for number, value in entries:
         best[number] = max(value, best.get(number, value))
     return best
 
 
 def _rarity(matches: int, sites: int) -> float:
-    return log(1 + (sites - matches + 0.5) / (matches + 0.5))
+    return log(1 + (sites - matches + _SMOOTHING) / (matches + _SMOOTHING))
 
 
 def _parse_words(question: str, languages: Iterable[str]) -> list[set[str]]:
@@ -162,10 +172,11 @@ def _parse_words(question: str, languages: Iterable[str]) -> list[set[str]]:
             forms.setdefault(word.text.casefold(), set()).update(word.terms)
             if word.stop:
                 stop_words.add(word.text.casefold())
-    content = [found for text, found in forms.items() if text not in stop_words]
+    content = [terms for text, terms in forms.items() if text not in stop_words]
     return (content or list(forms.values()))[:_MAX_WORDS]
 
 
+_SMOOTHING = 0.5
 _K1 = 1.5
 _B = 0.5
 _COVERAGE_PENALTY = 0.5

@@ -273,7 +273,10 @@ def read_sites_file(file: Path) -> tuple[SiteSpec, ...]:
     listed: dict[str, int] = {}  # lines by URL and by key
     for number, line in enumerate(lines, 1):
         where = f"{file}:{number}"
-        words = _split_line(line, where)
+        try:
+            words = shlex.split(_COMMENT.sub("", line))
+        except ValueError as error:
+            raise UsageError(f"{where}: {str(error).lower()}; put a path with spaces in quotes") from None
         if not words:
             continue
         site = _parse_site(words, where)
@@ -297,24 +300,11 @@ def group_by_host(sites: Iterable[SiteSpec], homes: Mapping[str, str] = {}) -> t
     groups: dict[str, list[SiteSpec]] = {}
     for site in sites:
         home = homes.get(site.key, "")
-        url = home if home.startswith(("http://", "https://")) else site.url
-        groups.setdefault(_host(url), []).append(site)
+        host = url = home if has_web_scheme(home) else site.url
+        if has_web_scheme(url):
+            host = urlsplit(canonical_url(url) or url).netloc.removeprefix("www.")
+        groups.setdefault(host, []).append(site)
     return tuple(map(tuple, groups.values()))
-
-
-def _host(url: str) -> str:
-    """Return host and port without `www.`; for a folder, its path."""
-    if not url.startswith(("http://", "https://")):
-        return url
-    parts = urlsplit(canonical_url(url) or url)
-    return parts.netloc.removeprefix("www.")
-
-
-def _split_line(line: str, where: str) -> list[str]:
-    try:
-        return shlex.split(_COMMENT.sub("", line))
-    except ValueError as error:
-        raise UsageError(f"{where}: {str(error).lower()}; put a path with spaces in quotes") from None
 
 
 def _parse_site(words: Sequence[str], where: str) -> SiteSpec:

@@ -10,6 +10,8 @@ from mkdocs_roaming.library.grep import GrepResult
 from mkdocs_roaming.library.library import Library, Origin
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import (
+    OPEN_SITES,
+    REFRESH_SECONDS,
     Candidate,
     LibraryTarget,
     ResolvedAddress,
@@ -21,7 +23,7 @@ from mkdocs_roaming.library.targets import (
 from roaming_fleet.buckets import is_bucket_url
 from roaming_fleet.collection import Collection, is_store, open_bucket_site
 from roaming_fleet.records import site_info
-from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator, grep_sites, resolve_site
+from roaming_fleet.tools import CHARS_PER_TOKEN, INSTRUCTIONS, StoreNavigator, grep_sites, resolve_site
 
 
 def open_store_target(
@@ -29,8 +31,8 @@ def open_store_target(
     *,
     search: SearchFactory = Search,
     trust_rules: bool = False,
-    open_sites: int = 5,
-    refresh_seconds: float = 60.0,
+    open_sites: int = OPEN_SITES,
+    refresh_seconds: float = REFRESH_SECONDS,
 ) -> LibraryTarget | None:
     """Return a store, or one site in a bucket; None for other folders and URLs (entry point `roaming.libraries`)."""
     if is_store(where):
@@ -79,11 +81,11 @@ class StoreTarget:
 
     def search(self, query: str, limit: int) -> list[TargetHit]:
         """Return the best sections of the best sites for a query."""
-        return [
-            TargetHit(found.library, found.hit, found.score, site_info(found.site.key, found.site.entry), note)
-            for found in self.collection.find(query, limit=limit)
-            for note in [found.library.find_left_out(query)]
-        ]
+        results: list[TargetHit] = []
+        for hit in self.collection.find(query, limit=limit):
+            info = site_info(hit.site.key, hit.site.entry)
+            results.append(TargetHit(hit.library, hit.hit, hit.score, info, hit.library.find_left_out(query)))
+        return results
 
     def grep(self, pattern: str, limit: int) -> GrepResult:
         """Return the sections with lines that contain a string, of the site that the pattern names or of all."""
@@ -114,8 +116,8 @@ class StoreTarget:
 
     def list_sites(self, budget: int) -> tuple[str, Origin, str]:
         """Return the sites as text within a token budget, the label of that text, and the catalog's generation."""
-        found = StoreNavigator(self.collection, cap=budget * 4).list_sites()
-        return found.text, found.origin, self.collection.generation
+        listing = StoreNavigator(self.collection, cap=budget * CHARS_PER_TOKEN).list_sites()
+        return listing.text, listing.origin, self.collection.generation
 
     def render_index(self, max_bytes: int) -> tuple[str, str]:
         """Raise UsageError, because the index is that of one site."""
