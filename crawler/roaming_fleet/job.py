@@ -163,11 +163,11 @@ class _Job:
         plan = self.plan
         if isinstance(bucket, FolderBucket):
             folder = bucket.root / site.key
-            state = CrawlState(folder)
-            crawled = state.unfinished or state.site
-            if crawled and last.entry is None:  # the list was corrected, or the site was dropped
+            if last.entry is None:  # the URL may have been corrected, or the site dropped
+                state = CrawlState(folder)
+                crawled = state.unfinished or state.site
                 start = site.url if has_web_scheme(site.url) else parse_folder_site(site.url).start
-                if crawled.given != canonical_url(start):
+                if crawled and crawled.given != canonical_url(start):
                     shutil.rmtree(folder, ignore_errors=True)
             return self._crawl_into(folder, last)
         with staging_folder(Path(plan.scratch)) as folder:
