@@ -1,4 +1,8 @@
-"""Blocks of Markdown, line by line: only as exact as the beginning of a section requires, and fast."""
+"""The first blocks of a section, line by line: only as exact as an opening requires, and fast.
+
+Each build reads the beginning of each section, and mostly no further than its first paragraph: a parse of all blocks
+(`text.blocks`) would take longer than the rest of the manifest.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,12 @@ MAX_BLOCK_CHARS = 2_000
 """Maximum length of the text of a block, or of an item of a list."""
 
 FENCE = re.compile(rf"\s*({FENCE_MARK}|:{{3,}})")
-"""The beginning of a line that opens fenced code or a directive."""
+"""The beginning of a line that opens fenced code or a directive: "```py", `:::note`."""
 _ITEM = re.compile(r"([ \t]*)(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
-_TASK_BOX = re.compile(r"\[[ xX]\][ \t]+")
-_RULE = re.compile(r"[ \t]*(?:(?:[-*_][ \t]*){3,}|=+[ \t]*)$")
-_WITH_BAR = re.compile(r"[^|]*\|")
-_INDENTED_OR_BLANK = re.compile(r" {4}|\t|\s*$")
-_QUOTE = re.compile(r" {0,3}> ?")
+"""The mark of a list item, with its indent: `- `, `1. `."""
+_INDENTS = ("    ", "\t")
+_TASK_BOXES = ("[ ] ", "[x] ", "[X] ")
+_MIN_RULE = 3
 SKIPPED_LINE = re.compile(
     r" {0,3}(?:#{1,6}(?:[ \t]|$)|!!!|\?\?\?|===[ \t]|\.\. |\{[%:#*!{]|\[TOC\]|--8<--|\[[^\]\n]+\]:"
     r"|import[ \t].*[\"'];?$|export[ \t])"
@@ -30,9 +33,11 @@ _HTML_LINE = re.compile(
     r"|object|option|p|picture|section|select|source|summary|svg|tbody|td|tfoot|th|thead|tr|ul|video)\b|[!?])",
     re.IGNORECASE,
 )
+"""The beginning of a block of HTML, which ends at a blank line: `<div class="grid">`."""
 _RAW_HTML = re.compile(r" {0,3}<(table|script|style|pre|textarea|iframe|svg|video)\b", re.IGNORECASE)
+"""The beginning of HTML that ends with its end tag, and shows no text of the section: `<script>`."""
 _TAG_LINE = re.compile(r"\s*(?:</?[a-zA-Z][^<>]*>\s*)+$")
-
+"""A line of tags alone: `<Tabs>`."""
 
 Kind = Literal["text", "list", "table", "quote", "code"]
 
@@ -51,55 +56,57 @@ class Block(NamedTuple):
 
 def iter_blocks(lines: Sequence[str]) -> Iterator[Block]:
     """Yield the blocks of a text. HTML, headings, thematic breaks and definitions of links are left out."""
-    at = 0
-    while at < len(lines):
-        line = lines[at]
-        if not line or line.isspace() or (line[0] in "-*_= \t" and _RULE.match(line)):
-            at += 1
-            continue
-        start = at
-        (at, kind) = _find_end(lines, at)
+    end = 0
+    while end < len(lines):
+        start = end
+        end, kind = _find_end(lines, start)
         if kind == "directive":
-            yield Block("quote", ["[!NOTE]", *lines[start + 1 : at - 1]])
+            yield Block("quote", ["[!NOTE]", *lines[start + 1 : end - 1]])
         elif kind == "quote":
-            yield Block("quote", [_QUOTE.sub("", other, count=1) for other in lines[start:at]])
+            yield Block("quote", [line.lstrip(" ").removeprefix(">").removeprefix(" ") for line in lines[start:end]])
         elif kind:
-            yield Block(kind, lines[start:at])
+            yield Block(kind, lines[start:end])
 
 
 def _find_end(lines: Sequence[str], start: int) -> tuple[int, Kind | Literal["directive"] | None]:
     """Return the line after a block and its kind, None for a block that is left out."""
     line = lines[start]
-    at = start + 1
-    is_table = "|" in line and _starts_table(lines, start)
+    bare = line.strip()
+    below = start + 1
+    if not bare or _is_rule(bare):
+        return below, None
     if fence := FENCE.match(line):
-        return _skip_fence(lines, at, fence[1]), "directive" if fence[1][0] == ":" else "code"
-    if _INDENTED_OR_BLANK.match(line):
-        return _skip_while(lines, at, _INDENTED_OR_BLANK.match), "code"
+        return _skip_fence(lines, below, fence[1]), "directive" if fence[1][0] == ":" else "code"
+    if line.startswith(_INDENTS):
+        return _skip_while(lines, below, lambda line: line.startswith(_INDENTS) or not line.strip()), "code"
     if SKIPPED_LINE.match(line):
-        return at, None
-    if _QUOTE.match(line):
-        return _skip_while(lines, at, _QUOTE.match), "quote"
+        return below, None
+    if bare[0] == ">":
+        return _skip_while(lines, below, _is_quoted), "quote"
     if _ITEM.match(line):
-        return _skip_list(lines, at), "list"
-    if is_table:
-        return _skip_while(lines, at, _WITH_BAR.match), "table"
+        return _skip_list(lines, below), "list"
+    if "|" in line and (bare[0] == "|" or any(map(TABLE_RULE.match, lines[below : below + 1]))):
+        return _skip_while(lines, below, lambda line: "|" in line), "table"
     if html := _RAW_HTML.match(line):
-        return _skip_raw_html(lines, start, f"</{html[1].lower()}"), "code"
+        end_tag = f"</{html[1].lower()}"  # without one, the HTML reaches to the end
+        return _skip_while(lines, start, lambda line: end_tag not in line.lower()) + 1, "code"
     if _HTML_LINE.match(line):
-        return _skip_while(lines, at, str.strip), None
+        return _skip_while(lines, below, str.strip), None
     if _TAG_LINE.match(line):
-        return at, None
-    return _skip_while(lines, at, _continues_text), "text"
+        return below, None
+    return _skip_while(lines, below, _continues_text), "text"
 
 
-def _starts_table(lines: Sequence[str], at: int) -> bool:
-    return lines[at].lstrip()[0] == "|" or any(map(TABLE_RULE.match, lines[at + 1 : at + 2]))
+def _is_rule(bare: str) -> bool:
+    """Return whether a line is a thematic break, or underlines a heading."""
+    if bare[0] not in "-*_=":
+        return False
+    marks = "".join(bare.split())
+    return not bare.strip("=") or (len(marks) >= _MIN_RULE and not marks.strip("-*_"))
 
 
-def _skip_raw_html(lines: Sequence[str], at: int, end: str) -> int:
-    """Return the line after an end tag. Without one, the HTML reaches to the end."""
-    return next((number for number in range(at, len(lines)) if end in lines[number].lower()), len(lines)) + 1
+def _is_quoted(line: str) -> bool:
+    return line.lstrip(" ").startswith(">")
 
 
 def _skip_while(lines: Sequence[str], at: int, continues: Callable[[str], object]) -> int:
@@ -109,9 +116,9 @@ def _skip_while(lines: Sequence[str], at: int, continues: Callable[[str], object
 
 
 def _continues_text(line: str) -> bool:
-    return bool(line.strip()) and not (
-        FENCE.match(line) or _QUOTE.match(line) or (_ITEM.match(line) and line[0] not in " \t") or line[0] == "#"
-    )
+    if not line.strip() or line[0] == "#" or _is_quoted(line) or FENCE.match(line):
+        return False
+    return line[0] in " \t" or not _ITEM.match(line)
 
 
 def _skip_fence(lines: Sequence[str], at: int, fence: str) -> int:
@@ -119,21 +126,21 @@ def _skip_fence(lines: Sequence[str], at: int, fence: str) -> int:
     while at < len(lines):
         bare = lines[at].strip()
         at += 1
-        if len(bare) >= len(fence) and bare == fence[0] * len(bare):
+        if bare.startswith(fence) and not bare.strip(fence[0]):
             break
     return at
 
 
 def _skip_list(lines: Sequence[str], at: int) -> int:
     """Return the line after a list: its items, their continuation lines, and what is indented below them."""
-    blank = False
+    is_after_blank = False
     while at < len(lines):
         line = lines[at]
         if not line.strip():
-            blank = True
+            is_after_blank = True
         elif line[0] in " \t" or _ITEM.match(line):
-            blank = False
-        elif blank or not _continues_text(line):
+            is_after_blank = False
+        elif is_after_blank or not _continues_text(line):
             break
         at += 1
     return at
@@ -144,20 +151,21 @@ def iter_items(lines: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     margin = len(lines[0]) - len(lines[0].lstrip()) + 1
     text: list[str] = []
     below: list[str] = []
-    ended = False  # the first paragraph
+    is_in_text = True  # the first paragraph
     for line in lines:
-        found = _ITEM.match(line)
-        if found and len(found[1]) <= margin:
+        mark = _ITEM.match(line)
+        if mark and len(mark[1]) <= margin:
             if text:
                 yield "\n".join(text)[:MAX_BLOCK_CHARS], below
-            text = [_TASK_BOX.sub("", line[found.end() :], count=1)]
+            first = line[mark.end() :]
+            text = [first[len(_TASK_BOXES[0]) :].lstrip() if first.startswith(_TASK_BOXES) else first]
             below = []
-            ended = False
-        elif not ended and line.strip() and not found and not FENCE.match(line):
+            is_in_text = True
+            continue
+        is_in_text = is_in_text and bool(line.strip()) and not mark and not FENCE.match(line)
+        if is_in_text:
             text.append(line.strip())
-        else:
-            ended = True
-            if below or line.strip():
-                below.append(line)
+        elif below or line.strip():
+            below.append(line)
     if text:
         yield "\n".join(text)[:MAX_BLOCK_CHARS], below
