@@ -8,17 +8,20 @@ from collections.abc import Iterator
 # Text on a single line
 
 
+_LETTERS = re.compile("[a-z]+")
+_VERSION = re.compile(r"[\w.+!-]{0,40}", re.ASCII)
+"""The characters of a version: `v1.2.0rc1`."""
 _VERSION_WORD = re.compile(
     r"[a-z]|[a-f]+|alpha|beta|rc|pre|preview|dev|post|rev|final|stable|latest|main|master|next|canary|nightly|lts|line|"
     r"experimental|snapshot|release|build|branch|insiders?|milestone|git|cu|cpu|ga|sp|sr"
 )
+"""A letter, the digits of a digest, or a word that versions have."""
 
 
 def plain_version(text: str) -> str:
     """Return a version; empty if the text, which others chose, has words that versions do not have."""
-    words = re.findall(r"[a-z]+", text.lower())
-    is_plain = re.fullmatch(r"[\w.+!-]{0,40}", text, re.ASCII) and all(map(_VERSION_WORD.fullmatch, words))
-    return text if is_plain else ""
+    words = _LETTERS.findall(text.lower())
+    return text if _VERSION.fullmatch(text) and all(map(_VERSION_WORD.fullmatch, words)) else ""
 
 
 def truncate_at_word(text: str, limit: int) -> str:
@@ -64,6 +67,7 @@ def escape_markup(text: str) -> str:
 
 
 _SPECIAL = re.compile(r"[\\`*\[\]]|(?<![^\W_])_|_(?![^\W_])|<(?=[a-z/!?])|&(?=#?\w+;)|~(?=~)|(?<=~)~", re.IGNORECASE)
+"""A character that is markup where it stands: `_` within a word is not, nor `&` without a name."""
 _DIRECTION = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 """Embeddings, overrides and isolates, and their ends."""
 _INVISIBLE = re.compile(
@@ -126,7 +130,7 @@ def shorten(text: str, limit: int) -> str:
     if end >= limit * _MIN_SENTENCES:
         return text[:end]
     for pattern, share in _CLAUSE_ENDS:
-        cut = max((found.start() for found in pattern.finditer(head[: limit - 1])), default=0)
+        cut = max((match.start() for match in pattern.finditer(head[: limit - 1])), default=0)
         if head.count("(", 0, cut) > head.count(")", 0, cut):
             cut = head.rindex("(", 0, cut)
         if cut >= limit * share:
@@ -141,6 +145,7 @@ _END = re.compile(
     r"[.!?…؟۔।॥።։။។。！？｡](?:(?:(?<=[.!?…])[.!?…]*[\"'”’»)\]]*|(?<=[؟۔।॥።։။។])[؟۔।॥።։။។]*)(?=\s|$)"
     r"|(?<=[。！？｡])[。！？｡]*[」』）”]*)"  # a space does not follow
 )
+"""What may end a sentence, with the quotation marks and brackets after it."""
 _TERMINATORS = tuple(".!?…。！？｡؟۔।॥።։။។")
 _CLOSING = "\"'”’»)]」』）"
 _ABBREVIATION = re.compile(
@@ -148,13 +153,17 @@ _ABBREVIATION = re.compile(
     r"|z\.b|d\.h|u\.a|i\.d\.r|o\.ä|bzw|ggf|evtl|vgl|ca|p\.ex|p\.ej|[^\W\d_])$",
     re.IGNORECASE,
 )
+"""A word after which a dot does not end a sentence: `e.g`, `Fig`, a single letter."""
+_MAX_ABBREVIATION = 8
+_NUMBER_SIGN = re.compile(r"(?i)\b(?:no|nr|núm|fig|eq)$")
+"""A word after which a dot does not end a sentence if a number follows: `No. 5`."""
 
 
 def _iter_ends(text: str) -> Iterator[int]:
     """Yield the offsets after the sentences of a text."""
-    for found in _END.finditer(text):
-        if _is_end(text, found.start(), found.end()):
-            yield found.end()
+    for mark in _END.finditer(text):
+        if _is_end(text, mark.start(), mark.end()):
+            yield mark.end()
 
 
 def _is_end(text: str, start: int, end: int) -> bool:
@@ -165,8 +174,8 @@ def _is_end(text: str, start: int, end: int) -> bool:
         return False
     if text[start:end] != ".":
         return True
-    before = text[max(0, start - 8) : start]
-    if following[0].isdigit() and re.search(r"(?i)\b(?:no|nr|núm|fig|eq)$", before):
+    before = text[max(0, start - _MAX_ABBREVIATION) : start]
+    if following[0].isdigit() and _NUMBER_SIGN.search(before):
         return False
     return not _ABBREVIATION.search(before) or before.endswith(" I")
 
@@ -184,6 +193,8 @@ _CLAUSE_ENDS = (
     ),
     (re.compile(r"\s(?=(?:and|or|but|if|when|unless|until|by|for|from|with|without|using|to|in|as|such)\s)"), 0.6),
 )
+"""Where a clause ends, and the least share of the limit at which it is cut there."""
 _DANGLING = re.compile(
     r"(?: (?:an?|the|except|than|not|also|of|to|in|on|at|by|for|from|with|and|or|is|are|be|its|your|this|that))+…$"
 )
+"""Words at the end of a clause that say nothing without the next one: ` of the…`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from enum import IntEnum
+from enum import IntEnum, auto
 from html import unescape
 from string import punctuation
 
@@ -26,10 +26,11 @@ _MAX_LABEL_WORDS = 3
 _PURPOSE_BLOCKS = 5  # at the beginning of a page
 _MIN_PURPOSE_WORDS = 7
 _MAX_NAMES_PER_WORD = 4  # words in links and code for each other word, above which a line is no prose
+_OPENING_CHARS = 200
 
 
 def make_opening(
-    markdown: str, *, limit: int = 200, subsections: int | None = None, skipped: Set[str] = frozenset()
+    markdown: str, *, limit: int = _OPENING_CHARS, subsections: int | None = None, skipped: Set[str] = frozenset()
 ) -> str:
     """Return the opening of a section on a single line; empty if no text says what the section is about.
 
@@ -43,10 +44,13 @@ def make_opening(
     blocks = iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))
     if subsections:  # callouts, epigraphs and tables say less than the titles of subsections
         blocks = (block for block in blocks if block.kind not in ("quote", "table"))
+    candidates = _iter_candidates(blocks) if subsections is None else _iter_page_candidates(list(blocks))
     best_rank = _Rank.NONE
     best = ""
-    for rank, text in _iter_page_candidates(list(blocks)) if subsections is not None else _iter_candidates(blocks):
-        opening = shorten(to_single_line(text.translate(_UNMASK)), limit) if rank < best_rank else ""
+    for rank, text in candidates:
+        if rank >= best_rank:
+            continue
+        opening = shorten(to_single_line(text.translate(_UNMASK)), limit)
         if opening and opening not in skipped:
             best_rank = rank
             best = opening
@@ -69,8 +73,9 @@ def find_sentences(description: str, title: str = "") -> list[str]:
     description = description[:MAX_BLOCK_CHARS]
     own = _TEMPLATE_VARIABLE.sub("", description.replace(title, ""))
     words = max(len(own.split()), _count_words(own))  # some languages have no spaces
-    is_word = words <= 1 and not ends_sentence(description)
-    if is_word or SKIPPED_LINE.match(description) or FENCE.match(description):
+    if words <= 1 and not ends_sentence(description):
+        return []
+    if SKIPPED_LINE.match(description) or FENCE.match(description):
         return []
     text = _plain(description) if _WRITTEN_MARKUP.search(description) else description
     sentences = iter_sentences(to_single_line(text.translate(_UNMASK)))
@@ -78,8 +83,11 @@ def find_sentences(description: str, title: str = "") -> list[str]:
 
 
 _TEMPLATE_VARIABLE = re.compile(r"\{[^{}]*\}|<[^<>]*>")
+"""A variable of a template: `{site}`, `<project>`."""
 _WRITTEN_MARKUP = re.compile(r"\]\(|`|\*\*|</?[a-z][^<>]*>")
+"""A sign of Markdown or HTML in a description."""
 _UNFINISHED = re.compile(r"(?:[,;:：(–—…-]|\.\.\.|\s(?:an?|the|of|to|and|or|with|for|from|in|on|at|by|is|are))$")
+"""The end of a sentence that ends in mid-thought: `Install it with:`, `A tool for`."""
 
 
 # Candidates
@@ -88,14 +96,14 @@ _UNFINISHED = re.compile(r"(?:[,;:：(–—…-]|\.\.\.|\s(?:an?|the|of|to|and|
 class _Rank(IntEnum):
     """What an opening is made from, the best first."""
 
-    PROSE = 0
-    LIST = 1  # of links or terms
-    ADMONITION = 2
-    LEAD = 3  # of a page, such as “Install it with:”
-    PHRASE = 4  # a few words without the end of a sentence
-    TABLE = 5
-    REFERENCE = 6  # a sentence that only leads elsewhere
-    NONE = 7
+    PROSE = auto()
+    LIST = auto()  # of links or terms
+    ADMONITION = auto()
+    LEAD = auto()  # of a page, such as “Install it with:”
+    PHRASE = auto()  # a few words without the end of a sentence
+    TABLE = auto()
+    REFERENCE = auto()  # a sentence that only leads elsewhere
+    NONE = auto()
 
 
 _Candidates = Iterator[tuple[_Rank, str]]
@@ -104,7 +112,9 @@ _Candidates = Iterator[tuple[_Rank, str]]
 def _iter_page_candidates(blocks: Sequence[Block]) -> _Candidates:
     """Yield the sentence that says what a page is for, which often follows one that sets the scene, and the others."""
     for block in blocks[:_PURPOSE_BLOCKS]:
-        for sentence in iter_sentences(_plain(block.text)) if block.kind == "text" else ():
+        if block.kind != "text":
+            continue
+        for sentence in iter_sentences(_plain(block.text)):
             if _PURPOSE.match(sentence) and sentence[-1] in ".!" and _count_words(sentence) >= _MIN_PURPOSE_WORDS:
                 yield _Rank.PROSE, sentence
     yield from _iter_candidates(blocks, is_page=True)
@@ -175,8 +185,12 @@ def _rank_names(block: Block, lead: str, *, is_page: bool) -> tuple[_Rank, str]:
     items: list[tuple[str, list[str]]]
     rank = _Rank.TABLE
     if block.kind == "table":
-        cells = (_CELL_END.split(line.strip().strip("|"))[0].replace("\\|", "|").strip() for line in block.lines[2:])
-        items = [(cell, []) for cell in cells if "`" in cell or _count_words(cell)]
+        items = []
+        for line in block.lines[2:]:
+            first = _CELL_END.split(line.strip().strip("|"), 1)[0]
+            cell = first.replace("\\|", "|").strip()
+            if "`" in cell or _count_words(cell):
+                items.append((cell, []))
     else:
         items = list(iter_items(block.lines[:_MAX_LIST_LINES]))
         has_labels = all(_LINK_ITEM.match(text) or (below and _BOLD.fullmatch(text)) for text, below in items)
@@ -188,23 +202,26 @@ def _rank_names(block: Block, lead: str, *, is_page: bool) -> tuple[_Rank, str]:
     if _count_words(lead) > _MAX_LABEL_WORDS:
         rank = _Rank.PROSE
     names = [_find_name(text) for text, _ in items]
-    if len(set(names)) < len(names) or (len(names) == 1 and not lead):
-        names = [first_sentence(_plain("\n".join((text, *below[:1])))) for text, below in items]
+    has_repeated = len(set(names)) < len(names)
+    if has_repeated or (len(names) == 1 and not lead):
+        beginnings = ("\n".join((text, *below[:1])) for text, below in items)
+        names = [first_sentence(_plain(beginning)) for beginning in beginnings]
     if len(names) > 1:
         names = list(dict.fromkeys(name.rstrip(".。:;, ") for name in names))
-    separator = "; " if any("," in name or ends_sentence(name) for name in names) else ", "
-    return rank, f"{lead} {separator.join(names)}".strip()
+    needs_semicolon = any("," in name or ends_sentence(name) for name in names)
+    return rank, f"{lead} {('; ' if needs_semicolon else ', ').join(names)}".strip()
 
 
 def _find_name(item: str) -> str:
     """Return the name at the beginning of an item, or else its first sentence."""
-    found = _NAMED.match(item)
-    name = _plain(found[1]).rstrip(":： ") if found else ""
+    named = _NAMED.match(item)
+    name = _plain(named[1]).rstrip(":： ") if named else ""
     if _START in name or _count_words(name):
         return name
     sentence = first_sentence(_plain(item))
     head = _SEPARATOR.split(sentence)[0]
-    return head if len(head) <= _MAX_NAME_CHARS and not re.search(r"[#(]", head) else sentence
+    is_name = len(head) <= _MAX_NAME_CHARS and "#" not in head and "(" not in head
+    return head if is_name else sentence
 
 
 _MAX_NAME_CHARS = 50
@@ -213,9 +230,13 @@ _NAMED = re.compile(
     r"(?=\s*(?:$|[:：–—(\n]|-\s|\\$))",
     re.MULTILINE,
 )
-_LINK_ITEM = re.compile(r"\s*(?:[-*+] )*(?:\[[^\[\]]*\]\(\S*\)|\w+(?:\.\w+)+)\s*$")  # or the name of a class
+"""An item that begins with its name, in bold, as code or as a link: `**Name**: text`."""
+_LINK_ITEM = re.compile(r"\s*(?:[-*+] )*(?:\[[^\[\]]*\]\(\S*\)|\w+(?:\.\w+)+)\s*$")
+"""An item that is only a link, or the name of a class."""
 _SEPARATOR = re.compile(r":\s|\s[–—-]\s")
+"""What separates a name from its description."""
 _CELL_END = re.compile(r"(?<!\\)\|")
+"""The end of a table's cell: `|`, but not `\\|`."""
 
 
 # Text
@@ -225,7 +246,7 @@ def _plain(inline: str) -> str:
     """Return the text of inline Markdown on one line, with the punctuation of code masked."""
     inline = _LEADING_IMAGES.sub("", inline)
     if _MARKUP.search(inline):
-        inline = _CODE.sub(lambda found: _START + found[2].translate(_MASK), inline)
+        inline = _CODE.sub(lambda code: _START + code[2].translate(_MASK), inline)
         inline = unescape(_INLINE_MARK.sub(r"\1\2\3\4\5", inline))
     return " ".join(inline.split()).lstrip(" –—-:·•|>,;")
 
@@ -239,17 +260,22 @@ def _count_words(text: str) -> int:
 # The punctuation of code does not end sentences, and its first letter starts them whatever its case.
 # Characters for private use stand for it.
 _START = "\ue000"
-_MASK = {ord(mark): 0xE000 + ord(mark) for mark in punctuation}
+_MASK = {ord(mark): ord(_START) + ord(mark) for mark in punctuation}
 _UNMASK = {mask: mark for mark, mask in _MASK.items()} | {ord(_START): None}
+
+# Inline Markdown is read by patterns: openings look at a few lines of each section of each build, of which a parser
+# would tell neither where code was nor what was a mark.
 
 _MAX_COUNTED_CHARS = 200
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _IDEOGRAPH = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _MARKUP = re.compile(r"[`\\*_\[\]<>&!~$]")
+"""What may be Markdown in a line; one without it stays as it is."""
 _ADDRESS = r"(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|\[[^\[\]]*\])"
 _IMAGE = rf"!\[[^\[\]]*\]{_ADDRESS}"
 _STARS = r"\*+(?=[^\W_]|[`\[(\"“‘<\\-]|[^\x00-\x7f])|(?<=[\w`\])\"”’.!?,:;…>])\*+|(?<=[^\x00-\x7f])\*+"
 _CODE = re.compile(r"(?<![`\\])(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+"""Inline code; the second group is the code."""
 _INLINE_MARK = re.compile(
     r"([^\\*_\[\]<:!~$]+)"  # keep text, in one piece: no other alternative is tried within it
     r"|(\$\$?(?!\s)[^$\n]+(?<!\s)\$)(?!\w)"  # keep math
@@ -260,12 +286,16 @@ _INLINE_MARK = re.compile(
     r"|\\(?=\n|$)|\\([!-/:-@\[-`{-~])|~~|" + _STARS + r"|(?<![^\W_])_+(?=\w)|(?<=\w)_+(?![^\W_])",
     re.DOTALL,
 )
+"""A mark that is dropped, or text of which the groups are kept."""
 _LEADING_IMAGES = re.compile(rf"\A(?:[\s\\]*(?:{_IMAGE}|\[\s*{_IMAGE}\s*\]{_ADDRESS}))+")
+"""Images at the beginning, such as badges, also within links."""
 _SPAN = re.compile(
     r"(?=[`!\[<])(?:(`+)(?!`).+?(?<!`)\1(?!`)|!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]" + _ADDRESS + r"|<[a-zA-Z/!][^<>]*>)",
     re.DOTALL,
 )
+"""Inline code, a link or a tag: what names things."""
 _BOLD = re.compile(r"\*\*[^*]+\*\*:?")
+"""Text in bold, with a colon: a label."""
 
 # Text that is not about the section
 
@@ -307,19 +337,25 @@ _NOISE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+"""Text that says nothing about its section."""
 _DATED = re.compile(_DATE, re.VERBOSE | re.IGNORECASE)
+"""A date: `3 May 2024`, `2024-05-03`."""
 _CALLOUT = re.compile(r"\[![A-Za-z]+\][+-]?[ \t]*")
-_CONTINUATION = re.compile(r"[(（]|(?:(?i:and|or|but)|so|then|which|where)\b")  # of a sentence above code
+"""The label of a callout: `[!NOTE] `."""
+_CONTINUATION = re.compile(r"[(（]|(?:(?i:and|or|but)|so|then|which|where)\b")
+"""The beginning of text that continues a sentence above code."""
 _PURPOSE = re.compile(
     r"(?:(?P<in>in )?this (?:page|document|guide|section|chapter|tutorial|article|post|example|notebook|lesson)\b"
     r"(?(in),? (?:we|you|I)\b)(?! (?:is (?!about|for)|was|has|requires|assumes))|(?:here|today),? (?:we|you|I)\b)"
     r"(?!.*\b(?:them|these|those|ones)\b)",  # which are in the sentence before
     re.IGNORECASE,
 )
+"""A sentence that says what a page is for: `This guide shows`, `Here we`."""
 _POINTING = re.compile(
     r"\b(?:follow(?:s|ing)(?: \w+){0,3}|(?:like|as|with|by|is|are|be|to|using|run|use|do|below)(?: this| these)?)\W*$",
     re.IGNORECASE,
 )
+"""The end of a lead-in that points to the block below: `as follows`, `like this`."""
 _REFERENCE = re.compile(
     r"(?:please )?(?:also )?(?:see|refer to|consult|check out|(?:read|learn|find out) more"
     r"|for (?:more|further|additional|full|complete|detailed|the full)\b|more (?:information|details|info)"
@@ -327,3 +363,4 @@ _REFERENCE = re.compile(
     r"|continue (?:reading|to|with)|head over)\b",
     re.IGNORECASE,
 )
+"""The beginning of a sentence that only leads elsewhere: `See also`, `For more information`."""
