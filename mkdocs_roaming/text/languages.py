@@ -46,6 +46,8 @@ MAX_TERM_LENGTH = 100
 COMBINING_MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
 COMBINING_MARKS += "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
 """Marks that folding removes (accents, Hebrew points, Arabic vowels), as a character set of a regular expression."""
+_KEPT_LANGUAGES = 64
+_KEPT_WORDS = 65_536
 
 
 @cache
@@ -107,10 +109,10 @@ def _read_file(code: str) -> Mapping[str, Any]:
     return tomllib.loads(data.decode("utf-8")) if data else {}
 
 
-@lru_cache(64)
+@lru_cache(_KEPT_LANGUAGES)
 def base_language(language: str) -> str:
     """Return a language tag without its region: `pt-BR` → `pt`."""
-    return re.split("[-_]", language.strip().lower())[0]
+    return language.strip().lower().replace("_", "-").partition("-")[0]
 
 
 def fold(text: str) -> str:
@@ -120,7 +122,7 @@ def fold(text: str) -> str:
     return normalize("NFKC", normalize("NFKC", text).translate(_FOLDED))
 
 
-@lru_cache(1 << 16)
+@lru_cache(_KEPT_WORDS)
 def stem(word: str, code: str) -> str:
     """Return the folded stem of a word in NFKC, or the folded word if there is no stemmer for it."""
     folded = fold(word)[:MAX_TERM_LENGTH]
@@ -142,7 +144,7 @@ def has_stemmer(code: str) -> bool:
 
 def is_stop_word(folded: str, code: str) -> bool:
     """Return whether a folded word says little about a question."""
-    if code == "ja" and re.fullmatch(_HIRAGANA, folded):
+    if code == "ja" and folded and all("\u3041" <= character <= "\u309f" for character in folded):  # hiragana
         return folded not in load_words("ja", "negations")  # nearly always grammar: names use other scripts
     return folded in load_words("en" if folded.isascii() and code in NOT_LATIN else code, "stop_words")
 
@@ -152,21 +154,25 @@ def strip_clitics(word: str, code: str) -> str:
     word = word.replace("’", "'")
     if "'" not in word:
         return word
-    elision = _ELISIONS.get(code)
-    bare = re.sub(_ENGLISH_CLITICS, "", word) if elision is None else re.sub(elision, "", word, count=1)
-    return bare.replace("'", "")
+    if elision := _ELISIONS.get(code):
+        word = re.sub(elision, "", word, count=1)
+    else:
+        head, _, clitic = word.rpartition("'")
+        word = head if clitic.lower() in _ENGLISH_CLITICS else word
+    return word.replace("'", "")
 
 
-_ENGLISH_CLITICS = r"(?i)'(?:s|re|ve|ll|d|m)$"
+_ENGLISH_CLITICS = frozenset({"s", "re", "ve", "ll", "d", "m"})
 _ELISIONS = {
     "fr": r"(?i)(?<!\w)(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu|quoiqu)'(?=\w)",
     "it": r"(?i)(?<!\w)(?:[clmnstvd]|un|[dns]?[aeou]ll|quell|quest|sant|dov|com)'(?=\w)",
     "ca": r"(?i)(?<!\w)[dlmnst]'(?=\w)",
 }
+"""Patterns of words that lose their vowel before another one: `l'` of `l'index`."""
 
-_MARK = f"[{COMBINING_MARKS}]"
+_MARK = re.compile(f"[{COMBINING_MARKS}]")
 # Letters that lose their accents. Of Cyrillic only ё does: й is not и.
-_ACCENTED = "[A-Za-z\u00c0-\u024f\u0370-\u03ff\u1e00-\u1fff\u0415\u0435]"
+_ACCENTED = re.compile("[A-Za-z\u00c0-\u024f\u0370-\u03ff\u1e00-\u1fff\u0415\u0435]")
 _LETTERS = {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ı": "i", "ŧ": "t", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"}
 
 
@@ -177,12 +183,12 @@ class _FoldingTable(dict[int, str]):
         character = chr(point)
         if character.isdecimal():
             folded = str(decimal(character))
-        elif re.match(_MARK, character):
+        elif _MARK.match(character):
             folded = ""
         else:
             bare = normalize("NFKD", character)
-            bare = (re.sub(_MARK, "", bare) if re.match(_ACCENTED, bare) else character).casefold()
-            folded = "".join(_LETTERS.get(letter, letter) for letter in bare)
+            bare = _MARK.sub("", bare) if _ACCENTED.match(bare) else character
+            folded = "".join(_LETTERS.get(letter, letter) for letter in bare.casefold())
         self[point] = folded
         return folded
 
@@ -208,12 +214,12 @@ NOT_LATIN = frozenset({
 COMPOUNDING = frozenset({"da", "de", "fi", "hu", "is", "nb", "nl", "nn", "no", "sv"})
 """Languages that write compounds as one word."""
 _UNSTEMMED = re.compile(r"[\d.+#$@_-]")
+"""What words have that are no words of a language: digits, signs."""
 _MAX_STEMMED_LENGTH = 40
-_HIRAGANA = "[\u3041-\u309f]+"
 _stemmer_lock = threading.Lock()
 
 
-@lru_cache(64)
+@lru_cache(_KEPT_LANGUAGES)
 def _load_stemmer(name: str) -> Callable[[str], str] | None:
     import snowballstemmer
 

@@ -22,6 +22,7 @@ import re
 import string
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import chain
 from unicodedata import normalize
 
 from msgspec import Struct
@@ -127,18 +128,20 @@ def estimate_tokens(text: str) -> int:
     words = (b" " + data.translate(_WORD_CLASSES)).count(b" w")
     signs = len(data.translate(None, _WORDS_AND_SPACES))
     if not text.isascii():
-        signs -= len(re.findall(_WIDE_SPACE, text))
-    for line in (b"--", b"=="):
-        if line in data:
-            signs -= sum(len(found) - 1 for found in re.findall(line + b"+", data))
-    return max(-(-len(text) // 4), words + signs)
+        signs -= len(_WIDE_SPACE.findall(text))
+    if b"--" in data or b"==" in data:
+        signs -= sum(len(line) - 1 for line in _LINE_OF_SIGNS.findall(data))
+    return max(-(-len(text) // _CHARS_PER_TOKEN), words + signs)
 
 
 # Bytes and their classes are counted five times as fast as the matches of a regular expression.
 _WORD_BYTES = (string.ascii_letters + string.digits + "_").encode()
 _WORD_CLASSES = bytes(ord("w" if byte in _WORD_BYTES else " ") for byte in range(256))
 _WORDS_AND_SPACES = _WORD_BYTES + bytes(byte for byte in range(128) if chr(byte).isspace())
-_WIDE_SPACE = "[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+_WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_LINE_OF_SIGNS = re.compile(b"--+|==+")
+_CHARS_PER_TOKEN = 4
+"""Maximum number of characters of a token on average."""
 
 # Words
 
@@ -155,7 +158,9 @@ _SPAN = re.compile(r"""[^\s!"%&()*;<=>?\[\]^`{|}~]+""")
 _SIGN = r"(?:(?<![\w.$@-])(?:--?|[.$@])(?=[A-Za-z]))?"
 _LINKED = r"(?>(?:(?:[-._/:@\\'’]{1,3}|(?<=\d),(?=\d{3}(?!\d)))%s)*)(?:\+\+\d*|(?<![^\W\d_]{2})#(?!\w))?"
 _ASCII_RUN = re.compile(_SIGN + "[A-Za-z0-9]++" + _LINKED % "[A-Za-z0-9]++")
-_LATIN_RUN = _SIGN + r"[^\W_]++" + _LINKED % r"[^\W_]++"
+_LATIN_RUN = _SIGN + r"[^\W_]++" + _LINKED % r"[^\W_]++"  # compiled when it is first needed
+_FIRST_COMBINING_MARK = "\u0300"
+_FIRST_SPACELESS = "\u0e01"
 _JOINING = languages.COMBINING_MARKS + "\u0900-\u0963\u0966-\u0dff\u0f18-\u0fbc\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
 _LETTERS = rf"[^\W_{SPACELESS}](?>(?:[^\W_{SPACELESS}]++|[{_JOINING}])*)"
 
@@ -163,11 +168,11 @@ _LETTERS = rf"[^\W_{SPACELESS}](?>(?:[^\W_{SPACELESS}]++|[{_JOINING}])*)"
 def _find_runs(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_RUN.findall(text)
-    return re.findall(_LATIN_RUN if max(text) < "\u0300" else _run(), text)
+    return re.findall(_LATIN_RUN if max(text) < _FIRST_COMBINING_MARK else _run(), text)
 
 
 def _has_spaceless(text: str) -> bool:
-    return not text.isascii() and max(text) >= "\u0e01" and _spaceless().search(text) is not None
+    return not text.isascii() and max(text) >= _FIRST_SPACELESS and _spaceless().search(text) is not None
 
 
 # These two take 8 ms to compile, and many sites do not need them.
@@ -181,18 +186,22 @@ def _run() -> re.Pattern[str]:
     return re.compile(f"[{SPACELESS}]+|{_SIGN}{_LETTERS}{_LINKED % _LETTERS}")
 
 
-_INVISIBLE = "[\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]"
-_HYPHENATED = r"(?<=[^\W\d_])-\n[ \t]*(?=[a-z])"
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff]")
+_HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n[ \t]*(?=[a-z])")
+"""A hyphen at the end of a line with the line break after it."""
+_KEPT_WORDS = 65_536
+_KEPT_PAIRS = 16_384
+_KEPT_SYNONYMS = 1_024
 
 
 def _clean(text: str) -> str:
     """Compose characters, drop invisible ones, and join words that are hyphenated at the end of a line."""
     if not text.isascii():
-        text = normalize("NFKC", re.sub(_INVISIBLE, "", text)).replace("ʼ", "'")
-    return re.sub(_HYPHENATED, "-", text) if "-\n" in text else text
+        text = normalize("NFKC", _INVISIBLE.sub("", text)).replace("ʼ", "'")
+    return _HYPHENATED.sub("-", text) if "-\n" in text else text
 
 
-@lru_cache(1 << 16)
+@lru_cache(_KEPT_WORDS)
 def _extract_span_terms(span: str, code: str) -> tuple[str, ...]:
     terms = list[str]()
     for run in _find_runs(span):
@@ -207,7 +216,7 @@ def _split_pairs(run: str) -> list[str]:
     return [run[start : start + 2] for start in range(len(run))]
 
 
-@lru_cache(1 << 14)
+@lru_cache(_KEPT_PAIRS)
 def _parse_pair(pair: str, last: bool, code: str) -> Word:
     """Parse two adjacent characters of a script without spaces, or a single one."""
     terms = tuple(_split_pairs(pair)) if last else (pair,)
@@ -218,7 +227,11 @@ def _parse_pair(pair: str, last: bool, code: str) -> Word:
 # Identifiers
 
 _PLAIN = re.compile(r"[A-Z]?[a-z]+")
+"""A plain word, with its first letter in upper case or not."""
+_MAX_PREFIX = 3
+"""Number of parts of the longest prefix of a version that is a term."""
 _SIGNED = re.compile(r"(--?|[.$@])?(.*?)(\+\+\d*|#)?", re.DOTALL)
+"""A word with a sign before or after it: `--force`, `.NET`, `C++17`, `C#`."""
 _PIECE = re.compile(
     r"([^A-Za-z0-9]*)"
     r"((?<![A-Za-z0-9])[vV]?\d+(?:\.\d+)+|\d+(?:\.\d+)+"  # a version, a decimal, an address
@@ -227,9 +240,10 @@ _PIECE = re.compile(
     r"|[A-Z]{2,}s(?![a-z])|[A-Z]{2,}(?=v\d)|(?<=[A-Z])v\d+"  # URLs, IPv6
     r"|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+)"
 )
+"""A separator, and a piece of an identifier: `Server` and `Timeouts` of `ServerTimeouts`."""
 
 
-@lru_cache(1 << 16)
+@lru_cache(_KEPT_WORDS)
 def _parse_word(run: str, code: str) -> Word:
     """Parse a word of a script with spaces."""
     if _PLAIN.fullmatch(run):  # a fast path for most words, with the same result
@@ -241,17 +255,23 @@ def _parse_word(run: str, code: str) -> Word:
     pieces = _split_identifier(body, suffix)
     if not pieces:
         return Word(run, "", (), (), ())
-    single = len(pieces) == 1
-    plain = single and not sign and not suffix
-    terms = [term for _, piece in pieces for term in _extract_piece_terms(piece, code)]
-    parts = tuple(terms[-1:] if single else terms)
+    is_single = len(pieces) == 1
+    is_plain = is_single and not sign and not suffix
+    terms: list[str] = []
+    for _, piece in pieces:
+        terms += _extract_piece_terms(piece, code)
+    parts = tuple(terms[-1:] if is_single else terms)
     *inner, whole = _join_pieces(pieces)
-    whole = (sign if single else "") + whole + (suffix if whole[-1:].isalpha() else "")
+    if is_single:
+        whole = sign + whole
+    if whole[-1:].isalpha():
+        whole += suffix
     stemmed = languages.stem(whole, code)
-    if not plain or stemmed not in terms:  # the latter if the stemmer needs the word's accents
+    if not is_plain or stemmed not in terms:  # the latter if the stemmer needs the word's accents
         terms += inner if terms[-1] == whole else [*inner, whole]
-    runs = dict.fromkeys([parts, (whole,), (stemmed,)] if plain else [(whole,), (stemmed,), parts])
-    return Word(run, whole, parts, tuple(terms), tuple(runs), stop=plain and languages.is_stop_word(whole, code))
+    runs = dict.fromkeys([parts, (whole,), (stemmed,)] if is_plain else [(whole,), (stemmed,), parts])
+    is_stop = is_plain and languages.is_stop_word(whole, code)
+    return Word(run, whole, parts, tuple(terms), tuple(runs), stop=is_stop)
 
 
 def _split_signs(run: str) -> tuple[str, str, str]:
@@ -280,7 +300,9 @@ def _to_ascii_shape(character: str) -> str:
     """Return an ASCII character of the same kind."""
     if character.isascii():
         return character
-    return "Z" if character.isupper() else "0" if character.isdecimal() else "z"
+    if character.isupper():
+        return "Z"
+    return "0" if character.isdecimal() else "z"
 
 
 def _extract_piece_terms(piece: str, code: str) -> list[str]:
@@ -288,7 +310,7 @@ def _extract_piece_terms(piece: str, code: str) -> list[str]:
     if "." not in piece:
         return [languages.stem(piece, code)]
     numbers = fold(piece).split(".")
-    ends = (*range(2, min(len(numbers), 4)), len(numbers))
+    ends = (*range(2, min(len(numbers), _MAX_PREFIX + 1)), len(numbers))
     return [".".join(numbers[:end])[: languages.MAX_TERM_LENGTH] for end in ends]
 
 
@@ -315,14 +337,15 @@ def _join_pieces(pieces: list[tuple[str, str]]) -> list[str]:
 # Synonyms
 
 
-@lru_cache(1 << 10)
+@lru_cache(_KEPT_SYNONYMS)
 def find_stem_synonyms(term: str, language: str) -> tuple[str, ...]:
     """Return the stems of words that mean nearly the same as a stemmed English word; a weak hint for search."""
-    found: dict[str, None] = {}
+    synonyms: dict[str, None] = {}
     for words in _synonym_words() if base_language(language) == "en" else ():
         if any(word[0] == term[0] and stem(word) == term for word in words):  # stems are not computed for all words
-            found |= dict.fromkeys(map(stem, words))
-    return tuple(other for other in found if other != term)
+            synonyms |= dict.fromkeys(map(stem, words))
+    synonyms.pop(term, None)
+    return tuple(synonyms)
 
 
 def synonym_stems(language: str) -> Iterator[tuple[str, ...]]:
@@ -346,5 +369,5 @@ def parse_phrase(text: str, language: str = "en") -> Word:
     words = parse_words(text, language)
     if len(words) == 1:
         return words[0]
-    run = tuple(term for word in words for term in word.terms)
+    run = tuple(chain.from_iterable(word.terms for word in words))
     return Word(text, "".join(run), run, run, (run,))
