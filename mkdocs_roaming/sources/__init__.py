@@ -16,7 +16,7 @@ def decode_text(data: bytes, charset: str = "") -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        if error.start >= len(data) - 3 and error.reason == "unexpected end of data":  # truncated within a character
+        if error.reason == "unexpected end of data":  # truncated within a character
             return data.decode("utf-8-sig", "ignore")
     from bs4.dammit import EncodingDetector, UnicodeDammit  # slow to import, and rarely needed
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from lxml import etree
 from lxml import html as lxml_html
@@ -34,11 +34,9 @@ from mkdocs_roaming.html.formulas import mark_formulas, read_site_script
 from mkdocs_roaming.html.themes import load_themes
 from mkdocs_roaming.html.titles import find_common_part, title_from_path
 from mkdocs_roaming.html.visitor import Element
-from mkdocs_roaming.manifest.builder import summarize_home
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.lookup import PageName
 from mkdocs_roaming.manifest.models import (
-    Manifest,
     Page,
     Site,
     SiteEntry,
@@ -53,8 +51,19 @@ from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pipeline import LeftOut
 from mkdocs_roaming.publish.selection import Selection, exact_pattern
 from mkdocs_roaming.publish.writer import WITHOUT_URL
-from mkdocs_roaming.sources import decode_text, is_ignored, site_nav
+from mkdocs_roaming.sources import decode_text, is_ignored
 from mkdocs_roaming.sources.project import IndexOptions, find_heading, iter_fences, read_source
+from mkdocs_roaming.sources.site_nav import (
+    TOCTREE,
+    Nav,
+    add_inner_pages,
+    complete_sidebar,
+    from_config,
+    from_sidebar,
+    from_toctrees,
+    make_resolver,
+    merge_navs,
+)
 from mkdocs_roaming.text.markdown import to_single_line
 from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
 
@@ -66,10 +75,16 @@ _SPECIAL_PAGE = re.compile(
     r"(^|/)(404|genindex(-[^/]+)?|py-modindex)(\.html|/)$"  # also in the folders of versions and languages
     r"|^(search|print|print_page)(\.html|/)$"
 )
+"""Pages that generators add, also in the folders of versions and languages: the 404 page, indexes, the search."""
 _TARGET = re.compile(r"\]\([^)\s]*\)|https?://[^\s>]+")
+"""The target of a link in Markdown, `](page.md)`, or an address: no words of the text."""
 _SHARED_WORDS = 0.7
 """Share of the words of a source that its page shows: code of templates and comments are not shown."""
 _LOCATION = re.compile(r"<loc>\s*(https?://[^<\s]+)\s*</loc>")
+"""An address in a sitemap."""
+_MAX_HEAD = 100_000
+"""Characters of a page that are searched for its head."""
+_PAGE_SUFFIXES = (".html", ".htm", "/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +131,15 @@ def _find_html(folder: Path, warn: Warn) -> list[Path]:
     files: list[Path] = []
     for parent, folders, names in os.walk(folder, onerror=fail):
         folders[:] = [name for name in folders if not is_ignored(Path(name))]
-        for file in [Path(parent, name) for name in names if name.endswith(".html") and not is_ignored(Path(name))]:
+        for name in names:
+            file = Path(parent, name)
+            if file.suffix != ".html" or is_ignored(Path(name)):
+                continue
             if file.is_file():
                 files.append(file)
             else:
                 warn(f"{file}: is left out: a link to a missing file, a pipe or a device; remove it")
     return sorted(files)
-
-
-def _folders_above(file: Path) -> Sequence[Path]:
-    """Return the folders with a page; the index page of a folder is the page of the folder above."""
-    return (file.parent if file.name == "index.html" else file).parents
 
 
 class _SiteReader:
@@ -137,8 +150,7 @@ class _SiteReader:
         self._options = options
         self._warn = warn
         self._themes = load_themes(options.publish.classes)
-        self._old = _load_old_manifest(folder)
-        self._published = PublishedFiles(folder)
+        self._old = _load_old_site(folder)
         self._url = self._find_url()
         self._pages: dict[str, Page] = {}
         self._files: dict[str, Path] = {}
@@ -168,60 +180,60 @@ class _SiteReader:
             titles = {item.path: item.title for item in iter_nav(site.nav) if item.path is not None}
             pages = tuple(replace(page, title=titles.get(page.path) or page.title) for page in pages)
         published = set(self._files.values())
-        others = tuple(file for file in files if file not in published)
-        return BuiltSite(site, pages, self._files, self._meta, tuple(self._left_out), others)
+        left_out_files = tuple(file for file in files if file not in published)
+        return BuiltSite(site, pages, self._files, self._meta, tuple(self._left_out), left_out_files)
 
     def _read_pages(self, files: Iterable[Path]) -> None:
         for file in files:
             page = self._read_page(file)
             if isinstance(page, str):
                 self._left_out.append(LeftOut(self._path(file), page))
-            elif (first := self._files.get(page.path)) is not None:
-                self._left_out.append(LeftOut(page.path, f"same address as {first.relative_to(self._folder)}"))
-            else:
+                continue
+            first = self._files.setdefault(page.path, file)
+            if first is file:
                 self._pages[page.path] = page
-                self._files[page.path] = file
-        self._common = find_common_part(page.title for page in self._pages.values())
+            else:
+                self._left_out.append(LeftOut(page.path, f"same address as {first.relative_to(self._folder)}"))
+        common = find_common_part(page.title for page in self._pages.values())
+        self._name = common.name
         for path, page in self._pages.items():
-            self._pages[path] = replace(page, title=self._common.remove_from(page.title) or title_from_path(path))
+            title = common.remove_from(page.title) or title_from_path(path)
+            self._pages[path] = replace(page, title=title)
 
     def _make_site(self) -> Site:
-        options = self._options
         project = self._options.project
+        publish = self._options.publish
         home = min(self._pages, key=bool)  # or else the first page
         head = self._parse(home)
-        old = self._old.site if self._old else SiteEntry("", "")
-        is_derived = self._old is not None and old.description == summarize_home(self._old.pages)
+        name = self._options.name or project.name or self._old.name or extract_site_name(head) or self._name
+        about = project.description if project.generator else self._pages[home].description
         nav, nav_source = self._find_nav()
-        about = self._pages[home].description if is_derived or not old.description else old.description
-        found = extract_site_name(head) or self._common.name or extract_title(head) or self._folder.resolve().name
+        has_own_llms_txt = bool(PublishedFiles(self._folder).author_text.strip())
         return Site(
-            name=options.name or project.name or old.name or found,
+            name=name or extract_title(head) or self._folder.resolve().name,
             url=self._url,
-            description=options.publish.description or (project.description if project.generator else about),
-            language=(head.get("lang") or "en"),
+            description=publish.description or about,
+            language=head.get("lang") or "en",
             nav=nav,
             nav_source=nav_source,
-            classes=options.publish.classes,
-            has_llms_txt=options.publish.llms_txt is not False or bool(self._published.author_text.strip()),
+            classes=publish.classes,
+            has_llms_txt=has_own_llms_txt or publish.llms_txt is not False,
             redirects=self._redirects,
         )
 
     def _select_pages(self) -> None:
         """Drop the pages that the options and their front matter leave out."""
-        docs = self._options.project.docs
-        folders = {self._folder.name, "docs", docs.name if docs else "docs"}
-        roots = [f"{name}/" for name in sorted(folders) if not (self._folder / name).is_dir()]
-        options = self._options.publish
-        selection = Selection(options.include, options.exclude, roots=[*filter(None, [self._url]), *roots])
-        files = self._files.values()
-        count = len(self._pages)
-        parents = {parent for file in files for parent in _folders_above(file)} if selection else set()
+        selection = self._make_selection()
+        folders: set[Path] = set()
+        for file in self._files.values() if selection else ():
+            # The index page of a folder is the page of the folder above.
+            folders.update((file.parent if file.name == "index.html" else file).parents)
         for left_out in self._left_out:
             selection.find_reason(PageName(left_out.path))  # a pattern of a page that is no page is used
+        count = len(self._pages)
         for path, page in list(self._pages.items()):
             sources = (page.source,) if page.source else ()
-            name = PageName(path, sources, is_folder=self._files[path].parent in parents)
+            name = PageName(path, sources, is_folder=self._files[path].parent in folders)
             reason = selection.find_reason(name)
             if self._meta.get(path, {}).get("llms") is False:
                 reason = "`llms: false` in its front matter"
@@ -234,6 +246,15 @@ class _SiteReader:
         if len(self._pages) < count:
             self._remove_excerpts()
 
+    def _make_selection(self) -> Selection:
+        docs = self._options.project.docs
+        names = {self._folder.name, "docs", docs.name if docs else "docs"}
+        roots = [f"{name}/" for name in sorted(names) if not (self._folder / name).is_dir()]
+        if self._url:
+            roots.insert(0, self._url)
+        options = self._options.publish
+        return Selection(options.include, options.exclude, roots=roots)
+
     def _leave_out(self, path: str, reason: str) -> None:
         del self._files[path]
         self._left_out.append(LeftOut(path, reason, self._pages.pop(path).source))
@@ -241,8 +262,10 @@ class _SiteReader:
     def _check_hidden(self, selection: Selection) -> None:
         """Raise an error if a page of a source with `llms: false` could be published under another address."""
         unknown = next((path for path, page in self._pages.items() if page.source is None), None)
+        if unknown is None:
+            return
         for path, (source, is_hidden, _) in self._unplaced.items():
-            if is_hidden and selection.find_reason(PageName(path, (source,))) is None and unknown is not None:
+            if is_hidden and selection.find_reason(PageName(path, (source,))) is None:
                 raise PublishError(
                     f"{source}: its front matter says `llms: false`, but its page is not found; it could be one of "
                     f"those without a known source, such as {unknown or 'the home page'}. Add `{source}` to `exclude`, "
@@ -251,17 +274,19 @@ class _SiteReader:
 
     def _check_unplaced(self, selection: Selection) -> None:
         """Raise an error if a page of unknown source has the text of a source that the options leave out."""
-        left_out = [
-            (source, set(find_words(_TARGET.sub(" ", text))), reason)
-            for path, (source, _, text) in self._unplaced.items()
-            if (reason := selection.find_reason(PageName(path, (source,))))
-        ]
-        unknown = [page for page in self._pages.values() if page.source is None] if left_out else []
-        for page in unknown:
+        left_out: list[tuple[str, str, set[str]]] = []
+        for path, (source, _, text) in self._unplaced.items():
+            if reason := selection.find_reason(PageName(path, (source,))):
+                left_out.append((source, reason, set(find_words(_TARGET.sub(" ", text)))))
+        if not left_out:
+            return
+        for page in self._pages.values():
             name = PageName(page.path)
-            pattern = exact_pattern(PageName(page.path))
+            if page.source is not None or selection.is_exception(name):
+                continue
+            pattern = exact_pattern(name)
             shown = count_visible_words(page.article).keys()
-            for source, words, reason in left_out if not selection.is_exception(name) else ():
+            for source, reason, words in left_out:
                 if len(words & shown) > _SHARED_WORDS * len(words):
                     raise PublishError(
                         f"{source}: {reason}, but its text is on a page with another address, {name}, whose source is "
@@ -270,18 +295,20 @@ class _SiteReader:
 
     def _remove_excerpts(self) -> None:
         """Remove the excerpts of posts that are left out from lists of blog posts, and lists without any other post."""
-        left_out = {one.path for one in self._left_out}
+        left_out = {page.path for page in self._left_out}
         for path, page in list(self._pages.items()):
-            if "<article" in page.article[1:]:
-                root = lxml_html.fromstring(page.article)
-                base = path_to_url(self._url, path)
-                remove_excerpts(root, partial(self._is_link_to, left_out, base))
-                self._pages[path] = replace(page, article=lxml_html.tostring(root, encoding="unicode"))
-                if page.source is None and root.find(".//article") is None:
-                    self._leave_out(path, "all its posts are left out")
+            if "<article" not in page.article[1:]:
+                continue
+            base = path_to_url(self._url, path)
 
-    def _is_link_to(self, paths: Collection[str], base: str, href: str) -> bool:
-        return url_to_path(self._url, urljoin(base, href)) in paths
+            def is_left_out(href: str, base: str = base) -> bool:
+                return url_to_path(self._url, urljoin(base, href)) in left_out
+
+            root = lxml_html.fromstring(page.article)
+            remove_excerpts(root, is_left_out)
+            self._pages[path] = replace(page, article=lxml_html.tostring(root, encoding="unicode"))
+            if page.source is None and root.find(".//article") is None:
+                self._leave_out(path, "all its posts are left out")
 
     def _path(self, file: Path) -> str:
         return canonicalize_path(file.relative_to(self._folder).as_posix())
@@ -290,32 +317,34 @@ class _SiteReader:
         """Read one HTML file. Return the reason if it is not a page of the site."""
         text = decode_text(file.read_bytes())
         path = self._path(file)
+        name = file.relative_to(self._folder)
         if path.encode("utf-8", "ignore").decode() != path:
-            self._warn(
-                f"{file.relative_to(self._folder)}: the page is left out: its name is not UTF-8; rename the file"
-            )
+            self._warn(f"{name}: the page is left out: its name is not UTF-8; rename the file")
             return "its name is not UTF-8"
         if target := find_redirect(text):
             self._redirects[path] = urljoin(path_to_url(self._url, path), target)
             return f"a redirect to {target}"
-        if "<head" not in text[:100_000].lower():
+        if "<head" not in text[:_MAX_HEAD].lower():
             return "a fragment of a page"
         if reason := exclusion_reason(text):
             return reason
         try:
             tree = parse_document(text)
         except (etree.ParserError, ValueError) as error:
-            self._warn(f"{file.relative_to(self._folder)}: {error}; the page is left out")
+            self._warn(f"{name}: {error}; the page is left out")
             return str(error)
         remove_own_elements(tree)
         if _SPECIAL_PAGE.search(path):
             return "a page that the generator adds"
         canonical = self._find_path(path, tree)
-        return self._make_page(canonical, tree) if canonical is not None else "its canonical link names another page"
+        if canonical is None:
+            return "its canonical link names another page"
+        return self._make_page(canonical, tree)
 
     def _make_page(self, path: str, tree: Element) -> Page:
-        if re.fullmatch(r"([^/]+/)?", path):
-            self._languages[path] = tree.get("lang") or ""
+        is_top_level = path == "" or path.find("/") == len(path) - 1
+        if is_top_level:
+            self._languages[path] = tree.get("lang", "")
         article = find_article(tree, self._themes)
         mark_formulas(article, tree, partial(read_site_script, self._folder, self._url, path))
         return Page(
@@ -331,8 +360,9 @@ class _SiteReader:
         named = url_to_path(self._url, canonical) if canonical and self._url else None
         if named is None or named == path:
             return path
-        stem = re.sub(r"(\.html?|/)$", "", path)
-        return named if named in (stem, stem + "/", stem + ".html") else None
+        suffix = next((suffix for suffix in _PAGE_SUFFIXES if path.endswith(suffix)), "")
+        stem = path.removesuffix(suffix)
+        return named if named in (stem, f"{stem}/", f"{stem}.html") else None
 
     def _add_sources(self) -> None:
         """Add to the pages what their Markdown sources say that the HTML does not.
@@ -341,32 +371,35 @@ class _SiteReader:
         their titles.
         """
         docs = self._options.project.docs
+        if docs is None:
+            return
         snippets = self._options.project.snippets
-        texts = {
-            path: (source, *read_source(docs / source, source, snippets, self._warn))
-            for path, source in self._sources.items()
-            if docs is not None
-        }
-        titles = {
-            path: str(meta.get("title") or find_heading(text))
-            for path, (_, meta, text) in texts.items()
-            if path not in self._pages
-        }
+        texts: dict[str, tuple[Mapping[str, Any], str]] = {}
+        titles: dict[str, str] = {}
+        """The titles of sources whose pages are elsewhere."""
+        for path, source in self._sources.items():
+            meta, text = read_source(docs / source, source, snippets, self._warn)
+            texts[path] = meta, text
+            if path not in self._pages:
+                titles[path] = str(meta.get("title") or find_heading(text))
         by_title = _unique({path: page.title for path, page in self._pages.items() if path not in texts})
-        moved = {source: by_title[title] for title, source in _unique(titles).items() if title in by_title}
-        for path, (source, meta, text) in texts.items():
+        moved = {path: by_title[title] for title, path in _unique(titles).items() if title in by_title}
+        left_out = {page.path for page in self._left_out}
+        for path, (meta, text) in texts.items():
+            source = self._sources[path]
             page = self._pages.get(moved.get(path, path))
             if page is not None:
                 self._add_source(page, source, meta, text)
-            elif path not in {one.path for one in self._left_out}:
+            elif path not in left_out:
                 self._unplaced[path] = source, meta.get("llms") is False, text
 
     def _add_source(self, page: Page, source: str, meta: Mapping[str, Any], text: str) -> None:
         self._meta[page.path] = meta
+        title = to_single_line(str(meta.get("title") or ""))
         self._pages[page.path] = replace(
             page,
             source=source,
-            title=to_single_line(str(meta.get("title") or "")) or page.title,
+            title=title or page.title,
             code_languages=tuple(iter_fences(text)),
             **read_metadata(meta),
         )
@@ -376,8 +409,9 @@ class _SiteReader:
         home = self._languages.pop("", "").lower()
         for folder, language in self._languages.items():
             tag = language.lower()
-            is_named = folder[:-1].lower().replace("_", "-") in (tag, tag.partition("-")[0])
-            if not (home and tag and is_named) or tag == home:
+            name = folder[:-1].lower().replace("_", "-")
+            is_translation = name in (tag, tag.partition("-")[0]) and tag not in ("", home)
+            if not home or not is_translation:
                 continue
             pages = [path for path in self._pages if path.startswith(folder)]
             self._warn(
@@ -392,14 +426,17 @@ class _SiteReader:
         folder = self._folder
         project = self._options.project
         for where, url in (("--url", self._options.url), (f"{project.file}: site_url", project.url)):
-            if url and not (re.match(r"https?://[^/]+", url) and is_valid_url(url)):
+            if not url:
+                continue
+            is_web = url.startswith(("http://", "https://")) and is_valid_url(url)
+            if not is_web or not urlsplit(url).netloc:
                 raise UsageError(f"{where} {url}: not an http(s) URL")
-            if url:
-                return url.rstrip("/") + "/"
-        if self._old and self._old.site.url:
-            return self._old.site.url
-        if (found := _find_site_url(folder)) and is_valid_url(found):
-            return found
+            return url.rstrip("/") + "/"
+        if self._old.url:
+            return self._old.url
+        url = _find_site_url(folder)
+        if url and is_valid_url(url):
+            return url
         if not (folder / "index.html").is_file() and (sites := find_site_folders(folder)):
             raise UsageError(f"{folder}: contains no index.html; name the folder of one site, such as {sites[0]}")
         self._warn(
@@ -408,49 +445,40 @@ class _SiteReader:
         )
         return ""
 
-    def _find_nav(self) -> tuple[site_nav.Nav, str]:
-        """Return the navigation and its source.
-
-        An earlier build may have known more than the folder shows now: the navigation of MkDocs.
-        """
+    def _find_nav(self) -> tuple[Nav, str]:
+        """Return the navigation and its source."""
+        titles = {path: page.title for path, page in self._pages.items()}
         project = self._options.project
-        old = self._old if self._old and not project.generator else None
         if project.nav is not None:
             by_source = {source: path for path, source in self._sources.items()}
-            configured = site_nav.from_config(project.nav, by_source, self._titles(), self._url)
+            configured = from_config(project.nav, by_source, titles, self._url)
             if configured is not None:
                 return configured, "config"
-        if old and old.nav_source == "mkdocs":
-            return site_nav.from_manifest(old), old.nav_source
-        return site_nav.complete_sidebar(self._read_sidebars(), self._titles())
+        return complete_sidebar(self._read_sidebars(), titles)
 
-    def _titles(self) -> dict[str, str]:
-        return {path: page.title for path, page in self._pages.items()}
-
-    def _read_sidebars(self) -> site_nav.Nav:
+    def _read_sidebars(self) -> Nav:
         navs = [self._read_sidebar(path) for at, path in enumerate(self._pages) if path == "" or at < _MAX_SIDEBARS]
         if text := _read_text(self._folder / "toc.html"):  # the pages of mdBook load their sidebar from here
             navs.append(self._read_sidebar("toc.html", parse_document(text)))
-        nav = site_nav.merge_navs(navs, self._pages, self._read_sidebar)
-        return site_nav.add_inner_pages(nav, self._read_toctrees)
+        nav = merge_navs(navs, self._pages, self._read_sidebar)
+        return add_inner_pages(nav, self._read_toctrees)
 
-    def _make_resolver(self, path: str) -> site_nav.Resolve:
-        return site_nav.make_resolver(self._url, path_to_url(self._url, path), self._pages)
+    def _read_sidebar(self, path: str, tree: Element | None = None) -> Nav:
+        tree = self._parse(path) if tree is None else tree
+        resolve = make_resolver(self._url, path_to_url(self._url, path), self._pages)
+        return from_sidebar(tree, resolve, self._themes)
+
+    def _read_toctrees(self, path: str) -> Nav:
+        article = self._pages[path].article
+        if TOCTREE not in article:
+            return ()
+        resolve = make_resolver(self._url, path_to_url(self._url, path), self._pages)
+        return from_toctrees(lxml_html.fromstring(article), resolve)
 
     def _parse(self, path: str) -> Element:
         tree = parse_document(decode_text(self._files[path].read_bytes()))
         remove_own_elements(tree)
         return tree
-
-    def _read_sidebar(self, path: str, tree: Element | None = None) -> site_nav.Nav:
-        tree = self._parse(path) if tree is None else tree
-        return site_nav.from_sidebar(tree, self._make_resolver(path), self._themes)
-
-    def _read_toctrees(self, path: str) -> site_nav.Nav:
-        article = self._pages[path].article
-        if site_nav.TOCTREE not in article:
-            return ()
-        return site_nav.from_toctrees(lxml_html.fromstring(article), self._make_resolver(path))
 
 
 def _find_site_url(folder: Path) -> str | None:
@@ -458,13 +486,14 @@ def _find_site_url(folder: Path) -> str | None:
     try:
         home = parse_document(decode_text(read_regular_file(folder / "index.html")))
         if canonical := extract_canonical_url(home):
-            return re.sub(r"index\.html$", "", canonical).rstrip("/") + "/"
+            return canonical.removesuffix("index.html").rstrip("/") + "/"
     except (OSError, etree.ParserError, ValueError):
         pass
     # The URL that all others of the sitemap begin with; a sitemap without the home page has none.
-    urls = sorted(unescape(url) for url in _LOCATION.findall(_read_text(folder / "sitemap.xml")))
-    has_home = bool(urls) and urls[0].endswith("/") and all(url.startswith(urls[0]) for url in urls)
-    return urls[0] if has_home else None
+    urls = sorted(map(unescape, _LOCATION.findall(_read_text(folder / "sitemap.xml"))))
+    if urls and urls[0].endswith("/") and all(url.startswith(urls[0]) for url in urls):
+        return urls[0]
+    return None
 
 
 def _unique(titles: Mapping[str, str]) -> dict[str, str]:
@@ -473,11 +502,12 @@ def _unique(titles: Mapping[str, str]) -> dict[str, str]:
     return {title: path for path, title in titles.items() if counts[title] == 1}
 
 
-def _load_old_manifest(folder: Path) -> Manifest | None:
+def _load_old_site(folder: Path) -> SiteEntry:
+    """Return the name and the URL of an earlier publication, empty if there is none."""
     try:
-        return load_manifest(read_regular_file(folder / MANIFEST_PATH))
+        return load_manifest(read_regular_file(folder / MANIFEST_PATH)).site
     except (OSError, ManifestError):
-        return None
+        return SiteEntry("", "")
 
 
 def _read_text(file: Path) -> str:

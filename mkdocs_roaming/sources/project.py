@@ -35,6 +35,7 @@ _SITE_KEYS = ("site_url", "site_name", "site_dir")
 _NAV_PLUGINS = frozenset(("awesome-nav", "awesome-pages", "literate-nav", "api-autonav", "mkdocs-nav-weight"))
 """Plugins that replace the nav of the configuration."""
 _MAX_PARENTS = 16
+"""Number of configurations that inherit from each other."""
 _YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
 
 
@@ -94,10 +95,11 @@ class Project:
 
     def page_path(self, source: str) -> str:
         """Return the path of the page that a generator writes for a Markdown source."""
-        stem = re.sub(r"(^|/)(index|README)$", r"\1", source.removesuffix(".md"))
-        if stem == "" or stem.endswith("/"):
-            return canonicalize_path(stem)
-        return canonicalize_path(stem + ("/" if self.directory_urls else ".html"))
+        stem = source.removesuffix(".md")
+        folder, slash, name = stem.rpartition("/")
+        if name in ("index", "README"):
+            return canonicalize_path(folder + slash)
+        return canonicalize_path(f"{stem}/" if self.directory_urls else f"{stem}.html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +152,15 @@ def find_project(
 def _read_folder(folder: Path, warn: Callable[[str], None]) -> Project | None:
     """Return the project of a folder: the configuration of its generator, with the `roaming` block of one file."""
     projects = _read_configs(folder)
-    generator = next((one for one in projects if one.generator), None)
-    owners = [one for one in projects if one.block is not None]
-    for other in owners[1:]:
-        warn(f"{other.file}: its options are ignored, because {owners[0].file} has some; keep them in one file")
-    if generator is None or not owners or owners[0] is generator:
-        return next(iter(owners), generator)
+    generator = next((project for project in projects if project.generator), None)
+    owners = [project for project in projects if project.block is not None]
+    for project in owners[1:]:
+        warn(f"{project.file}: its options are ignored, because {owners[0].file} has some; keep them in one file")
+    if not owners:
+        return generator
     owner = owners[0]
+    if generator is None or owner is generator:
+        return owner
     return replace(
         generator,
         file=owner.file,
@@ -167,7 +171,8 @@ def _read_folder(folder: Path, warn: Callable[[str], None]) -> Project | None:
 
 
 def _read_configs(folder: Path) -> list[Project]:
-    return [read_project(file) for name in (*GENERATOR_FILES, OWN_FILE) if (file := folder / name).is_file()]
+    files = [folder / name for name in (*GENERATOR_FILES, OWN_FILE)]
+    return [read_project(file) for file in files if file.is_file()]
 
 
 def _config_folders(site: Path | None) -> Iterator[Path]:
@@ -191,11 +196,12 @@ def read_project(file: Path) -> Project:
     Raises:
         UsageError: The file cannot be read, or is not of this kind.
     """
-    if file.suffix == ".toml":
-        data = read_toml(file)
-        is_own = file.name == OWN_FILE or (OWN_TABLE in data and "project" not in data)
-        return _read_own_table(file, data) if is_own else _read_generator(file, data.get("project", data))
-    return _read_generator(file, read_mkdocs_yaml(file))
+    if file.suffix != ".toml":
+        return _read_generator(file, read_mkdocs_yaml(file))
+    data = read_toml(file)
+    if file.name == OWN_FILE or (OWN_TABLE in data and "project" not in data):
+        return _read_own_table(file, data)
+    return _read_generator(file, data.get("project", data))
 
 
 def _read_own_table(file: Path, data: Mapping[str, Any]) -> Project:
@@ -204,9 +210,14 @@ def _read_own_table(file: Path, data: Mapping[str, Any]) -> Project:
         return Project(file)
     if not isinstance(table, dict):
         raise UsageError(f"{file}: expected the table [{OWN_TABLE}], got {table!r}")
-    block = {name: value for name, value in table.items() if name not in _SITE_KEYS}
-    url, name, site = (_text(file, table, key) for key in _SITE_KEYS)
-    return Project(file, None, block, url=url, name=name, site=file.parent / site if site else None)
+    site = _text(file, table, "site_dir")
+    return Project(
+        file=file,
+        block={name: value for name, value in table.items() if name not in _SITE_KEYS},
+        url=_text(file, table, "site_url"),
+        name=_text(file, table, "site_name"),
+        site=file.parent / site if site else None,
+    )
 
 
 def _read_generator(file: Path, data: object) -> Project:
@@ -214,8 +225,12 @@ def _read_generator(file: Path, data: object) -> Project:
         raise UsageError(f"{file}: expected a mapping, such as `site_name: Docs`")
     plugins = _read_entries(data.get("plugins"))
     theme = data.get("theme")
+    if isinstance(theme, dict):
+        theme = theme.get("name")
     docs = file.parent / (_text(file, data, "docs_dir") or "docs")
-    is_nav_complete = isinstance(data.get("nav"), list) and not _NAV_PLUGINS & plugins.keys()
+    nav = data.get("nav")
+    is_nav_complete = isinstance(nav, list) and _NAV_PLUGINS.isdisjoint(plugins)
+    has_directory_urls = data.get("use_directory_urls") is not False
     return Project(
         file=file,
         generator=file,
@@ -223,43 +238,52 @@ def _read_generator(file: Path, data: object) -> Project:
         url=_text(file, data, "site_url"),
         name=_text(file, data, "site_name"),
         description=_text(file, data, "site_description") or "",
-        nav=data["nav"] if is_nav_complete else None,
+        nav=nav if is_nav_complete else None,
         docs=docs if docs.is_dir() else None,
         site=file.parent / (_text(file, data, "site_dir") or "site"),
-        theme=str((theme.get("name") if isinstance(theme, dict) else theme) or "mkdocs"),
+        theme=str(theme or "mkdocs"),
         snippets=_read_snippet_folders(file, data.get("markdown_extensions")),
-        directory_urls=data.get("use_directory_urls") is not False and not _is_enabled(plugins, "offline"),
+        directory_urls=has_directory_urls and not _is_enabled(plugins, "offline"),
     )
 
 
 def _read_block(file: Path, plugins: Mapping[str, Any]) -> dict[str, Any] | None:
-    block = plugins.get(PLUGIN)
+    if PLUGIN not in plugins:
+        return None
+    block = plugins[PLUGIN]
     if not isinstance(block, dict | None):
         raise UsageError(f"{file}: {PLUGIN}: expected a mapping of options, got {block!r}")
-    return (block or {}) if PLUGIN in plugins else None
+    return block or {}
 
 
 def _is_enabled(plugins: Mapping[str, Any], name: str) -> bool:
     options = plugins.get(name)
-    return name in plugins and not (isinstance(options, dict) and options.get("enabled") is False)
+    is_disabled = isinstance(options, dict) and options.get("enabled") is False
+    return name in plugins and not is_disabled
 
 
 def _read_entries(value: object) -> dict[str, Any]:
     """Return the options of plugins or extensions by name: they are a list of names and mappings, or one mapping."""
-    items = list(value.items()) if isinstance(value, dict) else []
+    entries: dict[object, Any] = {}
     for entry in value if isinstance(value, list) else []:
-        items += entry.items() if isinstance(entry, dict) else [(entry, None)]
-    return {str(name).removeprefix("material/"): options for name, options in items}
+        entries |= entry if isinstance(entry, dict) else {str(entry): None}
+    if isinstance(value, dict):
+        entries = value
+    return {str(name).removeprefix("material/"): options for name, options in entries.items()}
 
 
 def _read_snippet_folders(file: Path, extensions: object) -> tuple[Path, ...]:
     """Return the folders of pymdownx.snippets; in zensical.toml the name is split into two tables."""
     entries = _read_entries(extensions)
-    together = entries.get("pymdownx")
-    options = entries.get("pymdownx.snippets") or (together.get("snippets") if isinstance(together, dict) else None)
+    options = entries.get("pymdownx.snippets")
+    if not options and isinstance(table := entries.get("pymdownx"), dict):
+        options = table.get("snippets")
     paths = options.get("base_path") if isinstance(options, dict) else None
-    given = [paths] if isinstance(paths, str) else paths if isinstance(paths, list) else ["."]
-    return tuple(file.parent / path for path in given if isinstance(path, str))
+    if isinstance(paths, str):
+        paths = [paths]
+    if not isinstance(paths, list):
+        paths = ["."]
+    return tuple(file.parent / path for path in paths if isinstance(path, str))
 
 
 def _text(file: Path, data: Mapping[str, Any], key: str) -> str | None:
@@ -331,8 +355,13 @@ def _merge(parent: dict[str, Any], child: dict[str, Any]) -> dict[str, Any]:
 # Sources of pages
 
 _FENCE = re.compile(r"([ \t>]*)(`{3,}|~{3,})[ \t]*(?:\{[ \t]*)?\.?((?:(?![\w-]+[ \t]*=)[\w#.+-]+)?)(?=[^`]*$)")
+"""The beginning of a fence with its language: ```` ```py title="x" ````, ```` ```{ .py title="x" } ````."""
 _SNIPPET = re.compile(r"""^[ \t>]*-+8<-+[ \t]+(["'])([^"'\n:]+)\1[ \t]*$""", re.MULTILINE)
+"""A line that pymdownx.snippets replaces with a file: `--8<-- "file.md"`."""
 _MAX_SNIPPET = 1_000_000
+_HEADING = re.compile(r"^# +(.+?)(?:[ \t]*#+)?(?:[ \t]*\{[^}\n]*\})?[ \t]*$", re.MULTILINE)
+"""A heading of level 1, with or without attributes: `# Title { #anchor }`."""
+_WITHOUT_MARKUP = str.maketrans("", "", "*_`")
 
 
 def read_source(
@@ -351,13 +380,13 @@ def read_source(
     except OSError:
         return {}, ""
     meta: object = {}
-    if found := FRONT_MATTER.match(text):
-        text = text[found.end() :]
+    if front_matter := FRONT_MATTER.match(text):
+        text = text[front_matter.end() :]
         try:
-            meta = parse_yaml(found[1], name)
+            meta = parse_yaml(front_matter[1], name)
         except UsageError as error:
             warn(f"{error}; its front matter is ignored")
-    text = _SNIPPET.sub(lambda found: _read_snippet(found[2], snippets) or found[0], text)
+    text = _SNIPPET.sub(lambda line: _read_snippet(line[2], snippets) or line[0], text)
     return meta if isinstance(meta, dict) else {}, text
 
 
@@ -372,8 +401,8 @@ def _read_snippet(path: str, folders: Sequence[Path]) -> str:
 
 def find_heading(text: str) -> str:
     """Return the first heading before any code, without markup; `""` if there is none."""
-    heading = re.search(r"^# +(.+?)(?:[ \t]*#+)?(?:[ \t]*\{[^}\n]*\})?[ \t]*$", text.partition("```")[0], re.MULTILINE)
-    return to_single_line(re.sub(r"[*_`]", "", heading[1])) if heading else ""
+    heading = _HEADING.search(text.partition("```")[0])
+    return to_single_line(heading[1].translate(_WITHOUT_MARKUP)) if heading else ""
 
 
 def iter_fences(text: str) -> Iterator[tuple[str, str]]:
@@ -381,17 +410,22 @@ def iter_fences(text: str) -> Iterator[tuple[str, str]]:
     fence = ""
     language = ""
     quotes = 0
-    lines = list[str]()
+    lines: list[str] = []
     for line in text.splitlines():
-        if fence:
-            if (end := line.strip(" \t>")) and set(end) == {fence[0]} and len(end) >= len(fence):
-                yield "\n".join(lines), language
-                fence = ""
-            else:
-                lines.append(re.sub(rf"^(?:[ \t]*>){{0,{quotes}}}", "", line))
-        elif found := _FENCE.match(line):
-            fence = found[2]
-            lines = []
-            quotes = found[1].count(">")
-            # ```py title="x"   ```{ .py title="x" }   ```{ .yaml .annotate }
-            language = found[3]
+        if not fence:
+            if opening := _FENCE.match(line):
+                fence = opening[2]
+                language = opening[3]
+                quotes = opening[1].count(">")
+                lines = []
+            continue
+        end = line.strip(" \t>")
+        if end.startswith(fence) and not end.strip(fence[0]):
+            yield "\n".join(lines), language
+            fence = ""
+            continue
+        for _ in range(quotes):
+            marker, sign, rest = line.partition(">")
+            if sign and not marker.strip(" \t"):
+                line = rest
+        lines.append(line)

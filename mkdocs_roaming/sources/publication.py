@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.files import write_atomically
@@ -112,10 +113,12 @@ def check_folder(folder: Path, options: PublishOptions) -> None:
 
 def _load_rules(options: IndexOptions, built: BuiltSite) -> RuleSet | None:
     """Return the rules of the options and of the pages' front matter, None if there are none."""
-    sources = {page.path: page.source for page in built.pages} | {one.path: one.source for one in built.left_out}
-    front_matter = {
-        sources.get(path) or path: meta["roaming"] for path, meta in built.meta.items() if "roaming" in meta
-    }
+    sources = {page.path: page.source for page in built.pages}
+    sources |= {page.path: page.source for page in built.left_out}
+    front_matter: dict[str, Any] = {}
+    for path, meta in built.meta.items():
+        if "roaming" in meta:
+            front_matter[sources.get(path) or path] = meta["roaming"]
     if not options.publish.rules and not front_matter:
         return None
     return load_rules(options.publish, options.project.file or Path(OWN_FILE), front_matter)

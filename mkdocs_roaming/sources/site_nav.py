@@ -13,7 +13,7 @@ from lxml import etree
 from mkdocs_roaming.html.themes import ThemeSet, compile_selector, load_themes
 from mkdocs_roaming.html.titles import title_from_path
 from mkdocs_roaming.html.visitor import Element, has_class
-from mkdocs_roaming.manifest.models import Manifest, NavEntry, NavItem, iter_nav, join_url, url_to_path
+from mkdocs_roaming.manifest.models import NavItem, iter_nav, join_url, url_to_path
 from mkdocs_roaming.text.markdown import to_single_line
 
 Nav = tuple[NavItem, ...]
@@ -23,25 +23,20 @@ Resolve = Callable[[str], str | None]
 _MAX_FRUITLESS = 30
 """`merge_navs` stops after this number of further pages that add nothing."""
 _MAX_CACHED = 64
+"""Navigations in a cache: pages of one branch mostly follow each other."""
 TOCTREE = "toctree-wrapper"
 """The class of lists of pages that Sphinx makes from toctrees."""
 _CONTAINERS = ("ul", "ol", "nav", "div", "details", "section")
+"""Tags of elements that may be around the lists of a sidebar; custom elements are, too."""
+_CAPTIONS = ("p", "h2", "h3", "summary", "span")
 _LABELS = frozenset(("a", "label", "span", "p", "summary", "button", "h2", "h3"))
+"""Tags of the text of an item."""
 _visible_texts = cast(
     "Callable[[Element], list[str]]",
     etree.XPath(".//text()[not(ancestor::*[@aria-hidden='true'])]", smart_strings=False),
 )
 _hrefs = cast("Callable[[Element], list[str]]", etree.XPath(".//a/@href", smart_strings=False))
 _count_items = cast("Callable[[Element], float]", etree.XPath("count(.//li) + 0.5 * count(.//ul)"))
-
-
-def from_manifest(manifest: Manifest) -> Nav:
-    """Return the navigation that an earlier build has published."""
-
-    def item(entry: NavEntry) -> NavItem:
-        return NavItem(entry.title, entry.page, entry.url, tuple(map(item, entry.children)))
-
-    return tuple(map(item, manifest.nav))
 
 
 def from_config(items: Sequence[Any], paths: Mapping[str, str], titles: Mapping[str, str], site_url: str) -> Nav | None:
@@ -53,27 +48,30 @@ def from_config(items: Sequence[Any], paths: Mapping[str, str], titles: Mapping[
         titles: The titles of the pages by path, for entries without one.
         site_url: The URL of the site, for links to other files of it.
     """
-    entries = [entry for item in items for entry in (item.items() if isinstance(item, dict) else [("", item)])]
-    nav = []
-    for title, target in entries:
-        name = to_single_line(str(title))
-        source = str(target or "").strip().removeprefix("./").lstrip("/")
-        if isinstance(target, list):
-            children = from_config(target, paths, titles, site_url)
-            if children is None:
+    nav: list[NavItem] = []
+    for item in items:
+        entries = item.items() if isinstance(item, dict) else [("", item)]
+        for title, target in entries:
+            name = to_single_line(str(title))
+            source = str(target or "").strip().removeprefix("./").lstrip("/")
+            is_folder = source.endswith("/") and ":" not in source
+            if isinstance(target, list):
+                children = from_config(target, paths, titles, site_url)
+                if children is None:
+                    return None
+                nav.append(NavItem(name, children=children))
+            elif source in paths:
+                path = paths[source]
+                nav.append(NavItem(name or titles.get(path) or source, path))
+            elif is_folder or "*" in source or not source:
                 return None
-            nav.append(NavItem(name, children=children))
-        elif source in paths:
-            nav.append(NavItem(name or titles.get(paths[source]) or source, paths[source]))
-        elif (source.endswith("/") and ":" not in source) or "*" in source or not source:
-            return None
-        else:
-            nav.append(NavItem(name, url=urljoin(site_url, str(target).strip())))
+            else:
+                nav.append(NavItem(name, url=urljoin(site_url, str(target).strip())))
     return tuple(nav)
 
 
 class NavCache:
-    """Navigations by their links and text: pages repeat them, with other relative links and another current page."""
+    """Navigations by what is equal on all pages: pages have other relative links, and another current page."""
 
     def __init__(self) -> None:
         """Create an empty cache."""
@@ -81,11 +79,17 @@ class NavCache:
 
     def read(self, bars: Sequence[Element], resolve: Resolve) -> Nav:
         """Return the navigation in the sidebars of a page."""
-        key = tuple(_describe_links(bar, resolve) for bar in bars)
-        nav = self._navs.pop(key, None)
-        self._navs[key] = nav = _read_bars(bars, resolve) if nav is None else nav
+        key: list[Hashable] = []
+        for bar in bars:
+            text = str(etree.tostring(bar, method="text", encoding="unicode", with_tail=False))
+            key += [*map(resolve, _hrefs(bar)), _count_items(bar), " ".join(text.split())]
+        nav = self._navs.pop(tuple(key), None)
+        if nav is None:
+            nav = _read_bars(bars, resolve)
+        self._navs[tuple(key)] = nav
         if len(self._navs) > _MAX_CACHED:
-            del self._navs[next(iter(self._navs))]
+            oldest = next(iter(self._navs))
+            del self._navs[oldest]
         return nav
 
 
@@ -138,24 +142,30 @@ def from_folders(titles: Mapping[str, str]) -> Nav:
         titles: The titles of the pages by path.
     """
     pages: dict[str, list[str]] = {}
-    inner: dict[str, set[str]] = {}
+    folders: dict[str, set[str]] = {}
     for path in titles:
         *names, _last = path.rstrip("/").split("/")
         folder = ""
         for name in names:
-            inner.setdefault(folder, set()).add(name)
+            folders.setdefault(folder, set()).add(name)
             folder += f"{name}/"
         pages.setdefault(folder, []).append(path)
 
     def read(parent: str) -> Iterator[NavItem]:
-        names = inner.get(parent, set())
+        names = folders.get(parent, set())
         for path in sorted(pages.get(parent, ())):
-            if path == "" or path.rstrip("/").rpartition("/")[2] not in names:
+            name = path.rstrip("/").rpartition("/")[2]
+            if path == "" or name not in names:
                 yield NavItem(titles[path], path)
-        for folder in (f"{parent}{name}" for name in sorted(names)):
-            own = next((path for path in (f"{folder}/", folder, f"{folder}.html") if path in titles), None)
-            title = titles[own] if own is not None else title_from_path(f"{folder}/")
-            yield NavItem(title, own, children=tuple(read(f"{folder}/")))
+        for name in sorted(names):
+            folder = f"{parent}{name}/"
+            children = tuple(read(folder))
+            for path in (folder, f"{parent}{name}", f"{parent}{name}.html"):
+                if path in titles:
+                    yield NavItem(titles[path], path, children=children)
+                    break
+            else:
+                yield NavItem(title_from_path(folder), children=children)
 
     return tuple(read(""))
 
@@ -171,10 +181,9 @@ def merge_navs(navs: Sequence[Nav], pages: Iterable[str], read: Callable[[str], 
         pages: The paths of all pages.
         read: Returns the sidebar of a page.
     """
-    largest = max(navs, key=lambda other: len(collect_paths(other)), default=())
+    largest = max(navs, key=lambda nav: len(collect_paths(nav)), default=())
     merged = _MergedNav()
     known = set[str]()
-    fruitless = 0
 
     def add(nav: Nav) -> bool:
         """Add a navigation if it has new pages, and return whether it has."""
@@ -184,13 +193,14 @@ def merge_navs(navs: Sequence[Nav], pages: Iterable[str], read: Callable[[str], 
             known.update(new)
         return bool(new)
 
-    for other in (largest, *navs):
-        add(other)
+    for nav in (largest, *navs):
+        add(nav)
+    fruitless = 0
     for path in pages if known else ():
         if path not in known and not add(read(path)):
             fruitless += 1
-            if fruitless > _MAX_FRUITLESS:
-                break
+        if fruitless > _MAX_FRUITLESS:
+            break
     return tuple(_drop_empty_groups(_drop_repeated(merged.items())))
 
 
@@ -205,13 +215,16 @@ def add_inner_pages(nav: Nav, read: Callable[[str], Nav]) -> Nav:
 
     def find_new(items: Nav) -> Iterator[NavItem]:
         for item in items:
-            if item.path is None or item.path not in known:
-                known.update(() if item.path is None else (item.path,))
-                yield replace(item, children=tuple(find_new(item.children)))
+            if item.path in known:
+                continue
+            if item.path is not None:
+                known.add(item.path)
+            yield replace(item, children=tuple(find_new(item.children)))
 
     def extend(item: NavItem) -> NavItem:
-        found = read(item.path) if item.path else ()  # the home page lists pages of all levels
-        return replace(item, children=tuple(map(extend, (*item.children, *_drop_empty_groups(find_new(found))))))
+        listed = read(item.path) if item.path else ()  # the home page lists pages of all levels
+        new = _drop_empty_groups(find_new(listed))
+        return replace(item, children=tuple(map(extend, (*item.children, *new))))
 
     return tuple(map(extend, nav))
 
@@ -226,22 +239,18 @@ def make_resolver(site_url: str, page_url: str, paths: Iterable[str]) -> Resolve
     known = set(paths)
 
     def resolve(href: str) -> str | None:
-        path = url_to_path(site_url, join_url(page_url, href).partition("#")[0].partition("?")[0])
+        url = join_url(page_url, href).partition("#")[0].partition("?")[0]
+        path = url_to_path(site_url, url)
         if path is None:
             return None
-        forms = (path, path + "/", path.rstrip("/"), path.rstrip("/") + ".html")
+        stem = path.rstrip("/")
+        forms = (path, f"{path}/", stem, f"{stem}.html")
         return next((form for form in forms if form in known), None)
 
     return resolve
 
 
 # Sidebars: every theme writes them as nested lists
-
-
-def _describe_links(bar: Element, resolve: Resolve) -> Hashable:
-    """Return what the same sidebar has in common on all pages; its classes name the current page."""
-    text = etree.tostring(bar, method="text", encoding="unicode", with_tail=False)
-    return (*map(resolve, _hrefs(bar)), _count_items(bar), " ".join(text.split()))
 
 
 def _read_bars(bars: Sequence[Element], resolve: Resolve) -> Nav:
@@ -254,17 +263,19 @@ def _read_lists(element: Element, resolve: Resolve) -> list[NavItem]:
     caption = ""
     for child in element:
         tag = child.tag if isinstance(child.tag, str) else ""
+        _, items = groups[-1]
         if has_class(child, "relations") or _is_page_contents(child):  # alabaster: the previous and the next page
             continue
         if has_class(child, "part-title"):  # mdBook
             groups.append((_read_text(child), []))
         elif _is_item(child):
-            _add_item(groups[-1][1], _read_item(child, resolve), is_listed=tag == "li")
+            _add_item(items, _read_item(child, resolve), is_listed=tag == "li")
         elif tag in _CONTAINERS or "-" in tag:
             inner = _read_lists(child, resolve)
-            groups[-1][1].extend(_join_groups([(caption, inner)]))
-            caption = "" if inner else caption
-        elif tag in ("p", "h2", "h3", "summary", "span") and "caption" in (child.get("class") or "") + tag:
+            items.extend(_join_groups([(caption, inner)]))
+            if inner:
+                caption = ""
+        elif tag in _CAPTIONS and "caption" in child.get("class", ""):
             caption = _read_text(child)
     return _join_groups(groups)
 
@@ -282,24 +293,31 @@ def _join_groups(groups: Iterable[tuple[str, list[NavItem]]]) -> list[NavItem]:
     """Return groups as items. The items of a group without a title are not nested."""
     nav: list[NavItem] = []
     for title, items in groups:
-        nav += [NavItem(title, children=tuple(items))] if title and items else items
+        if title and items:
+            nav.append(NavItem(title, children=tuple(items)))
+        else:
+            nav.extend(items)
     return nav
 
 
 def _read_item(element: Element, resolve: Resolve) -> NavItem:
     own = _own_elements(element)
-    lists = filter(_is_list, own)
-    children = tuple(item for part in lists for item in _read_lists(part, resolve))
-    parts = [part for part in own if part.tag in _LABELS]
+    children: list[NavItem] = []
+    for part in filter(_is_list, own):
+        children += _read_lists(part, resolve)
     label = " ".join((element.text or "").split())
     path = None
-    for part in parts:
+    is_named = bool(children)
+    for part in own:
+        if part.tag not in _LABELS:
+            continue
+        is_named |= _is_button(part)
         if path is None and _is_link_to_page(part, has_children=bool(children)):
-            path = resolve(part.get("href") or "")
+            path = resolve(part.get("href", ""))
             label = _read_text(part) or label
         label = label or _read_text(part)
-    is_closed = any(map(_is_button, parts))
-    return NavItem(label if path is not None or children or is_closed else "", path, children=children)
+    is_named |= path is not None
+    return NavItem(label if is_named else "", path, children=tuple(children))
 
 
 def _is_button(element: Element) -> bool:
@@ -312,8 +330,10 @@ def _is_link_to_page(element: Element, *, has_children: bool) -> bool:
 
     `#` alone is Sphinx's link to the current page, or opens a menu. `#section` belongs to a table of contents.
     """
-    href = element.get("href") if element.tag == "a" and not _is_button(element) else None
-    return href is not None and (not href.startswith("#") or (href == "#" and not has_children))
+    href = element.get("href")
+    if href is None or element.tag != "a" or _is_button(element):
+        return False
+    return not href.startswith("#") or (href == "#" and not has_children)
 
 
 def _own_elements(item: Element) -> list[Element]:
@@ -332,11 +352,12 @@ def _read_pydata(page: Element, resolve: Resolve, read: Callable[[Sequence[Eleme
     """Read the navigation of the pydata theme: the header names the parts, the sidebar the pages of the current one."""
     items: dict[str, NavItem] = {}
     for link in compile_selector("ul.bd-navbar-elements a")(page):
-        path = resolve(link.get("href") or "")
+        path = resolve(link.get("href", ""))
         if path is None or path in items:
             continue
-        is_current = any(has_class(parent, "current", "active") for parent in link.iterancestors("li"))
-        children = read(compile_selector(".bd-docs-nav .bd-toc-item")(page), resolve) if is_current else ()
+        children: Nav = ()
+        if any(has_class(parent, "current", "active") for parent in link.iterancestors("li")):
+            children = read(compile_selector(".bd-docs-nav .bd-toc-item")(page), resolve)
         items[path] = NavItem(_read_text(link), path, children=children)
     return tuple(items.values())
 
@@ -350,7 +371,7 @@ def _is_page_contents(element: Element) -> bool:
     """Return whether a list is Sphinx's list of the sections of the page, next to the navigation in its sidebar."""
     if element.tag != "ul" or not len(element) or element[0].get("class"):
         return False
-    targets = [link.get("href") or "" for link in element.iter("a")]
+    targets = [link.get("href", "") for link in element.iter("a")]
     return bool(targets) and all(target.startswith("#") for target in targets)
 
 
@@ -381,14 +402,18 @@ class _MergedNav:
     def add(self, nav: Sequence[NavItem]) -> None:
         """Add the items of another navigation, each after the item that it follows there."""
         counts: Counter[tuple[str | None, str]] = Counter()
-        at = None if any((*_key(item), 1) in self._items for item in nav) else self._last
+        is_known = any((*_key(item), 1) in self._items for item in nav)
+        at = None if is_known else self._last
         for item in nav:
-            counts[_key(item)] += 1
-            key = (*_key(item), counts[_key(item)])
+            name = _key(item)
+            counts[name] += 1
+            key = (*name, counts[name])
             if key not in self._items:
                 self._items[key] = item, _MergedNav()
-                self._next[at], self._next[key] = key, self._next[at]
-                self._last = key if at == self._last else self._last
+                self._next[key] = self._next[at]
+                self._next[at] = key
+                if at == self._last:
+                    self._last = key
             at = key
             self._items[key][1].add(item.children)
 
@@ -413,12 +438,12 @@ def _drop_repeated(items: Iterable[NavItem], seen: set[str] | None = None) -> It
     """Drop repeated pages: themes write their navigation for wide and for narrow screens."""
     seen = set() if seen is None else seen
     for item in items:
-        is_repeated = item.path in seen
+        path = None if item.path in seen else item.path
         if item.path is not None:
             seen.add(item.path)
         children = tuple(_drop_repeated(item.children, seen))
-        if not is_repeated or children:
-            yield NavItem(item.title, None if is_repeated else item.path, children=children)
+        if path == item.path or children:
+            yield NavItem(item.title, path, children=children)
 
 
 def _drop_empty_groups(items: Iterable[NavItem]) -> Iterator[NavItem]:

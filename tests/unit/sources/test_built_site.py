@@ -11,13 +11,12 @@ from urllib.parse import unquote, urljoin
 
 import pytest
 from lxml import html as lxml_html
-from msgspec.structs import replace
 
 from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, load_manifest
-from mkdocs_roaming.manifest.models import Manifest, NavEntry
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
+from mkdocs_roaming.manifest.models import Manifest
 from mkdocs_roaming.publish.options import parse_options
 from mkdocs_roaming.sources import decode_text
 from mkdocs_roaming.sources.project import IndexOptions, find_project
@@ -431,14 +430,6 @@ def test_index_site_raises_errors_that_name_the_fix(site: Path, tmp_path_factory
         with pytest.raises(UsageError, match="not an http"):
             index_to_manifest(site, url=url)
     assert index_to_manifest(site, url="https://other.example/x").site.url == "https://other.example/x/"
-
-
-def test_nav_of_earlier_mkdocs_build_is_kept(site: Path) -> None:
-    manifest = index_to_manifest(site)
-    nav = (NavEntry("Mine", "00000000", children=(NavEntry("One", page="deep/one.html"),)),)
-    (site / "roaming/manifest.json").write_text(dump_manifest(replace(manifest, nav=nav, nav_source="mkdocs")))
-    again = index_to_manifest(site)
-    assert (again.nav_source, again.nav[0].title, again.nav[1].title) == ("mkdocs", "Mine", "More")
 
 
 ZENSICAL = """\
