@@ -27,7 +27,7 @@ from mkdocs_roaming.answer.loop import answer
 from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Usage
 from mkdocs_roaming.answer.prepare import REOPEN_CALL_ID
 from mkdocs_roaming.answer.results import Offline
-from mkdocs_roaming.answer.support.check import CITATION, Mark, slice_utf16
+from mkdocs_roaming.answer.support.check import CITATION, slice_utf16
 from mkdocs_roaming.cli.common import print_error
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID
@@ -216,14 +216,10 @@ def _numbered_text(answer: Answer) -> str:
 def _mark_lines(answer: Answer) -> Iterator[str]:
     """Yield a numbered line for each mark, with the nearest passage and its section."""
     marks = answer.support.marks if answer.support else ()
+    numbers = {section.id: number for number, section in enumerate(answer.citations, 1)}
     for number, mark in enumerate(marks, 1):
-        yield f"  {number}. {to_single_line(_without_citations(answer, mark))}"
+        text = sanitize(slice_utf16(answer.text, mark.start, mark.end))
+        yield f"  {number}. {to_single_line(CITATION.sub('', text))}"
         if mark.passage:
-            cited = [place for place, section in enumerate(answer.citations, 1) if section.id == mark.section]
-            source = f"[{cited[0]}] " if cited else ""
-            passage = truncate_at_word(mark.passage, 100)
-            yield f"     nearest: {source}{to_single_line(passage)}"
-
-
-def _without_citations(answer: Answer, mark: Mark) -> str:
-    return CITATION.sub("", sanitize(slice_utf16(answer.text, mark.start, mark.end)))
+            source = f"[{numbers[mark.section]}] " if mark.section in numbers else ""
+            yield f"     nearest: {source}{to_single_line(truncate_at_word(mark.passage, 100))}"

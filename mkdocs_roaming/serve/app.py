@@ -29,8 +29,6 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import resources
-from importlib.resources.abc import Traversable
 from math import ceil
 from pathlib import Path
 from typing import Annotated, Any
@@ -100,7 +98,6 @@ class AppConfig:
         trust_rules: Follow the rules of a site, also if it is not a local folder.
         ping_seconds: Silence in a stream after which a comment is sent.
         drain: Time for answers in progress when the server stops.
-        widget: Folder with the files of the widget.
     """
 
     target: str
@@ -121,7 +118,6 @@ class AppConfig:
     ping_seconds: float = PING_SECONDS
     drain: int = DRAIN_SECONDS
     address: str = ""
-    widget: Traversable = field(default_factory=lambda: resources.files("mkdocs_roaming") / "widget")
 
 
 # Settings, environment and command line
@@ -271,7 +267,7 @@ def create_app(config: AppConfig) -> RequestGuard:
         on_record=log_answer if config.question_log else metrics.count_answer,
         on_cost=metrics.count_cost,
     )
-    routes = Routes(service, metrics, journal, limiter, config.widget, config.ping_seconds)
+    routes = Routes(service, metrics, journal, limiter, config.ping_seconds)
 
     def is_local() -> bool:
         return site.main.current is not None and site.main.current.library.is_local

@@ -200,10 +200,12 @@ class PartEncoder:
                 yield {"type": "start-step"}
             case events.ToolCalled():
                 yield from self._begin_call(event)
-            case events.SectionOpened():
-                yield self._open_section(event)
-            case events.SectionAlreadyOpen():
-                self._mark_opened(event.section)
+            case events.SectionOpened() | events.SectionAlreadyOpen():
+                self._call.has_result = True
+                self._call.opened.append(event.section.id)
+                self._call.requested.pop(event.section.id, None)
+                if isinstance(event, events.SectionOpened):
+                    yield self._open_section(event)
             case events.SectionMissing():
                 self._call.has_result = True
                 self._call.missing.append(event.id)
@@ -284,7 +286,6 @@ class PartEncoder:
                 yield self._section_part(section, "open")
 
     def _open_section(self, event: events.SectionOpened) -> StreamPart:
-        self._mark_opened(event.section)
         self._steps.add(event.section.id)
         details: StreamPart = {"inside": len(event.inside)} if event.inside else {}
         if event.call == PREFETCH_CALL_ID:
@@ -292,11 +293,6 @@ class PartEncoder:
         if event.parts > 1:
             details |= {"part": event.part, "parts": event.parts}
         return self._section_part(replace(event.section, tokens=event.tokens), "read", **details)
-
-    def _mark_opened(self, section: Reference) -> None:
-        self._call.has_result = True
-        self._call.opened.append(section.id)
-        self._call.requested.pop(section.id, None)
 
     def _end_call(self) -> Iterator[StreamPart]:
         call = self._call

@@ -47,7 +47,7 @@ from mkdocs_roaming.library.tools import (
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.content import WorkQueue
 from mkdocs_roaming.serve.log import public_message, strip_passwords
-from mkdocs_roaming.serve.requests import ProblemError, Send, get_client, send_problem
+from mkdocs_roaming.serve.requests import CLIENT_KEY, ProblemError, Send, send_problem
 from mkdocs_roaming.text.markdown import sanitize, truncate_at_word
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def call_tool_stateless(tools: Toolset, name: str, arguments: object) -> ToolOut
 
 
 def _client_of(context: ServerRequestContext[Any]) -> str:
-    return "" if context.request is None else get_client(context.request.scope)
+    return "" if context.request is None else str(context.request.scope[CLIENT_KEY])
 
 
 def _call_tool(

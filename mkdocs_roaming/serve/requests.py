@@ -144,11 +144,6 @@ def resolve_client(scope: Mapping[str, Any], proxies: int = 0) -> str:
     return network or parse_network(peer[0] if peer else "") or UNKNOWN_CLIENT
 
 
-def get_client(scope: Mapping[str, Any]) -> str:
-    """Return the client's network of a request that passed the middleware, otherwise an empty string."""
-    return str(scope.get(CLIENT_KEY, ""))
-
-
 def parse_network(text: str) -> str | None:
     """Return the network of an address, None for an invalid address."""
     try:

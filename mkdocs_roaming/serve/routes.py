@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any, Protocol, TypeVar
 
@@ -42,11 +43,11 @@ from mkdocs_roaming.serve.mcp import McpEndpoint
 from mkdocs_roaming.serve.metrics import Metrics
 from mkdocs_roaming.serve.quotas import DAY_SECONDS, CounterStorageError, QuotaLimiter, Reservation, Window
 from mkdocs_roaming.serve.requests import (
+    CLIENT_KEY,
     PROBLEM_KEY,
     ProblemError,
     choose_media_type,
     encode_problem,
-    get_client,
     parse_feedback,
     parse_question,
     validate,
@@ -66,6 +67,8 @@ from mkdocs_roaming.serve.service import AnswerRequest, AnswerService
 
 PING_SECONDS = 15.0
 """Silence after which a comment is sent, because proxies close silent connections."""
+WIDGET: Traversable = resources.files("mkdocs_roaming") / "widget"
+"""Folder with the files of the widget."""
 _STATUS_DETAILS = {
     404: "There is nothing at this address.",
     405: "This address does not take that method.",
@@ -89,7 +92,6 @@ class Routes:
     metrics: Metrics
     journal: Journal
     limiter: QuotaLimiter
-    widget_files: Traversable
     ping_seconds: float = PING_SECONDS
     _description: bytes = field(default_factory=lambda: encode_json(describe_operations(OPERATIONS)), init=False)
     _queue: WorkQueue = field(default_factory=WorkQueue, init=False)
@@ -113,7 +115,7 @@ class Routes:
         if question.scope:  # restricting a large site takes longer than the event loop may wait
             site = self.service.site.now(question.language)
             scope = question.scope
-            await self._queue.run(get_client(request.scope), lambda: site.restrict(scope), is_local=True)
+            await self._queue.run(request.scope[CLIENT_KEY], lambda: site.restrict(scope), is_local=True)
         media_type = choose_media_type(request.headers.get("accept", ""), (EVENTS, JSON))
         return await self._respond(request, self.service.open(question), media_type)
 
@@ -127,7 +129,7 @@ class Routes:
         """Reserve a place and money for an answer; a cached one needs neither."""
         reservation = None
         if not answer.cached:
-            reservation = await self.limiter.reserve(get_client(request.scope), answer.call_cost)
+            reservation = await self.limiter.reserve(request.scope[CLIENT_KEY], answer.call_cost)
             answer.model.on_spend = reservation.grow
         return AnswerResponse(answer, reservation, media_type, self.ping_seconds)
 
@@ -157,7 +159,7 @@ class Routes:
         site = self.service.site.now(validate_language(request.query_params.get("lang", "")))
         if is_fast and site.in_memory:
             return build(site)
-        return await self._queue.run(get_client(request.scope), lambda: build(site), is_local=site.library.is_local)
+        return await self._queue.run(request.scope[CLIENT_KEY], lambda: build(site), is_local=site.library.is_local)
 
     # Other operations
 
@@ -172,7 +174,7 @@ class Routes:
         rated = self.service.read_turn(feedback.turn)
         if rated is None:
             raise ProblemError("unknown_turn", "The turn is not from this server, or too old: ask again.")
-        await self._count_rating(get_client(request.scope))
+        await self._count_rating(request.scope[CLIENT_KEY])
         await run_in_thread(lambda: self.journal.log_feedback(feedback, rated.question))
         self.metrics.count_feedback(helpful=feedback.helpful)
         return Response(status_code=204)
@@ -209,7 +211,7 @@ class Routes:
     def _respond_with_file(self, request: Request, name: str, file_name: str, content_type: str) -> Response:
         """Return a file of the widget. Browsers load modules from other origins only with this CORS header."""
         is_name = name.isascii() and name.replace("-", "").isalnum() and len(name) <= _MAX_NAME_CHARS
-        file = self.widget_files / file_name
+        file = WIDGET / file_name
         if not is_name or not file.is_file():
             raise ProblemError("no_file", "There is no such file.")
         return respond_with_etag(request, file.read_bytes(), content_type, **{"access-control-allow-origin": "*"})

@@ -190,6 +190,7 @@ class AnswerRequest:
         self.cached = self._answer is not None
         """Whether the answer costs nothing: it is cached, or runs for another client."""
         self._events: list[Event] = []
+        self._is_finished = False  # the answer ended by itself and was read to its end
         self._first_text_seconds: float | None = None
         self._turn: str | None = None
 
@@ -222,6 +223,7 @@ class AnswerRequest:
                         yield {}
                         continue
                     self._events.append(without_cost(event) if self.cached else event)
+                    self._is_finished = isinstance(event, Finished)
                     if self._first_text_seconds is None and isinstance(event, TextReleased):
                         self._first_text_seconds = monotonic() - self._started
                     for part in encoder.encode(self._events[-1]):
@@ -263,12 +265,12 @@ class AnswerRequest:
             self._answer.unsubscribe()
         self._service.requests.discard(self)
         abandoned = not self._is_finished
-        is_known = not abandoned and not self.cached and self.model.is_exact
+        is_known = not abandoned and not self.cached
         self.record = AnswerRecord(
             self.question,
             self._config.model.name,
             tuple(self._events),
-            self.model.cost() if is_known else None,
+            self.model.cost(exact=True) if is_known else None,
             monotonic() - self._started,
             self.cached,
             abandoned,
@@ -277,11 +279,6 @@ class AnswerRequest:
             self.deployment.digest,
         )
         self._service.on_record(self.record)
-
-    @property
-    def _is_finished(self) -> bool:
-        """Whether the answer ended by itself and was read to its end."""
-        return bool(self._events) and isinstance(self._events[-1], Finished)
 
     # The answer
 
@@ -430,14 +427,13 @@ class MeteredModel:
             if close := getattr(parts, "aclose", None):
                 await close()
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether the provider reported the usage of every reply that it bills."""
-        return all(reply.ended or reply.unbilled for reply in self._replies)
+    def cost(self, *, exact: bool = False) -> float | None:
+        """Return the cost of all replies, at most; None without prices.
 
-    def cost(self) -> float | None:
-        """Return the cost of all replies, at most; None without prices."""
-        if self._prices is None:
+        An exact cost is None also if the provider did not report the usage of every reply that it bills.
+        """
+        is_exact = all(reply.ended or reply.unbilled for reply in self._replies)
+        if self._prices is None or (exact and not is_exact):
             return None
         return sum(self._cost_of(reply, self._prices) for reply in self._replies)
 

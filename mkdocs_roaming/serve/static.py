@@ -6,7 +6,6 @@ Only files inside the folder are served: no dotfiles, and nothing that a symboli
 from __future__ import annotations
 
 import os
-import re
 import stat
 from pathlib import Path
 from urllib.parse import quote
@@ -23,6 +22,8 @@ from mkdocs_roaming.serve.requests import choose_media_type
 from mkdocs_roaming.serve.schemas import MARKDOWN
 
 HTML = "text/html"
+_FORBIDDEN = frozenset("\\\0:")  # in names of files
+_CONTENT_TYPES = {".md": CONTENT_TYPES[MARKDOWN], ".txt": "text/plain; charset=utf-8"}
 
 
 class StaticSite(StaticFiles):
@@ -50,8 +51,10 @@ class StaticSite(StaticFiles):
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
         """Return a file or folder and its status; no status if there is none or if it must not be served."""
         parts = [part for part in path.split("/") if part]
-        if any(_FORBIDDEN.search(part) or (part.startswith(".") and part != ".well-known") for part in parts):
-            return "", None
+        for part in parts:
+            is_hidden = part.startswith(".") and part != ".well-known"
+            if is_hidden or not _FORBIDDEN.isdisjoint(part):
+                return "", None
         full_path, status = super().lookup_path("/".join(parts))
         is_missing = path.endswith("/") and status is not None and not stat.S_ISDIR(status.st_mode)
         return ("", None) if is_missing else (full_path, status)
@@ -86,7 +89,3 @@ class StaticSite(StaticFiles):
 def _prefers_markdown(accept: str) -> bool:
     """Return whether a client names Markdown with no less weight than HTML; agents often name both, browsers do not."""
     return MARKDOWN in accept.lower() and choose_media_type(accept, (MARKDOWN, HTML)) == MARKDOWN
-
-
-_FORBIDDEN = re.compile(r"[\\\0:]|^\.\.?$")
-_CONTENT_TYPES = {".md": CONTENT_TYPES[MARKDOWN], ".txt": "text/plain; charset=utf-8"}

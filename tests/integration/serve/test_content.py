@@ -347,13 +347,16 @@ def test_feedback_is_accepted_by_other_process_with_same_key_only(start: Start, 
 # The widget
 
 
-def test_widget_is_served_to_other_origins(start: Start, folder: Path, tmp_path: Path) -> None:
+def test_widget_is_served_to_other_origins(
+    start: Start, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "widget").mkdir()
     (tmp_path / "widget/roaming-ask.js").write_text("export {}\n")
     (tmp_path / "widget/roaming-find.js").write_text("export {find}\n")
     (tmp_path / "widget/ask.pt-BR.json").write_text('{"send": "Enviar"}')
     (tmp_path / "widget/ask...json").write_text("secret")
-    http = start(folder, widget=tmp_path / "widget").http
+    monkeypatch.setattr("mkdocs_roaming.serve.routes.WIDGET", tmp_path / "widget")
+    http = start(folder).http
     module = http.get("/roaming-ask.js", headers={"Origin": "https://docs.example"})
     assert (module.text, module.headers["content-type"]) == ("export {}\n", "text/javascript; charset=utf-8")
     assert module.headers["access-control-allow-origin"] == "*"
