@@ -19,22 +19,23 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, with_digest
 from mkdocs_roaming.manifest.models import Manifest, Page, PublishedPage, Section, Site, markdown_path, url_to_path
 from mkdocs_roaming.manifest.sections import github_slug, split_sections
+from mkdocs_roaming.text.full_text import FullPage, split_full_text
 
 if TYPE_CHECKING:
     from mkdocs_roaming._http import HttpResponse
 
-MAX_MANIFEST_BYTES = 256 * 2**20
-MAX_MARKDOWN_BYTES = 64 * 2**20
+_MEGABYTE = 2**20
+MAX_MANIFEST_BYTES = 256 * _MEGABYTE
+MAX_MARKDOWN_BYTES = 64 * _MEGABYTE
+
+_OK = 200
+_MISSING = (404, 410)
+_MAX_MESSAGE_CHARS = 200
+_MAX_SLUG_CHARS = 80
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[/\\]|[A-Za-z]:")
+"""The beginning of a URL or of a path on Windows, such as `http:/` or `C:`."""
 _SAFE = "/-._~!$&'()*+,;=:@"
-_PAGE_START = re.compile(
-    r"^(?P<title>#[ \t][^\n]*\n\s*)?(?:Source|URL):[ \t]*<?(?P<url>https?://[^\s<>]+)>?[^\S\n]*(?:\n|\Z)"
-    r"(?(title)|\s*(?:>[^\n]*llms\.txt[^\n]*\s*)?(?=#[ \t]))",
-    re.MULTILINE,
-)
-"""A page in a text of several: a line with its address before or after its H1."""
-
 INSTALLED_SCHEME = "installed:"
 """The address of the documentation in installed packages."""
 
@@ -85,7 +86,8 @@ class FolderReader(Reader):
         try:
             resolved = (self.root / safe_path(path, self.where)).resolve()
         except (OSError, RuntimeError, ValueError):
-            raise LibraryError(f"{self.where}: the manifest contains an invalid path: {path[:200]!r}") from None
+            shown = path[:_MAX_MESSAGE_CHARS]
+            raise LibraryError(f"{self.where}: the manifest contains an invalid path: {shown!r}") from None
         if not resolved.is_relative_to(self.root):
             raise LibraryError(f"{self.where}: {path} leads out of the folder; it is not read")
         return read_file(resolved, MAX_MARKDOWN_BYTES)
@@ -144,9 +146,9 @@ class WebReader(Reader):
             LibraryError: There is no response, a larger one, or one with another status than 200.
         """
         response = self._client.get(url, max_bytes)
-        if response.status in (404, 410):
+        if response.status in _MISSING:
             raise MissingFileError(f"{url}: not found ({response.status})")
-        if response.status != 200:
+        if response.status != _OK:
             raise LibraryError(f"{url}: the server answered {response.status}, not 200")
         return response
 
@@ -166,7 +168,7 @@ def read_file(path: Path, max_bytes: int) -> bytes:
     except (OSError, ValueError) as error:
         raise LibraryError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     if len(data) > max_bytes:
-        raise LibraryError(f"{path}: larger than {max_bytes // 2**20} MB")
+        raise LibraryError(f"{path}: larger than {max_bytes // _MEGABYTE} MB")
     return data
 
 
@@ -176,10 +178,10 @@ def safe_path(path: str, where: str) -> str:
     Raises:
         LibraryError: The path is absolute, climbs up, or is no path.
     """
-    parts = re.split(r"[/\\]", path)
+    parts = path.replace("\\", "/").split("/")
     # `Help:Contents.md` is a valid file name; `http:/…` and `C:…` are not.
     if not path or ".." in parts or not parts[0] or "\0" in path or _SCHEME.match(path):
-        raise LibraryError(f"{where}: the manifest contains a path outside of the site: {path[:200]!r}")
+        raise LibraryError(f"{where}: the manifest contains a path outside of the site: {path[:_MAX_MESSAGE_CHARS]!r}")
     return path
 
 
@@ -194,8 +196,7 @@ def parent_url(url: str) -> str:
 def parse_markdown_site(markdown: str, *, name: str, url: str, where: str) -> tuple[Manifest, MemoryReader]:
     """Return the manifest of a Markdown text, and a reader of its pages.
 
-    A line `Source: URL` before or after an H1 begins a page with that address. A text without such lines has a page for
-    each H1.
+    A text with the addresses of its pages, such as llms-full.txt, is split at them, another one at each H1.
 
     Args:
         markdown: The text.
@@ -230,20 +231,13 @@ class _MarkdownPage(Struct, frozen=True):
 
 
 def _split_pages(markdown: str, name: str) -> list[_MarkdownPage]:
-    starts = list(_PAGE_START.finditer(markdown))
-    if starts:
-        lead = markdown[: starts[0].start()]
-        pages: list[tuple[str, str | None]] = [(lead, None)] if lead.strip() else []
-        ends = [*(start.start() for start in starts[1:]), len(markdown)]
-        for start, end in zip(starts, ends, strict=True):
-            pages.append(((start["title"] or "") + markdown[start.end() : end], start["url"]))
-    else:
+    pages = split_full_text(markdown, lambda url: url if url.startswith(("http://", "https://")) else None)
+    if not pages:
         data = markdown.encode("utf-8", "surrogatepass")
         titles = (section.start for section in split_sections(markdown)[1:] if section.level == 1)
-        pages = [
-            (data[start:end].decode("utf-8", "surrogatepass"), None) for start, end in pairwise([0, *titles, len(data)])
-        ]
-    return [_MarkdownPage(text, url, split_sections(text, title=name)) for text, url in pages]
+        for start, end in pairwise([0, *titles, len(data)]):
+            pages.append(FullPage(None, data[start:end].decode("utf-8", "surrogatepass")))
+    return [_MarkdownPage(page.text, page.url, split_sections(page.text, title=name)) for page in pages]
 
 
 # Addresses
@@ -251,12 +245,14 @@ def _split_pages(markdown: str, name: str) -> list[_MarkdownPage]:
 
 def _site_url(page_urls: Sequence[str | None], url: str) -> str:
     """Return the folder that the pages' addresses share, or else the folder of the text's own address."""
-    urls = [each for each in page_urls if each]
-    if len(urls) > 1 and len({urlsplit(each)[:2] for each in urls}) == 1:
+    urls = [page_url for page_url in page_urls if page_url]
+    hosts = {urlsplit(page_url)[:2] for page_url in urls}
+    if len(urls) > 1 and len(hosts) == 1:
         shared = parent_url(os.path.commonprefix(urls))  # noqa: RUF071 -- parent_url cuts at a slash
         if urlsplit(shared).netloc:
             return shared
-    return parent_url(urls[0] if urls else url) if urls or url else ""
+    address = urls[0] if urls else url
+    return parent_url(address) if address else ""
 
 
 def _unique_paths(pages: Sequence[_MarkdownPage], site_url: str) -> list[str]:
@@ -266,7 +262,7 @@ def _unique_paths(pages: Sequence[_MarkdownPage], site_url: str) -> list[str]:
     for page in pages:
         path = url_to_path(site_url, page.url) if page.url and site_url else None
         if path is None:
-            path = "" if len(pages) == 1 else github_slug(page.sections[0].title)[:80] + "/"
+            path = "" if len(pages) == 1 else github_slug(page.sections[0].title)[:_MAX_SLUG_CHARS] + "/"
         base = path.rstrip("/")
         number = 1
         while markdown_path(path) in taken:

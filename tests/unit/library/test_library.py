@@ -400,7 +400,7 @@ def test_library_from_markdown_matches_golden_file(file: Path) -> None:
     assert "\n".join(lines) + "\n" == file.with_suffix(".txt").read_text()
     assert len({section.id for section in library.sections}) == len(library.sections)
     for text in texts(library):
-        assert text in re.sub("(?<=\n)Source: .*\n", "", markdown)
+        assert text in re.sub("(?<=\n)\n?Source: .*\n", "", markdown)
 
 
 def test_open_library_with_markdown_returns_same_ids_from_disk_and_http(
