@@ -103,7 +103,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     def __init__(self) -> None:
         self._options = PublishOptions()
-        self._selection: Selection | None = None
+        self._selection = Selection()
         self._nav: Navigation | None = None
         self._code_languages = CodeLanguages()
         self._builds: dict[str, _LanguageBuild] = {}
@@ -136,7 +136,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             log.warning(f"site_url is not set: {WITHOUT_URL}; add `site_url: https://…/` to mkdocs.yml")
         with _plugin_errors():
             parse_classes(self._options.classes)
-            self._load_selection()
+            Selection(self._options.include, self._options.exclude)  # the roots are known later
             self._load_rules((), config)
             self._elements = ElementOptions.parse(self._options, own_endpoint=dev_server_path(config))
             if self._options.lint not in ("off", False, None):
@@ -175,7 +175,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if not is_inner_build(config):
             self._builds = {}
             root = docs_prefix(config, files)
-            self._selection = self._load_selection([root] if root else [])
+            roots = [root] if root else []
+            self._selection = Selection(self._options.include, self._options.exclude, roots=roots)
         return nav
 
     @event_priority(LAST)
@@ -252,7 +253,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Write all files, and log one line for each language."""
         is_inner = is_inner_build(config)
-        if not is_inner and self._builds and self._selection:
+        if not is_inner and self._builds:
             for message in self._selection.unmatched():
                 log.warning(message)
         folders = [language_folder(config)] if is_inner else list(self._builds)
@@ -276,11 +277,6 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     # Options
 
-    def _load_selection(self, roots: Sequence[str] = ()) -> Selection | None:
-        if not (self._options.include or self._options.exclude):
-            return None
-        return Selection(self._options.include, self._options.exclude, roots=roots)
-
     def _load_rules(self, pages: Iterable[MkDocsPage], config: MkDocsConfig) -> RuleSet | None:
         """Return the rules of mkdocs.yml and of the pages' front matter, or None if there are none."""
         front_matter = {page.file.src_uri: page.meta["roaming"] for page in pages if "roaming" in page.meta}
@@ -299,10 +295,10 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         left_out = []
         for page in pages:
             path = page_path(page, folder)
-            name = page_name(page.file, folder, config)
             if path is None:
                 continue
-            reason = self._selection.find_reason(name) if self._selection else None
+            name = page_name(page.file, folder, config)
+            reason = self._selection.find_reason(name)
             if page.meta.get("llms") is False:
                 reason = "`llms: false` in its front matter"
             elif path.strip("/") in ("404", "404.html"):

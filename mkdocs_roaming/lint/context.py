@@ -80,7 +80,8 @@ class Rule:
 
     def __post_init__(self) -> None:
         """Check id and severity."""
-        if not all(word.isascii() and word.isalpha() and word.islower() for word in self.id.split("-")):
+        words = self.id.split("-")
+        if not (self.id.isascii() and self.id.islower() and all(map(str.isalpha, words))):
             raise ValueError(f"invalid rule id {self.id!r}: use lower-case words with hyphens, such as no-opening")
         if self.severity not in SEVERITIES:
             raise ValueError(f"invalid severity {self.severity!r} of {self.id}: use one of {', '.join(SEVERITIES)}")
@@ -175,8 +176,11 @@ class PageText:
 
     def own_lines(self, position: int) -> range:
         """Return the lines between a section's heading and the next heading."""
-        end = self.starts[position + 1] if position + 1 < len(self.starts) else len(self.lines)
-        return range(min(self.starts[position] + 1, end), end)
+        end = len(self.lines)
+        if position + 1 < len(self.starts):
+            end = self.starts[position + 1]
+        start = min(self.starts[position] + 1, end)
+        return range(start, end)
 
 
 class LintContext:
@@ -265,8 +269,10 @@ def is_identifier(text: PageText, ref: SectionRef) -> bool:
     if "." in (ref.section.anchor or "") or _CODE_LIKE.search(ref.section.title):
         return True
     line = text.lines[text.starts[ref.position]]
-    besides = _CODE.sub("", line)
-    return ("`" in line or "<code" in line) and not any(char.isalnum() or char == "_" for char in besides)
+    if "`" not in line and "<code" not in line:
+        return False
+    besides = _CODE.sub("", line).replace("_", "x")
+    return not any(map(str.isalnum, besides))
 
 
 @cache

@@ -164,15 +164,17 @@ def lint_site(
     for rule, problem in _merge_templated(problems):
         fingerprint = _make_fingerprint(rule, problem, counts)
         findings.append(_to_finding(context, rule, problem, fingerprint, open_source))
-    order: dict[str | None, int] = {page.path: number for number, page in enumerate(context.manifest.pages)}
-    order[None] = -1
+    order: dict[str | None, int] = {None: -1}
+    for number, page in enumerate(context.manifest.pages):
+        order[page.path] = number
     findings.sort(key=lambda finding: (order[finding.page], finding.line, finding.rule))
     sections = len(context.sections)
+    score = compute_score((finding.severity for finding in findings), sections)
     return LintReport(
         site=context.manifest.site.name,
         pages=len(context.manifest.pages),
         sections=sections,
-        score=compute_score((finding.severity for finding in findings), sections),
+        score=score,
         findings=tuple(findings),
     )
 
@@ -275,13 +277,14 @@ def _to_finding(
     if line is None:
         line = context.text_by_path[page.path].starts[problem.position]
     source = open_source(page.source)
+    source_line = source.find_line(page, problem.position, problem.quote) if source else None
     ref = SectionRef(page, problem.position)
     return replace(
         finding,
         markdown=page.markdown,
         line=line + 1,
         source=page.source,
-        source_line=source.find_line(page, problem.position, problem.quote) if source else None,
+        source_line=source_line,
         page=page.path,
         section=ref.id,
         breadcrumb=context.sections.breadcrumb(ref),
@@ -367,6 +370,7 @@ def format_log(report: LintReport) -> Iterator[tuple[Severity | None, str]]:
 
 def report_to_dict(report: LintReport) -> dict[str, Any]:
     """Return a report as JSON-compatible data, with the summaries of the rules that found something."""
+    counts = {severity: report.count(severity) for severity in SEVERITIES}
     ids = {finding.rule for finding in report.findings}
     rules = {}
     for rule in load_rules().values():
@@ -377,7 +381,7 @@ def report_to_dict(report: LintReport) -> dict[str, Any]:
         "score": report.score,
         "pages": report.pages,
         "sections": report.sections,
-        "counts": {severity: report.count(severity) for severity in SEVERITIES},
+        "counts": counts,
         "rules": rules,
         "findings": [asdict(finding) for finding in report.findings],
     }

@@ -99,10 +99,14 @@ def choose_pages(manifest: Manifest, report: LintReport) -> dict[PageEntry, str]
     findings = Counter(finding.page for finding in report.findings)
     first = sorted(manifest.pages, key=lambda page: page.path != "")[:1]
     chosen = dict.fromkeys(first, "home page")
-    if rest := [page for page in manifest.pages if page not in chosen]:
-        chosen[max(rest, key=lambda page: page.tokens)] = "longest page"
-    if faulty := [page for page in manifest.pages if page not in chosen and findings[page.path]]:
-        chosen[max(faulty, key=lambda page: findings[page.path])] = "page with most findings"
+    rest = [page for page in manifest.pages if page not in chosen]
+    if rest:
+        longest = max(rest, key=lambda page: page.tokens)
+        chosen[longest] = "longest page"
+    faulty = [page for page in manifest.pages if page not in chosen and findings[page.path]]
+    if faulty:
+        worst = max(faulty, key=lambda page: findings[page.path])
+        chosen[worst] = "page with most findings"
     return chosen
 
 

@@ -92,6 +92,11 @@ def convert_built(
 
 def find_html(folder: Path, path: str, url: str) -> str:
     """Return the HTML of a page below a folder; empty if there is none."""
-    names = [f"{path}index.html"] if path.endswith("/") or not path else [path, f"{path}.html", f"{path}/index.html"]
-    files = (read_inside(folder, name) for name in names)
-    return next((decode_text(data) for data in files if data is not None), "")
+    names = [path, f"{path}.html", f"{path}/index.html"]
+    if not path or path.endswith("/"):
+        names = [f"{path}index.html"]
+    for name in names:
+        data = read_inside(folder, name)
+        if data is not None:
+            return decode_text(data)
+    return ""

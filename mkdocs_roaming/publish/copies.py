@@ -166,10 +166,11 @@ class _Excerpts:
         converted = self._batch.converted[post]
         if section.title != converted.sections[0].title:
             return False
-        lines = [line for line in text.split("\n")[1:] if line.strip() and line[0] not in "-*`~|"]  # only prose
-        if not lines:
+        lines = filter(str.strip, text.split("\n")[1:])
+        prose = [line for line in lines if line[0] not in "-*`~|"]
+        if not prose:
             return _DATE.match(text) is not None
-        first = next((line for line in lines if len(line) >= _LONG_LINE), lines[0])
+        first = next((line for line in prose if len(line) >= _LONG_LINE), prose[0])
         return first[:_LONG_LINE] in converted.markdown
 
     def _format_item(self, post: str, text: str) -> str:

@@ -392,7 +392,9 @@ class _Files:
         if text is None:
             _open_groups(root, MAX_CHARS - _MAX_HEAD_CHARS - len(head))
             blocks = self._make_blocks(root, nested)
-            text = _render(head, blocks, base) or head + "".join(block.render(base) for block in blocks)
+            text = _render(head, blocks, base)
+            if text is None:  # it has no room for the titles alone
+                text = head + "".join(block.render(base) for block in blocks)
         self.texts[path] = text
         home = self._url or _NESTED_BASE
         for further, group in nested.items():

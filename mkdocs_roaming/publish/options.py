@@ -109,5 +109,6 @@ def parse_options(block: Mapping[str, object], where: str = "") -> PublishOption
     for name in ("include", "exclude"):
         patterns = given.get(name)
         if isinstance(patterns, str):
-            given[name] = [line for line in patterns.splitlines() if line.strip() and not line.startswith("#")]
+            lines = filter(str.strip, patterns.splitlines())
+            given[name] = [line for line in lines if not line.startswith("#")]
     return decode_table(given, PublishOptions, where)

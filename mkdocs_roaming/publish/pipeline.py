@@ -165,8 +165,9 @@ def reconvert_stale_pages(batch: Batch) -> None:
         batch.links_checked = True
         stale = []
         for page in batch.pages.values():
+            links = batch.converted[page.path].links
             resolve = LinkResolver(page, batch.site, batch.pages).link
-            if any(resolve(href) != url for href, url in batch.converted[page.path].links.items()):
+            if any(resolve(href) != url for href, url in links.items()):
                 stale.append(page)
         for page in stale:
             _convert(batch, page)

@@ -152,12 +152,18 @@ class Selection:
         """Yield a message for each pattern that matches no page, with the nearest names of pages and folders."""
         for name, patterns in (("include", self.include), ("exclude", self.exclude)):
             for pattern in patterns:
-                if id(pattern) not in self._used:
-                    yield f"{self.option}{name} `{pattern.text}` matches no page{where}{self._suggest(pattern.text)}"
+                if id(pattern) in self._used:
+                    continue
+                hint = self._suggest(pattern.text)
+                yield f"{self.option}{name} `{pattern.text}` matches no page{where}{hint}"
 
     def _suggest(self, text: str) -> str:
-        names = {name: None for page in self._pages for name in (str(page), page.path)}
-        folders = {folder: None for name in names for folder in _parents(name)}
+        names: dict[str, None] = {}
+        folders: dict[str, None] = {}
+        for page in self._pages:
+            for name in (str(page), page.path):
+                names[name] = None
+                folders |= dict.fromkeys(_parents(name))
         known = {name.casefold(): name for name in (*folders, *names) if name}
         wanted = unquote(text.replace("\\", "/")).strip(" !./*").casefold()
         near = get_close_matches(wanted, known, _MAX_NAMED, _SIMILARITY)
@@ -179,4 +185,5 @@ def exact_pattern(page: PageName) -> str:
 
 def _parents(name: str) -> Iterator[str]:
     names = name.split("/")
-    return ("/".join(names[:end]) + "/" for end in range(1, min(len(names), _MAX_PARENTS)))
+    for end in range(1, min(len(names), _MAX_PARENTS)):
+        yield "/".join(names[:end]) + "/"

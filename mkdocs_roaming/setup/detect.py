@@ -103,7 +103,8 @@ class Setup:
     @property
     def command(self) -> str:
         """The build command; empty if the plugin publishes."""
-        return self.generator.command.format(docs=relative(self.docs, self.work), site=relative(self.site, self.work))
+        docs = relative(self.docs, self.work)
+        return self.generator.command.format(docs=docs, site=relative(self.site, self.work))
 
 
 def find_setup(folder: Path, config: Path | None = None) -> Setup:
@@ -209,7 +210,8 @@ def _find_config(folder: Path, config: Path | None) -> tuple[Generator, Path]:
         text = read(file)
         is_docs = any(part.startswith("doc") for part in file.parts[:-1])
         for index, generator in enumerate(GENERATORS):
-            if re.search(rf"(?:^|/){generator.config}$", file.as_posix()) and re.search(generator.mark, text):
+            is_named = re.search(rf"(?:^|/){generator.config}$", file.as_posix())
+            if is_named and re.search(generator.mark, text):
                 ranked.append((len(file.parts), "INHERIT:" in text, not is_docs, index, file))
     generators = {generator.name: generator for generator in GENERATORS}
     generator = generators["mkdocs"]

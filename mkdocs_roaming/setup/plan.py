@@ -141,7 +141,8 @@ def _add_requirements(plan: Plan, deployments: Sequence[Path]) -> None:
         step = f"add {edits.PACKAGE} next to {names[-1]} in {file}, which is left as it is ({{reason}})"
         if not plan.edit(file, change, step):
             plan.doubt = f"{file} lacks {edits.PACKAGE}"
-    if not any(edits.PACKAGE in (plan.new.get(file) or read(file)) for file in changes):
+    texts = [plan.new.get(file) or read(file) for file in changes]
+    if not any(edits.PACKAGE in text for text in texts):
         plan.steps.append(f"install {edits.PACKAGE} where the site is built: {_INSTALL}")
         builders = [file for file in deployments if setup.generator.name in read(file)]
         if builders:

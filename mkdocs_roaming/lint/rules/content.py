@@ -59,7 +59,9 @@ def unclosed_fence(site: LintContext) -> Iterator[Problem]:
                 text.lines[text.open_fence].strip(),
             )
         for number, line in enumerate(text.prose):
-            if "\\`" in line and (match := _FENCE_IN_TEXT.match(line)):
+            match = _FENCE_IN_TEXT.match(line) if "\\`" in line else None
+            if match:
+                quote = match[0].replace("\\", "").strip(" \t>")[:_MAX_QUOTE]
                 yield Problem(
                     "This fence is published as text: it is never closed, or it is in a place where no fence can be.",
                     "Close the fence, add a blank line before it, indent it like the surrounding text, or start its "
@@ -67,7 +69,7 @@ def unclosed_fence(site: LintContext) -> Iterator[Problem]:
                     text.page,
                     text.section_at(number),
                     number,
-                    match[0].replace("\\", "").strip(" \t>")[:_MAX_QUOTE],
+                    quote,
                 )
 
 
@@ -82,8 +84,10 @@ def unrendered_source(site: LintContext) -> Iterator[Problem]:
         if text.page.origin != "html":
             continue
         lines: dict[str, int] = {}
-        if front_matter := _UNPARSED_FRONT_MATTER.match("\n".join(text.lines[text.starts[0] :])):
-            lines["---"] = text.starts[0] + front_matter.string.count("\n", 0, front_matter.start("text"))
+        start = text.starts[0]
+        front_matter = _UNPARSED_FRONT_MATTER.match("\n".join(text.lines[start:]))
+        if front_matter:
+            lines["---"] = start + front_matter.string.count("\n", 0, front_matter.start("text"))
         for number, line in enumerate(text.prose):
             if match := _DIRECTIVE.match(line):
                 lines.setdefault(match["mark"], number)
@@ -153,8 +157,9 @@ def orders_to_models(site: LintContext) -> Iterator[Problem]:
 
 
 def _longest_visible_part(line: str) -> str:
-    parts = "".join(char if char.isprintable() else "\0" for char in line).split("\0")
-    return max((part.strip() for part in parts), key=len)[:_MAX_QUOTE]
+    visible = "".join(char if char.isprintable() else "\0" for char in line)
+    parts = [part.strip() for part in visible.split("\0")]
+    return max(parts, key=len)[:_MAX_QUOTE]
 
 
 class _Examples:
@@ -171,9 +176,8 @@ class _Examples:
         if quote >= 0 and match.end() <= self._quotes[quote][1]:
             return True
         is_listed = self._text.lines[line].lstrip().startswith((">", "-", "*", "|"))
-        if not is_listed and _SENTENCE_START.search(
-            self._prose, max(0, match.start() - _MAX_SENTENCE_START), match.start()
-        ):
+        start = max(0, match.start() - _MAX_SENTENCE_START)
+        if not is_listed and _SENTENCE_START.search(self._prose, start, match.start()):
             return False
         return self._explains_injection(position)
 
@@ -183,7 +187,8 @@ class _Examples:
         spans = []
         start = 0
         for paragraph in _ATTRIBUTE.sub(r"\1 \3 ", self._prose).split("\n\n"):
-            spans += [(start + quote.start(), start + quote.end()) for quote in _QUOTED.finditer(paragraph)]
+            quotes = _QUOTED.finditer(paragraph)
+            spans += [(start + quote.start(), start + quote.end()) for quote in quotes]
             start += len(paragraph) + 2
         return spans
 

@@ -23,7 +23,8 @@ def empty_page_title(site: LintContext) -> Iterator[Problem]:
         page = text.page
         if not page.path or page is site.manifest.pages[0]:
             continue
-        if is_empty_title(page.title, site.language) and not _is_proper_name(text, SectionRef(page, 0)):
+        is_empty = is_empty_title(page.title, site.language)
+        if is_empty and not _is_proper_name(text, SectionRef(page, 0)):
             yield Problem(
                 f"The page's title “{page.title}” does not say what the page is about.",
                 f"Name the subject{_suggest_group_title(site, page)}.",
@@ -118,7 +119,8 @@ def _suggest_group_title(site: LintContext, page: PageEntry) -> str:
 def _fix_empty_title(site: LintContext, ref: SectionRef) -> str:
     """Return a fix; a first subsection can often become the text of its parent."""
     parent = site.sections.parent(ref)
-    if parent is not None and ref.position == parent.position + 1 and not parent.section.body:
+    is_first = parent is not None and ref.position == parent.position + 1
+    if parent and is_first and not parent.section.body:
         return f"Delete the heading, so that its text introduces “{parent.section.title}”, or name the subject."
     return "Name the subject, or delete the heading, so that the text belongs to the section above."
 

@@ -48,7 +48,9 @@ def no_opening(site: LintContext) -> Iterator[Problem]:
 def long_section(site: LintContext) -> Iterator[Problem]:
     """Find sections whose own text is truncated when they are opened."""
     for text, ref in site.iter_sections(site.manual_pages):
-        size = sum(len(text.lines[line]) + 1 for line in text.own_lines(ref.position))
+        size = 0
+        for line in text.own_lines(ref.position):
+            size += len(text.lines[line]) + 1
         if size > MAX_EXPANSION_CHARS and not is_identifier(text, ref):
             yield Problem(
                 f"“{ref.section.title}” has {size:,} characters of its own: it is opened in parts of "
@@ -100,7 +102,8 @@ def orphan_page(site: LintContext) -> Iterator[Problem]:
 )
 def no_site_description(site: LintContext) -> Iterator[Problem]:
     """Find a site that neither its configuration nor its home page describes."""
-    if site.manifest.site.url.startswith("http") and not site.manifest.site.description.strip():
+    entry = site.manifest.site
+    if entry.url.startswith("http") and not entry.description.strip():
         yield Problem(
             "Neither a description nor a sentence of the home page says in llms.txt what the site is about.",
             "Set `site_description` in mkdocs.yml, or use `roaming index --description`.",

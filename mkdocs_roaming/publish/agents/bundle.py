@@ -129,7 +129,10 @@ def _fill(room: float, sizes: Mapping[str, float]) -> Iterator[str]:
 
 
 def _compressed_size(files: Mapping[str, bytes]) -> int:
-    return sum(len(zlib.compress(data)) + 2 * len(path) + _ENTRY_BYTES for path, data in files.items())
+    size = 0
+    for path, data in files.items():
+        size += len(zlib.compress(data)) + 2 * len(path) + _ENTRY_BYTES
+    return size
 
 
 def rank_pages(manifest: Manifest) -> Sequence[PageEntry]:
@@ -165,7 +168,8 @@ def _make_files(manifest: Manifest, ranked: Sequence[PageEntry], kept: Set[str],
         left_out.append(LeftOutPage(page.path, url, page.title, titles))
     summary = site.description
     if rest:
-        summary += f" {len(kept)} of {len(ranked)} pages of {site.name}; the others are on {site.url or 'its site'}."
+        place = site.url or "its site"
+        summary += f" {len(kept)} of {len(ranked)} pages of {site.name}; the others are on {place}."
     local = replace(manifest, site=replace(manifest.site, url="", description=summary.strip()))
     listing = build_llms_txt(local, section_files=False)
     if rest and site.url:

@@ -104,9 +104,10 @@ def _find_stems(words: Iterable[Word], terms: Iterable[str]) -> dict[str, str]:
         if not word.whole.isalpha():
             continue
         own = stems.setdefault(word.whole, {})
-        for run in word.runs:
-            if len(run) == 1 and run[0] != word.whole and run[0] in known:
-                own[run[0]] = None
+        stems_of_word = [run[0] for run in word.runs if len(run) == 1]
+        for stem in stems_of_word:
+            if stem != word.whole and stem in known:
+                own[stem] = None
     unguessed: dict[str, str] = {}
     for whole in sorted(stems, key=lambda word: (len(word), word)):
         stem = " ".join(stems[whole])

@@ -26,7 +26,7 @@ from mkdocs_roaming.manifest.models import (
     root_path,
     url_to_path,
 )
-from mkdocs_roaming.text.languages import load_phrases
+from mkdocs_roaming.text.languages import base_language, load_phrases
 
 MISSING_SCRIPT = "roaming/roaming-missing.js"
 ADDRESSES_PATH = "roaming/addresses.json"
@@ -125,7 +125,7 @@ def read_asset(path: str) -> bytes:
 @cache
 def load_texts(language: str) -> dict[str, str]:
     """Return the texts of a language tag, in English if there is no translation, which has those of the widget, too."""
-    code = language_code(language)
+    code = base_language(language)
     if code not in LANGUAGES:
         code = "en"
     data = read_asset(f"ask.{code}.json")
@@ -136,11 +136,6 @@ def load_texts(language: str) -> dict[str, str]:
 def load_icon(name: str) -> str:
     """Return the SVG of an icon."""
     return read_asset(f"icon-{name}.svg").decode().strip()
-
-
-def language_code(language: str) -> str:
-    """Return the language of a tag: `de` of `de-AT` or `de_AT`."""
-    return language.lower().replace("_", "-").partition("-")[0]
 
 
 # Published pages
@@ -209,8 +204,11 @@ def add_similar_pages(html: str, site: Site) -> str:
     start = find_content_start(html)
     if start is None:
         return html
-    end = max([start, *(title.end() for title in _TITLE.finditer(html))])
-    return insert_in_head(html[:start] + sentence + html[start:end] + place + html[end:], head)
+    end = start
+    for title in _TITLE.finditer(html):
+        end = max(end, title.end())
+    html = html[:start] + sentence + html[start:end] + place + html[end:]
+    return insert_in_head(html, head)
 
 
 def iter_not_found_files(manifest: Manifest, site: Site) -> Iterator[tuple[str, bytes]]:

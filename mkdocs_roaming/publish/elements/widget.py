@@ -22,12 +22,12 @@ from mkdocs_roaming.publish.elements.html import (
     find_page_start,
     insert_in_head,
     insert_pieces,
-    language_code,
     load_icon,
     load_texts,
     read_asset,
 )
 from mkdocs_roaming.settings import decode_table
+from mkdocs_roaming.text.languages import base_language
 
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 """A placeholder in the URL of a link: `{question}`."""
@@ -257,7 +257,7 @@ _SCRIPT = f"roaming/{MODULES[0]}"
 
 def iter_widget_files(language: str) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the widget's files: its modules, and its translation if there is one."""
-    code = language_code(language)
+    code = base_language(language)
     translation = [f"ask.{code}.json"] if code in LANGUAGES else []
     for name in (*MODULES, *translation):
         yield f"roaming/{name}", read_asset(name)
