@@ -60,6 +60,15 @@ _OWN_NAME = re.compile(rf" aria-label={_VALUE} data-roaming-named")
 
 _TITLE = re.compile(r"</h1\s*>(?:\s*<p\b[^<>]*>(?:[^<]|<(?:/?(?:strong|em|b|i)\b)[^<>]*>)*</p>)?", re.IGNORECASE)
 """The end of a heading, with a short paragraph below it."""
+_CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+"""The place between the words of `gettingStarted`."""
+_WORD = re.compile(r"[^\W_]+")
+_INDEX = re.compile(r"(?:^|/)(?:index|readme)\.html$", re.IGNORECASE)
+_VERSION_OR_LANGUAGE = re.compile(
+    r"v?\d+(?:[._]\d+)*(?:[._]x)?|latest|stable|main|master|dev|next|current|docs?|documentation"
+    r"|[a-z]{2}(?:[-_][a-z]{2})?"
+)
+"""A folder that says nothing about its pages: `v2.1`, `latest`, `de`."""
 _INSTANT_CONTAINER = re.compile(r"""<div\b(?=[^<>]*\bdata-md-component=["']?container\b)[^<>]*>""")
 
 
@@ -244,12 +253,14 @@ def collect_addresses(manifest: Manifest, site: Site) -> Addresses:
         if target in paths:
             moved[path] = target
     ids: dict[str, str] = {}
+    known: set[str] = set()
     for page in manifest.pages:
+        known.update(_iter_page_words(page))
         for section in page.sections:
             ids |= dict.fromkeys(section.aliases, page.path)
     entries = tuple((page.path, page.title) for page in manifest.pages)
-    known = {word for page in manifest.pages for word in _iter_page_words(page)}
-    groups = (tuple(map(_join_words, group.split(", "))) for group in load_phrases(site.language, "page_names"))
+    phrases = load_phrases(site.language, "page_names")
+    groups = [tuple(map(_join_words, phrase.split(", "))) for phrase in phrases]
     names = tuple(group for group in groups if not known.isdisjoint(group))
     return Addresses(site.url or "../", entries, moved, ids, names)
 
@@ -267,19 +278,13 @@ def _iter_page_words(page: PageEntry) -> Iterator[str]:
 
 def _split_words(text: str) -> list[str]:
     """Return the words of a text without accents and case; `gettingStarted` has two."""
-    text = unicodedata.normalize("NFKD", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text))
-    return re.findall(r"[^\W_]+", "".join(each for each in text if not unicodedata.combining(each)).lower())
+    decomposed = unicodedata.normalize("NFKD", _CAMEL_CASE.sub(" ", text))
+    letters = "".join(char for char in decomposed if not unicodedata.combining(char))
+    return _WORD.findall(letters.lower())
 
 
 def _join_words(text: str) -> str:
     return "".join(_split_words(text))
-
-
-_INDEX = re.compile(r"(?:^|/)(?:index|readme)\.html$", re.IGNORECASE)
-_VERSION_OR_LANGUAGE = re.compile(
-    r"v?\d+(?:[._]\d+)*(?:[._]x)?|latest|stable|main|master|dev|next|current|docs?|documentation"
-    r"|[a-z]{2}(?:[-_][a-z]{2})?"
-)
 
 
 # The search dialog of Material
