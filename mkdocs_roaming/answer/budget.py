@@ -13,14 +13,12 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from operator import mul
 from typing import Annotated, Literal, TypeVar
 
 import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar
 from msgspec import Meta
-from msgspec.structs import astuple
 
 from mkdocs_roaming.answer.models.base import NO_USAGE, Usage
 from mkdocs_roaming.errors import (
@@ -67,21 +65,16 @@ class Prices:
     currency: str = "USD"
 
     @property
-    def _amounts(self) -> tuple[float, ...]:
-        """The prices in the order of the fields of `Usage`."""
-        return self.input, self.cache_read, self.cache_write, self.output
-
-    @property
     def is_free(self) -> bool:
         """Whether all prices are 0."""
-        return not any(self._amounts)
+        return self == Prices(currency=self.currency)
 
     def cost(self, usage: Usage) -> float | None:
         """Return the cost of a usage, or None if nothing was counted."""
         if usage == NO_USAGE:
             return None
-        amount: float = sum(map(mul, astuple(usage), self._amounts))
-        return amount / TOKENS_PER_PRICE
+        prompt = usage.input * self.input + usage.cache_read * self.cache_read + usage.cache_write * self.cache_write
+        return (prompt + usage.output * self.output) / TOKENS_PER_PRICE
 
 
 @cache

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TypeVar
 
-from msgspec import Struct
-
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import (
     CHARS_PER_TOKEN,
@@ -149,12 +147,11 @@ async def prepare(run: Run) -> list[Event]:
     navigator.texts.link_ids = True
     navigator.search_tokens = _SEARCH_TOKENS
     manifest = navigator.library.manifest
-    room = await _find_room(run)
-    history = _choose_history(run.history, room.history)
+    outline_tokens, history_tokens = await _fit_context(run)
+    history = _choose_history(run.history, history_tokens)
     conversation.start(history)
-    run.budget = replace(run.budget, open_chars=min(run.budget.open_chars, room.opened * CHARS_PER_TOKEN))
-    site = await run.read(lambda: read_small_site(navigator, min(run.budget.whole_site_tokens, room.site)))
-    run.has_tools = site is None and room.outline > 0
+    site = await run.read(lambda: read_small_site(navigator, run.budget.whole_site_tokens))
+    run.has_tools = site is None and outline_tokens > 0
     run.max_rounds = run.round + (run.budget.rounds if run.has_tools else 1)
     run.outline = ""
     run.site = ()
@@ -169,8 +166,8 @@ async def prepare(run: Run) -> list[Event]:
         events.append(SiteRead(manifest.digest, len(site.sections), site.tokens))
     elif run.has_tools:
         reading = prompts.READING_OUTLINE.format(rounds=run.budget.rounds)
-        outline = await run.read(lambda: navigator.outline(room.outline))
-        run.outline = prompts.format_outline(manifest.site, outline)
+        outline = await run.read(lambda: navigator.outline(outline_tokens))
+        run.outline = prompts.introduce("The outline", manifest.site, outline)
         events.append(OutlineRead(manifest.digest, len(navigator.sections), estimate_tokens(run.outline)))
     run.rules = prompts.build_rules(navigator.name, reading)
     context = ""
@@ -188,26 +185,22 @@ async def prepare(run: Run) -> list[Event]:
     return events
 
 
-class _Room(Struct, frozen=True):
-    """The most estimated tokens that the parts of a request may have; without an outline there are no tools."""
+async def _fit_context(run: Run) -> tuple[int, int]:
+    """Lower the budget to the room beside rules, tools and reply in the model's context, if that is known.
 
-    site: int = MAX_NUMBER
-    outline: int = PROMPT_OUTLINE_BUDGET
-    opened: int = MAX_NUMBER
-    history: int = MAX_NUMBER
-
-
-async def _find_room(run: Run) -> _Room:
-    """Return the room beside rules, tools and reply in the model's context, if that is known."""
+    Returns:
+        Maximum size in tokens of the outline, 0 if there are no tools; and of earlier questions and answers.
+    """
     can_call: bool = getattr(run.model, "has_tools", True)  # by setting, or what its server has refused
     context = await run.deadline.run(lambda: find_context(run.model), run.model.name)
     if "size" in run.reductions:  # the estimate was too low, or nothing was known
         context = run.context // 2 if run.context else context or _USUAL_CONTEXT
     run.context = context
     if context is None:
-        return _Room(outline=PROMPT_OUTLINE_BUDGET * can_call)
-    run.budget = replace(run.budget, output_tokens=min(run.budget.output_tokens, int(context * _OUTPUT_SHARE)))
-    output = run.budget.output_tokens + getattr(run.model, "extra_output_tokens", 0)
+        return PROMPT_OUTLINE_BUDGET * can_call, MAX_NUMBER
+    budget = run.budget
+    output_tokens = min(budget.output_tokens, int(context * _OUTPUT_SHARE))
+    output = output_tokens + getattr(run.model, "extra_output_tokens", 0)
     room = round(context * USED_SHARE) - min(output, context // 2)
     outline = min(int((room - _CALLING_TOKENS) * _OUTLINE_SHARE), PROMPT_OUTLINE_BUDGET)
     rules = _CALLING_TOKENS
@@ -215,7 +208,13 @@ async def _find_room(run: Run) -> _Room:
         outline = 0
         rules = _RULES_TOKENS
     rest = max(room - rules - outline, 0)
-    return _Room(room - 2 * _RULES_TOKENS, outline, int(rest * _OPENED_SHARE), int(rest * _HISTORY_SHARE))
+    run.budget = replace(
+        budget,
+        output_tokens=output_tokens,
+        open_chars=min(budget.open_chars, int(rest * _OPENED_SHARE) * CHARS_PER_TOKEN),
+        whole_site_tokens=min(budget.whole_site_tokens, room - 2 * _RULES_TOKENS),
+    )
+    return outline, int(rest * _HISTORY_SHARE)
 
 
 def _choose_history(history: Sequence[Exchange], max_tokens: int) -> Sequence[Exchange]:
@@ -249,7 +248,8 @@ def read_small_site(navigator: Navigator, max_tokens: int) -> SmallSite | None:
         library.prefetch(index.manifest.pages)
         texts = ((section, library.text(section)) for section in index)
         sections = tuple(OpenSection(section.id, index.breadcrumb(section), text) for section, text in texts if text)
-        whole = prompts.format_site(library.manifest.site, sections)
+        text = "\n".join(map(prompts.format_section, sections))
+        whole = prompts.introduce("All sections", library.manifest.site, text)
         return SmallSite(sections, whole, estimate_tokens(whole))
 
     try:

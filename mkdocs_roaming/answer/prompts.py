@@ -161,15 +161,10 @@ def build_rules(name: str, reading: str) -> str:
     return RULES.format(site=name or "this site", none=NO_SOURCE, reading=reading)
 
 
-def format_outline(site: SiteEntry, outline: str) -> str:
-    """Return the outline with its introduction."""
-    return _introduce("The outline", site, outline)
-
-
-def format_site(site: SiteEntry, sections: Iterable[OpenSection]) -> str:
-    """Return the whole text of a small site with its introduction."""
-    text = "\n".join(map(format_section, sections))
-    return _introduce("All sections", site, text)
+def introduce(what: str, site: SiteEntry, text: str) -> str:
+    """Return the outline or all sections of a site, with an introduction."""
+    description = f"{to_single_line(site.description)}\n\n" if site.description else ""
+    return f"{description}{what} of {to_single_line(site.name)}:\n\n{text}"
 
 
 def format_section(section: OpenSection) -> str:
@@ -217,11 +212,6 @@ def build_repair(flaw: str, opened: Iterable[Reference]) -> str:
     """Return the note that asks again after a reply with a flaw; it shows how to cite the opened sections."""
     sections = ", ".join(f"`[^{section.id}]` {to_single_line(section.title)}" for section in opened)
     return f"{REPAIRS[flaw]} {OPEN_SECTIONS.format(sections=sections or 'none', none=NO_SOURCE)}"
-
-
-def _introduce(what: str, site: SiteEntry, text: str) -> str:
-    description = f"{to_single_line(site.description)}\n\n" if site.description else ""
-    return f"{description}{what} of {to_single_line(site.name)}:\n\n{text}"
 
 
 # Tool results

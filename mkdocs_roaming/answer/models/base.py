@@ -313,7 +313,7 @@ class ModelConfig:
     name: str
     environ: Mapping[str, str]
     base_url: str = ""
-    settings: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
     options: ModelOptions = DEFAULT_OPTIONS
 
     def get_base_url(self, variable: str = "") -> str:
@@ -321,7 +321,8 @@ class ModelConfig:
 
         The option comes first, then `ROAMING_BASE_URL`, the provider's own environment variable, and `roaming.toml`.
         """
-        return self._first(self.base_url, "ROAMING_BASE_URL", variable, setting="base_url")
+        configured = self.settings.get("base_url")
+        return _first(self.base_url, self.environ.get("ROAMING_BASE_URL"), self.environ.get(variable), configured)
 
     def get_key(self, variable: str) -> tuple[str, str]:
         """Return the API key, or "", and the name of the environment variable that holds it.
@@ -332,18 +333,15 @@ class ModelConfig:
         Raises:
             UsageError: The key contains characters that no key has.
         """
-        key = self._first(setting="api_key")
-        name = variable
+        key = _first(self.settings.get("api_key"))
         if key:
-            name = self._first(setting="key_env") or variable
-        return check_api_key(key or self._first("", variable), name), name
+            variable = _first(self.settings.get("key_env"), variable)
+        return check_api_key(key or _first(self.environ.get(variable)), variable), variable
 
-    def _first(self, option: str = "", *variables: str, setting: str = "") -> str:
-        configured = self.settings.get(setting, "")
-        if configured is not None and not isinstance(configured, str):
-            raise UsageError(f"the setting {setting!r} must be a string, not {configured!r}")
-        values = (option, *(self.environ.get(variable) for variable in variables), configured)
-        return next((value.strip() for value in values if value and value.strip()), "")
+
+def _first(*values: str | None) -> str:
+    """Return the first value that is set, or ""."""
+    return next((value.strip() for value in values if value and value.strip()), "")
 
 
 ModelFactory = Callable[[ModelConfig], Model]
@@ -367,7 +365,7 @@ def create_model(
     *,
     environ: Mapping[str, str],
     base_url: str | None = None,
-    config: Mapping[str, object] | None = None,
+    config: Mapping[str, str] | None = None,
     options: ModelOptions = DEFAULT_OPTIONS,
 ) -> Model:
     """Create the model for a name such as `claude`, `openai:qwen3` or `myplugin:large`.
@@ -388,13 +386,11 @@ def create_model(
         PluginError: A plugin could not be imported or failed.
     """
     config = config or {}
-    configured = config.get("model") or ""
-    if not isinstance(configured, str):
-        raise UsageError(f"the setting 'model' must be a string, not {configured!r}")
-    names = (name, environ.get("ROAMING_MODEL"), configured)
-    name = next((text.strip() for text in names if text and text.strip()), "")
-    provider, model = split_model_name(name or ("claude" if environ.get("ANTHROPIC_API_KEY") else "offline"))
-    if configured.strip() and split_model_name(configured)[0] != provider:
+    configured = _first(config.get("model"))
+    default = "claude" if environ.get("ANTHROPIC_API_KEY") else "offline"
+    name = _first(name, environ.get("ROAMING_MODEL"), configured, default)
+    provider, model = split_model_name(name)
+    if configured and split_model_name(configured)[0] != provider:
         config = {}
     settings = ModelConfig(model, environ, base_url or "", config, options)
     if provider in _BUILT_IN:

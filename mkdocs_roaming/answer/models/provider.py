@@ -8,7 +8,7 @@ import random
 import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -16,7 +16,14 @@ import anyio
 
 from mkdocs_roaming._http import ApiConfig, parse_api_error, parse_base_url, parse_retry_after
 from mkdocs_roaming.answer.models.base import DEFAULT_OPTIONS, ModelConfig, ModelOptions, Part, Request, Stop, Usage
-from mkdocs_roaming.answer.models.context import LEAST_CONTEXT, ContextFinder, count_least_tokens, limit_output
+from mkdocs_roaming.answer.models.context import (
+    CONTEXT_SOURCES,
+    LEAST_CONTEXT,
+    USED_SHARE,
+    count_least_tokens,
+    find_number,
+    iter_texts,
+)
 from mkdocs_roaming.answer.models.refusals import (
     error_for_connection,
     error_for_context,
@@ -26,6 +33,7 @@ from mkdocs_roaming.answer.models.refusals import (
 )
 from mkdocs_roaming.answer.models.replies import ReplyReader
 from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError, UsageError
+from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 MAX_BODY_BYTES = 4 * 2**20
 _REPLY_SECONDS = 600.0
@@ -33,6 +41,8 @@ _CONNECT_SECONDS = 10.0
 _FIRST_PAUSE = 0.5  # seconds; the pause doubles with each failure
 _LONGEST_PAUSE = 8.0
 _JITTER = (0.75, 1.0)  # clients must not retry in step
+_CONTEXT_SECONDS = 2.0
+_LEAST_OUTPUT = 256  # tokens, even if the context seems full
 _OK = 200
 
 THINKING_TOKENS = 4_000
@@ -194,7 +204,8 @@ class ApiModel(ProviderModel):
             self._client.headers["Authorization"] = f"Bearer {service.key}"
         self.has_tools = options.tools
         self._options = options
-        self._context = ContextFinder(service, self._client, options.context)
+        self._context = options.context
+        self._context_sources = {} if service.is_hosted else dict(CONTEXT_SOURCES)
         self._refused: frozenset[str] = frozenset()
 
     @classmethod
@@ -212,8 +223,26 @@ class ApiModel(ProviderModel):
         return parse_base_url(base_url)
 
     async def find_context(self) -> int | None:
-        """Return the tokens of the context: by setting, or as its server has loaded it; None if that is not known."""
-        return await self._context.find()
+        """Return the tokens of the context; None if they are not known.
+
+        They are the setting, what the server has loaded, or what an error said. A hosted provider is not asked. The
+        paths that a server does not have are asked for once.
+        """
+        if self._context is None and self._context_sources:
+            with anyio.move_on_after(_CONTEXT_SECONDS):
+                for path, field in list(self._context_sources.items()):
+                    with suppress(self._httpx2.TransportError, ValueError):
+                        response = await self._client.get(self._service.base_url.removesuffix("/v1") + path)
+                        if response.status_code == _OK:
+                            self._limit_context(find_number(response.json(), field, self.name))
+                        else:
+                            self._context_sources.pop(path, None)  # another answer may ask, too
+        return self._context
+
+    def _limit_context(self, size: int | None) -> None:
+        """Remember the size of the context, unless a smaller one is known."""
+        if size is not None:
+            self._context = min(size, self._context or size)
 
     @abstractmethod
     def _make_reader(self, request: Request) -> ReplyReader:
@@ -222,7 +251,10 @@ class ApiModel(ProviderModel):
     def _limit_output(self, request: Request, parameters: Mapping[str, Any]) -> int:
         """Return the maximum output: what the request asks for, and thinking, as far as the context has room."""
         wanted = request.output_tokens + self.extra_output_tokens
-        return wanted if self._context.size is None else limit_output(parameters, wanted, self._context.size)
+        if self._context is None:
+            return wanted
+        size = round(sum(map(estimate_tokens, iter_texts(parameters))) / USED_SHARE)
+        return min(wanted, max(self._context - size, _LEAST_OUTPUT))
 
     def _alternatives(self, request: Request) -> Sequence[str]:
         """Return what to do differently if a request is refused and no parameter is named, in order."""
@@ -239,7 +271,7 @@ class ApiModel(ProviderModel):
                 if isinstance(error, ToolsUnsupportedError) and "tools" in reader.parameters:
                     self.has_tools = False
                 elif isinstance(error, ContextError):
-                    self._context.limit(error.limit)
+                    self._limit_context(error.limit)
                 elif error.cause == "request" and not reader.text and self._adapt(str(error), request):
                     continue
                 raise

@@ -48,11 +48,6 @@ def test_create_model_rejects_key_with_invalid_characters(name: str, key: str) -
     assert "sk-" not in str(caught.value)
 
 
-def test_create_model_rejects_setting_that_is_not_a_string() -> None:
-    with pytest.raises(UsageError, match="the setting 'model' must be a string, not 7"):
-        create_model(environ={}, config={"model": 7})
-
-
 @pytest.mark.parametrize(("name", "given", "environ", "config"), TABLES["created model uses configured server and key"])
 def test_created_model_uses_configured_server_and_key(
     ask: Ask, api: MessagesApi, name: str, given: dict[str, str], environ: dict[str, str], config: dict[str, Any]
