@@ -95,12 +95,20 @@ class AnswerText:
         self.released: list[str] = []
         self.withheld: list[str] = []
         self.dropped: list[str] = []
-        self.gap = False
         self.statements: list[Statement] = []
         self.removed_links = 0
         self._conversation = conversation
-        self._reasoning = ReasoningFilter()
         self._cited: set[str] = set()
+        self.discard()
+
+    def discard(self, reasoning: ReasoningFilter | None = None) -> None:
+        """Discard the text that is not released: the model called tools, so this was not the answer.
+
+        Args:
+            reasoning: The filter of the reply, if the reply continues.
+        """
+        self._reasoning = reasoning or ReasoningFilter()
+        self.gap = False
         self.buffer = ""  # begins with a paragraph, and may end within one
         self._read = 0  # the part of the buffer in which no paragraph ends
         self._fence = ""  # of the code at its end
@@ -123,7 +131,7 @@ class AnswerText:
         """Add text of the model; yield the events of the paragraphs that it completes."""
         text = self._reasoning.feed(text)
         if self._reasoning.hides_earlier_text:
-            self._forget()
+            self.discard(self._reasoning)
         body = self.buffer.removesuffix("\r")
         piece = (self.buffer[len(body) :] + text).replace("\r\n", "\n")
         whole = piece.removesuffix("\r")  # the next piece may begin with its line feed
@@ -148,23 +156,10 @@ class AnswerText:
         """
         self.buffer = (self.buffer + self._reasoning.end()).replace("\r", "\n")
         yield from self._process_buffer(is_end=True)
-        self._hold_back()
-        if is_refusal and not self.released and self._held_back:
-            yield from self.release(self._held_back.pop(0))
-        self.withheld = self._held_back
+        self.withheld = [text for text in (*self._held_back, self._uncited) if text]
+        if is_refusal and self.withheld and not self.released:
+            yield from self.release(self.withheld.pop(0))
         yield from (TextWithheld(len(text)) for text in self.withheld)
-
-    def discard(self) -> None:
-        """Discard the text that is not released: the model called tools, so this was not the answer."""
-        self._forget()
-        self._reasoning = ReasoningFilter()
-
-    def _forget(self) -> None:
-        self.buffer = self._uncited = self._fence = ""
-        self._held_back = []
-        self.gap = self._is_unfounded = False
-        self._read = 0
-        self._has_item = False
 
     def _process_buffer(self, *, is_end: bool) -> Iterator[Event]:
         while (end := self.buffer.find("\n", self._read)) >= 0:  # each line is read once: time is linear
@@ -182,7 +177,10 @@ class AnswerText:
                 return  # too little to see whether it continues the paragraph
             before = "" if self._fence else self.buffer[: max(0, self._read - 1)]
             self._read = end
-            if before.strip() and not self._continues(before, after):
+            is_lead = before.rstrip().endswith(":") or _HEADING.match(before)
+            is_in_list = self._has_item and (after[:1] in " \t" or _LIST_ITEM.match(after))
+            continues = is_lead or is_in_list or after.startswith((*_FENCES, "[^"))
+            if before.strip() and not continues:
                 self.buffer = self.buffer[end:]
                 self._read = 0
                 self._has_item = False
@@ -191,14 +189,6 @@ class AnswerText:
             yield from self._process_paragraph(self.buffer)
             self.buffer = ""
             self._read = 0
-
-    def _continues(self, before: str, after: str) -> bool:
-        """Return whether two pieces are one paragraph despite the blank line between them."""
-        if before.rstrip().endswith(":") or _HEADING.match(before):
-            return True
-        if self._has_item and (after[:1] in " \t" or _LIST_ITEM.match(after)):
-            return True
-        return after.startswith((*_FENCES, "[^"))
 
     def _process_paragraph(self, paragraph: str) -> Iterator[Event]:
         if not names_tool(paragraph):  # such as a call that is written as text
@@ -221,7 +211,8 @@ class AnswerText:
             self._uncited = ""
             self._is_unfounded = False
         else:
-            self._hold_back()
+            self._held_back.append(self._uncited)
+            self._uncited = ""
             self._is_unfounded = self._is_unfounded or not is_refusal(statements)
             if self._is_unfounded or not (is_gap and statements):
                 self._uncited = text
@@ -239,11 +230,6 @@ class AnswerText:
             if id_ not in self._cited:
                 self._cited.add(id_)
                 yield SectionCited(self._conversation.make_reference(id_))
-
-    def _hold_back(self) -> None:
-        if self._uncited:
-            self._held_back.append(self._uncited)
-        self._uncited = ""
 
     def _respell(self, paragraph: str) -> str:
         """Return the paragraph with `[^id]` for each id of an opened section that is a word of its own."""

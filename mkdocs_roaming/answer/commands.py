@@ -79,14 +79,12 @@ def find_foreign(answer: str, sections: Iterable[str], question: str = "", site:
 
 def find_targets(markdown: str) -> Iterator[Target]:
     """Yield the targets in code, and in prose those of commands; some more than once."""
-    code = list[Span]()
     edge = 0
     for begin, stop in [*find_code(markdown), (len(markdown), len(markdown))]:
-        code += (block.span() for block in _pattern("indented").finditer(markdown, edge, begin))
-        code.append((begin, stop))
-        edge = stop
-    edge = 0
-    for begin, stop in code:
+        for block in _pattern("indented").finditer(markdown, edge, begin):
+            yield from _find_in_part(markdown, edge, block.start(), is_code=False)
+            yield from _find_in_part(markdown, *block.span(), is_code=True)
+            edge = block.end()
         yield from _find_in_part(markdown, edge, begin, is_code=False)
         yield from _find_in_part(markdown, begin, stop, is_code=True)
         edge = stop
@@ -189,7 +187,7 @@ def _find_all(text: str, offsets: Sequence[int], *, is_code: bool) -> Iterator[T
     arguments = _find_arguments(text, 0, len(text))
     if is_code:
         addresses = _find_addresses(text, "url", "host", "ip_address")
-        targets = [*addresses, *_find_sources(text), *_find_mixed(text), *arguments]
+        targets = [*addresses, *_find_names(text), *arguments]
     else:
         is_host = _pattern("host_in_prose").search
         targets = list(_find_addresses(text, "piped_host"))
@@ -237,8 +235,11 @@ def _is_used(match: Match, before: str, code: str) -> bool:
 # Arguments of commands
 
 
-def _find_sources(code: str) -> Iterator[Target]:
-    """Yield images and remotes that have no host."""
+def _find_names(code: str) -> Iterator[Target]:
+    """Yield images and remotes that have no host, and words in which letters of two alphabets look alike."""
+    for match in _pattern("mixed").finditer(code):
+        if not _is_in_comment(code, match.start()):
+            yield Target(*match.span(), match[0].lower(), "word")
     no_source = _pattern("no_source").match
     stages = {match[1].lower() for match in _pattern("stage").finditer(code)}
     for pattern in _read_table()["sources"]:
@@ -250,13 +251,6 @@ def _find_sources(code: str) -> Iterator[Target]:
                 if not no_source(name) and name.lower() not in stages:
                     key = _make_key(_pattern("tags").sub("", name))
                     yield Target(*word.span(), key, "source")
-
-
-def _find_mixed(code: str) -> Iterator[Target]:
-    """Yield words in which letters of another alphabet look like Latin ones."""
-    for match in _pattern("mixed").finditer(code):
-        if not _is_in_comment(code, match.start()):
-            yield Target(*match.span(), match[0].lower(), "word")
 
 
 def _find_arguments(code: str, start: int, stop: int) -> Iterator[Target]:

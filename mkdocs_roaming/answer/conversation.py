@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -116,25 +116,32 @@ class Conversation:
     Attributes:
         navigator: Opens sections, and knows which are open.
         turns: The turns.
+        history: The earlier questions and answers among them.
         tokens_read: Estimated size of all text that was opened.
         looked_at: The ids of the sections that were asked for and opened, in order.
     """
 
     navigator: Navigator
     turns: list[Turn] = field(default_factory=list)
+    history: list[Exchange] = field(default_factory=list)
     tokens_read: int = 0
     looked_at: dict[str, None] = field(default_factory=dict)
     _last_used: dict[str, tuple[int, int]] = field(default_factory=dict)  # when an open section was opened or cited
     _time: int = 0
     _texts: dict[str, str] = field(default_factory=dict)  # of opened sections
 
-    def start(self, history: Iterable[Exchange]) -> None:
-        """Begin with earlier questions and answers; nothing is open."""
+    def start(self, history: Sequence[Exchange], max_tokens: int) -> None:
+        """Begin with the latest questions and answers that fit; nothing is open."""
         self.navigator.drop(self.navigator.opened)
         self._last_used.clear()
         self.turns.clear()
-        for exchange in history:
-            self.turns += (UserTurn(exchange.question), AssistantTurn(exchange.answer))
+        self.history.clear()
+        for exchange in reversed(history):
+            max_tokens -= estimate_tokens(f"{exchange.question}{exchange.answer}")
+            if max_tokens < 0:
+                break
+            self.history.insert(0, exchange)
+            self.turns[:0] = UserTurn(exchange.question), AssistantTurn(exchange.answer)
 
     def quote_results(self, start: int) -> None:
         """Replace a question with all calls and results after it by a question below the text of the opened sections.
@@ -301,12 +308,14 @@ class ModelReply:
     Attributes:
         calls: The tool calls so far.
         stop: How the reply ended.
+        is_endless: Whether the reply is far longer than its limit: then the rest is ignored.
     """
 
     def __init__(self, model: Model, request: Request, deadline: Deadline) -> None:
         """Prepare a request; `stream` sends it."""
         self.calls: list[ToolCall] = []
         self.stop = Stop()
+        self.is_endless = False
         self._model = model
         self._request = request
         self._deadline = deadline
@@ -320,12 +329,6 @@ class ModelReply:
         """The text so far, with native citations as `[^id]` and without inline reasoning."""
         return remove_reasoning("".join(self._text))
 
-    @property
-    def is_endless(self) -> bool:
-        """Whether the reply is far longer than its limit: then the rest is ignored."""
-        max_chars = self._request.output_tokens * _MAX_CHARS_PER_TOKEN
-        return self._text_length > max_chars or len(self.calls) > _ENDLESS_CALLS
-
     async def stream(self) -> AsyncGenerator[Part, None]:
         """Yield the parts of the reply as they arrive.
 
@@ -337,17 +340,9 @@ class ModelReply:
         except Exception as error:
             raise StopAnswer.from_error(error, self._model.name) from None
 
-        async def next_part() -> Part | None:
-            await anyio.lowlevel.checkpoint()  # the deadline must also stop a model that never waits
-            try:
-                part = await parts.__anext__()
-            except StopAsyncIteration:
-                return None
-            return self._add(part)
-
         try:
             while not self.is_endless:
-                part = await self._deadline.run(next_part, self._model.name)
+                part = await self._deadline.run(lambda: self._read_part(parts), self._model.name)
                 if part is None:
                     return
                 yield part
@@ -355,8 +350,13 @@ class ModelReply:
             with anyio.move_on_after(_CLOSE_SECONDS, shield=True), suppress(Exception):
                 await parts.aclose()  # type: ignore[attr-defined]  # an iterator of a plugin may have none
 
-    def _add(self, part: Part) -> Part:
-        """Add a part; return it without invisible characters."""
+    async def _read_part(self, parts: AsyncIterator[Part]) -> Part | None:
+        """Add the next part; return it without invisible characters, or None at the end."""
+        await anyio.lowlevel.checkpoint()  # the deadline must also stop a model that never waits
+        try:
+            part = await anext(parts)
+        except StopAsyncIteration:
+            return None
         match part:
             case Text():
                 self._text_length += len(part.text)
@@ -379,4 +379,6 @@ class ModelReply:
                     f"{type(self._model).__qualname__} yielded {type(part).__name__}, expected a part of a reply: "
                     "Text, Citation, ToolCall, Usage or Stop; update the package of the model"
                 )
+        max_chars = self._request.output_tokens * _MAX_CHARS_PER_TOKEN
+        self.is_endless = self._text_length > max_chars or len(self.calls) > _ENDLESS_CALLS
         return part

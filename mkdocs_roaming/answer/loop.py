@@ -339,7 +339,7 @@ async def _find_passages(run: Run) -> tuple[Passage, ...]:
     def join(sections: Iterable[SectionRef]) -> str:
         joined = ""
         for section in sections:
-            joined += library.text(section) + "\n\n"
+            joined += f"{library.text(section)}\n\n"
             if len(joined) > MAX_CITED_CHARS:
                 break
         return joined[: MAX_CITED_CHARS + 1]
@@ -347,8 +347,8 @@ async def _find_passages(run: Run) -> tuple[Passage, ...]:
     def find() -> tuple[Passage, ...]:
         cited: dict[str, CitedSection] = {}
         for section in filter(None, map(index.get, find_citations(text))):
-            earlier = (SectionRef(section.page, position) for position in range(section.position))
-            cited[section.id] = CitedSection(join([section, *index.descendants(section)]), join(earlier))
+            before = (SectionRef(section.page, position) for position in range(section.position))
+            cited[section.id] = CitedSection(join((section, *index.descendants(section))), join(before))
         return tuple(find_passages(text, cited, library.manifest.site.language))
 
     try:

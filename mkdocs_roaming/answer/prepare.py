@@ -148,8 +148,7 @@ async def prepare(run: Run) -> list[Event]:
     navigator.search_tokens = _SEARCH_TOKENS
     manifest = navigator.library.manifest
     outline_tokens, history_tokens = await _fit_context(run)
-    history = _choose_history(run.history, history_tokens)
-    conversation.start(history)
+    conversation.start(run.history, history_tokens)
     site = await run.read(lambda: read_small_site(navigator, run.budget.whole_site_tokens))
     run.has_tools = site is None and outline_tokens > 0
     run.max_rounds = run.round + (run.budget.rounds if run.has_tools else 1)
@@ -177,9 +176,9 @@ async def prepare(run: Run) -> list[Event]:
     conversation.turns.append(UserTurn(run.question, context))
     if site is None:
         first = len(conversation.turns) - 1
-        events += await _reopen_sections(run, history)
+        events += await _reopen_sections(run)
         events += await _open_pinned_sections(run)
-        events += await _prefetch_sections(run, history)
+        events += await _prefetch_sections(run)
         if not run.has_tools:
             conversation.quote_results(first)
     return events
@@ -217,16 +216,6 @@ async def _fit_context(run: Run) -> tuple[int, int]:
     return outline, int(rest * _HISTORY_SHARE)
 
 
-def _choose_history(history: Sequence[Exchange], max_tokens: int) -> Sequence[Exchange]:
-    """Return the latest exchanges that fit."""
-    size = 0
-    for count, exchange in enumerate(reversed(history)):
-        size += estimate_tokens(f"{exchange.question}{exchange.answer}")
-        if size > max_tokens:
-            return history[len(history) - count :]
-    return history
-
-
 @dataclass(frozen=True, slots=True)
 class SmallSite:
     """All sections of a small site in page order, their text for the model, and its estimated size."""
@@ -259,8 +248,9 @@ def read_small_site(navigator: Navigator, max_tokens: int) -> SmallSite | None:
     return site if site.tokens < max_tokens else None
 
 
-async def _reopen_sections(run: Run, history: Sequence[Exchange]) -> list[Event]:
+async def _reopen_sections(run: Run) -> list[Event]:
     """Open the sections that earlier answers cited, or else opened, the latest ones; cited ones count as used."""
+    history = run.conversation.history
     cited = [id_ for exchange in reversed(history) for id_ in find_citations(exchange.answer)]
     find_section = run.navigator.sections.get
     sections = [*filter(None, map(find_section, cited))] or filter(None, map(find_section, reversed(run.opened)))
@@ -291,13 +281,14 @@ async def _open_pinned_sections(run: Run) -> list[Event]:
     return await _record_call(run, call, lambda: run.navigator.call(call.name, arguments))
 
 
-async def _prefetch_sections(run: Run, history: Sequence[Exchange]) -> list[Event]:
+async def _prefetch_sections(run: Run) -> list[Event]:
     """Open the sections that search ranks first; a follow-up is searched with the question before it."""
     share = _PREFETCH_CHARS_PER_TOKEN if run.has_tools else CHARS_PER_TOKEN
     room = (run.budget.open_chars - run.navigator.open_chars()) // share
     max_tokens = min(run.prefetch_tokens, room)
     if max_tokens <= 0:
         return []
+    history = run.conversation.history
     earlier = history[-1].question if history else ""
     shown = truncate_at_word(run.question, _MAX_SHOWN_QUERY)
     call = ToolCall(PREFETCH_CALL_ID, "search_sections", {"query": shown})

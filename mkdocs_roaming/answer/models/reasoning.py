@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from mkdocs_roaming.text.blocks import follow_fence
 
@@ -26,6 +27,7 @@ _HEADER_TOKENS = ("start", "channel")
 _ANSWER_HEADERS: tuple[list[str], ...] = ([], ["assistant"])
 
 
+@dataclass(slots=True)
 class ReasoningFilter:
     """Removes reasoning from text that arrives in pieces: `<think>…</think>`, and the channels of the harmony format.
 
@@ -37,13 +39,12 @@ class ReasoningFilter:
         hides_earlier_text: Whether the last piece closed reasoning that was never opened: all text before is reasoning.
     """
 
-    def __init__(self) -> None:
-        """Start before the first piece."""
-        self.is_inside = self.hides_earlier_text = False
-        self._line = ""  # what was returned of the current line
-        self._fence = ""
-        self._pending = ""  # may be the start of a mark
-        self._header = ""  # of a message: its role and channel
+    is_inside: bool = False
+    hides_earlier_text: bool = False
+    _line: str = ""  # what was returned of the current line
+    _fence: str = ""
+    _pending: str = ""  # may be the start of a mark
+    _header: str = ""  # of a message: its role and channel
 
     def feed(self, piece: str) -> str:
         """Add a piece; return the text that is known not to be reasoning."""
