@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import repeat
 from string import ascii_lowercase
 
@@ -141,14 +141,23 @@ def write_list(visitor: Visitor, element: Element, out: Blocks) -> None:
         return
     is_after_list = bool(out) and out[-1].partition(". ")[0].isdecimal()
     sign = ")" if is_after_list else "."
+    style = f"{element.get('style')} {element.get('class')} {_NUMERAL_TYPES.get(element.get('type', ''))}"
+    numerals = _NUMERALS.search(style)
+    is_reversed = element.get("reversed") is not None
+    number = _parse_number(element.get("start"), len(items) if is_reversed else 1)
     markers = []
-    for label, parts in _label_items(element, items):
+    for value, parts in items:
+        number = _parse_number(value, number)
+        label = str(number)
+        if numerals and 0 < number <= MAX:
+            label = _format_number(number, numerals["system"], numerals["case"])
         if label.isdecimal():
             markers.append(f"{label}{sign} ")
         else:  # Markdown has no letters: they are the first word of an item
             markers.append(f"- {label}. ")
             if not is_paragraph(parts[0]):
                 parts.insert(0, "")
+        number += -1 if is_reversed else 1
     add_items((parts for _, parts in items), out, loose=loose, markers=markers)
 
 
@@ -178,21 +187,6 @@ def _render_items(visitor: Visitor, element: Element) -> list[tuple[str | None, 
             items.append((child.get("value"), parts))
     context.nesting -= 1
     return items
-
-
-def _label_items(element: Element, items: list[tuple[str | None, Blocks]]) -> Iterator[tuple[str, Blocks]]:
-    """Yield the items of an ordered list with their labels as the page shows them, such as `3` or `b`."""
-    is_reversed = element.get("reversed") is not None
-    style = f"{element.get('style')} {element.get('class')} {_NUMERAL_TYPES.get(element.get('type', ''))}"
-    numerals = _NUMERALS.search(style)
-    number = _parse_number(element.get("start"), len(items) if is_reversed else 1)
-    for value, parts in items:
-        number = _parse_number(value, number)
-        label = str(number)
-        if numerals and 0 < number <= MAX:
-            label = _format_number(number, numerals["system"], numerals["case"])
-        yield label, parts
-        number += -1 if is_reversed else 1
 
 
 def _parse_number(value: str | None, default: int) -> int:

@@ -87,7 +87,7 @@ def write_code_block(visitor: Visitor, element: Element, out: Blocks) -> None:
     language = find_block_language(element)
     if language is None:
         language = context.language
-    recorded = visitor.take_language(content)
+    recorded = _take_language(visitor, content) if visitor.recorded_languages else ""
     if not language:  # Pygments names languages that it does not know "text"
         language = recorded or (context.default_language if language is None else "")
     if context.in_terminal:
@@ -193,16 +193,13 @@ def find_block_language(element: Element) -> str | None:
     return "" if language and language.lower() in _PLAIN else language
 
 
-@lru_cache(maxsize=_CACHED_CLASSES)
-def _is_line_number(classes: str | None) -> bool:
-    return classes is not None and not _LINE_NUMBERS.isdisjoint(classes.split())
-
-
 def _is_clutter(element: Element, roles: Roles) -> bool:
     """Return whether an element in a code block is not code."""
     tag = element.tag
     classes = element.get("class")
-    if not isinstance(tag, str) or tag in _CLUTTER or (tag != "code" and _is_line_number(classes)):
+    if not isinstance(tag, str) or tag in _CLUTTER:
+        return True
+    if classes and tag != "code" and not _LINE_NUMBERS.isdisjoint(classes.split()):
         return True
     return tag in ("span", "a") and roles[tag, classes] == "skip"
 
@@ -324,21 +321,16 @@ def iter_code_pieces(visitor: Visitor, element: Element) -> Iterator[CodePiece]:
 # Languages that the HTML does not name
 
 
-class RecordedLanguages:
-    """Languages that were recorded when the Markdown of a page was converted.
+def index_languages(recorded: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the languages of code blocks by their code without white space, the next one last."""
+    languages: dict[str, list[str]] = {}
+    for code, language in reversed(recorded):
+        languages.setdefault("".join(code.split()), []).append(language)
+    return languages
 
-    Args:
-        recorded: The code blocks in order, each with its language. White space in code does not matter.
-    """
 
-    def __init__(self, recorded: Sequence[tuple[str, str]]) -> None:
-        self._languages: dict[str, list[str]] = {}
-        """Languages by code without white space, the next one last."""
-        for code, language in reversed(recorded):
-            self._languages.setdefault("".join(code.split()), []).append(language)
-
-    def take(self, code: str) -> str:
-        """Return the language of the next code block with this content, an empty string if it is unknown."""
-        languages = self._languages.get("".join(code.split()), [""]) if self._languages else [""]
-        language = languages.pop() if len(languages) > 1 else languages[0]
-        return "" if language.lower() in _PLAIN else language.replace("`", "")
+def _take_language(visitor: Visitor, code: str) -> str:
+    """Return the language of the next code block with this content, an empty string if it is unknown."""
+    languages = visitor.recorded_languages.get("".join(code.split()), [""])
+    language = languages.pop() if len(languages) > 1 else languages[0]
+    return "" if language.lower() in _PLAIN else language.replace("`", "")

@@ -142,7 +142,7 @@ def convert(
         themes=themes,
         link=lambda href: shorten_address(link(href)),
         image=image,
-        take_language=code.RecordedLanguages(code_languages).take,
+        recorded_languages=code.index_languages(code_languages),
     )
     try:
         visitor.write_block(root, visitor.output.blocks)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from lxml import etree
 
-from mkdocs_roaming.html.themes import Role, Roles, ThemeSet, compile_selector, load_themes, name_class, tag_roles
+from mkdocs_roaming.html.themes import Roles, ThemeSet, compile_selector, load_themes, name_class, tag_roles
 from mkdocs_roaming.html.visitor import Element, element_text
 
 _GROUPS = re.compile(
@@ -102,19 +102,14 @@ def find_article(page: str | Element, themes: ThemeSet | None = None) -> Element
                 continue
             if not isinstance(page, str):
                 article = copy.deepcopy(article)
-            _assign_roles(article, parts)
+            for role, part in parts.items():
+                for element in compile_selector(part)(article):
+                    element.set("class", f"{element.get('class', '')} {name_class(role)}".strip())
             _remove_skipped(article, themes.roles)
             if _has_visible_text(article, themes.roles):
                 _move_post_metadata(article)
                 return article
     return root if isinstance(page, str) else copy.deepcopy(root)
-
-
-def _assign_roles(article: Element, parts: Mapping[Role, str]) -> None:
-    """Mark elements with the roles that the CSS selectors of a theme give them."""
-    for role, selector in parts.items():
-        for element in compile_selector(selector)(article):
-            element.set("class", f"{element.get('class', '')} {name_class(role)}".strip())
 
 
 def _remove_skipped(article: Element, roles: Roles) -> None:
@@ -267,31 +262,24 @@ def find_hidden_texts(article: Element) -> Iterator[str]:
 
     Style sheets are not evaluated.
     """
-    for text in _iter_hidden_texts(article):
+    texts = [comment.text or "" for comment in article.iter(etree.Comment)]
+    hidden: set[Element] = set()
+    for element in article.iter("*"):
+        texts += [element.get(name, "") for name in _DESCRIPTIONS]
+        style = element.get("style")
+        if element.getparent() in hidden:
+            hidden.add(element)
+        elif (
+            element.tag in ("template", "noscript")
+            or element.get("hidden") is not None
+            or (style is not None and _HIDING.search(f";{style};"))
+        ):
+            hidden.add(element)
+            texts.append("".join(map(str, element.itertext())))
+    for text in texts:
         shortened = " ".join(text[:_MAX_HIDDEN_CHARS].split())
         if len(shortened) >= _MIN_HIDDEN_CHARS:
             yield shortened
-
-
-def _iter_hidden_texts(article: Element) -> Iterator[str]:
-    hidden: set[Element] = set()
-    for comment in article.iter(etree.Comment):
-        yield comment.text or ""
-    for element in article.iter("*"):
-        for name in _DESCRIPTIONS:
-            yield element.get(name, "")
-        if element.getparent() in hidden:
-            hidden.add(element)
-        elif _hides(element):
-            hidden.add(element)
-            yield "".join(map(str, element.itertext()))
-
-
-def _hides(element: Element) -> bool:
-    if element.tag in ("template", "noscript") or element.get("hidden") is not None:
-        return True
-    style = element.get("style")
-    return style is not None and _HIDING.search(f";{style};") is not None
 
 
 _DESCRIPTIONS = ("alt", "title", "aria-label")

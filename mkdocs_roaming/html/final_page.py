@@ -50,7 +50,9 @@ def reconcile_article(article: str, html: str) -> str | None:
         The article if the page shows all of it, the article of the final page if a part is hidden, None if less than
         `MIN_SHARE` of its words are left.
     """
-    main = _main_part(html)
+    start = max(html.find("<article"), html.find("<main"), 0)
+    end = max(html.rfind("</article"), html.rfind("</main"))
+    main = html[start:end] if end > start else html  # menus are the largest part of many pages
     has_new_frames = main.count("<iframe") > article.count("<iframe")  # plugins for API descriptions add them last
     if not has_new_frames:
         start = html.find(article[:_BEGINNING])
@@ -143,13 +145,6 @@ def remove_tag_entries(article: str, is_left_out: Callable[[str], bool]) -> str:
             remove_element(entries)
             remove_element(heading)
     return _serialize(root) if links else article
-
-
-def _main_part(html: str) -> str:
-    """Return the part of a page that most likely contains the article. Menus are the largest part of many pages."""
-    start = max(html.find("<article"), html.find("<main"), 0)
-    end = max(html.rfind("</article"), html.rfind("</main"))
-    return html[start:end] if end > start else html
 
 
 def _strip_tags(html: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from string import ascii_lowercase
 
 from mkdocs_roaming.html.escape import normalize_whitespace
@@ -87,7 +87,14 @@ def write_tex(math: Element) -> str:
     """
     written: dict[Element, str] = {}
     for element in reversed(list(math.iter("*"))):  # children come before their parents
-        written[element] = _write_element(element, list(_iter_parts(element, written)))
+        parts: list[str] = []
+        if text := (element.text or "").strip():
+            parts.append(_write_token(text, element))
+        for child in element.iterchildren("*"):
+            parts.append(written.pop(child))
+            if text := (child.tail or "").strip():
+                parts.append(_write_token(text, element))
+        written[element] = _write_element(element, parts)
     return written[math].strip()
 
 
@@ -95,16 +102,6 @@ def format_tag(label: str) -> str:
     """Return the command that numbers an equation, for a label such as `(7)`."""
     number = label.partition("(")[2].partition(")")[0]
     return rf"\tag{{{number}}}" if number else rf"\tag*{{{label}}}"
-
-
-def _iter_parts(element: Element, written: dict[Element, str]) -> Iterator[str]:
-    """Yield the children of an element, and the text around them, as TeX."""
-    if text := (element.text or "").strip():
-        yield _write_token(text, element)
-    for child in element.iterchildren("*"):
-        yield written.pop(child)
-        if text := (child.tail or "").strip():
-            yield _write_token(text, element)
 
 
 def _write_token(text: str, element: Element) -> str:
@@ -136,7 +133,11 @@ def _write_element(element: Element, parts: Sequence[str]) -> str:
             name = "align" if has_numbers else "matrix"
             rows = r" \\ ".join(parts)
             return rf"\begin{{{name}}} {rows} \end{{{name}}}"
-    return _fill_template(_find_template(element, tag, parts), parts)
+    template = _find_template(element, tag, parts)
+    values = [" ".join(filter(None, parts)), *parts]
+    if template.startswith("#1") and not _ATOM.fullmatch(parts[0]):
+        values[1] = f"{{{parts[0]}}}"
+    return _PARAMETER.sub(lambda match: values[int(match[1])], template)
 
 
 def _find_template(element: Element, tag: str, parts: Sequence[str]) -> str:
@@ -153,10 +154,3 @@ def _find_template(element: Element, tag: str, parts: Sequence[str]) -> str:
         return _ACCENTS[parts[1]]
     has_limits = bool(parts) and _OPERATOR.fullmatch(parts[0])
     return _WITH_LIMITS.get(tag, template) if has_limits else template
-
-
-def _fill_template(template: str, parts: Sequence[str]) -> str:
-    values = [" ".join(filter(None, parts)), *parts]
-    if template.startswith("#1") and not _ATOM.fullmatch(parts[0]):
-        values[1] = f"{{{parts[0]}}}"
-    return _PARAMETER.sub(lambda match: values[int(match[1])], template)

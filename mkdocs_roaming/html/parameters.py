@@ -117,7 +117,11 @@ def _render_row(visitor: Visitor, row: Element, labels: list[str]) -> Blocks:
     """Return the blocks of a row: cells before the description are name and type, cells after it the default."""
     cells = list(row.iterchildren("td"))
     _record_anchors(visitor, row, *cells[0].iter())
-    position = _find_description(cells)
+    position = min(len(cells) - 1, _DESCRIPTION_POSITION)
+    for index, cell in enumerate(cells):
+        if any(has_class(child, _DESCRIPTION) for child in cell):
+            position = index
+            break
     name, *details = [_format_code(visitor, cell) for cell in cells[:position]] or [""]
     for index, cell in enumerate(cells[position + 1 :], position + 1):
         text = _format_code(visitor, cell)
@@ -135,14 +139,6 @@ def _render_row(visitor: Visitor, row: Element, labels: list[str]) -> Blocks:
     if not len(description):
         parts += visitor.render_nested(description)
     return _join_head(name, details, parts)
-
-
-def _find_description(cells: list[Element]) -> int:
-    """Return the position of the cell with the description."""
-    for position, cell in enumerate(cells):
-        if any(has_class(child, _DESCRIPTION) for child in cell):
-            return position
-    return min(len(cells) - 1, _DESCRIPTION_POSITION)
 
 
 def _format_notes(visitor: Visitor, paragraph: Element) -> Details:
@@ -257,25 +253,18 @@ def _format_details(visitor: Visitor, nodes: list[str | Element]) -> Details:
             pieces.append((node, None))
     details: Details = []
     for name, pieces in groups:
-        kept, modifiers = _split_modifiers(pieces)
+        text = "".join(text for text, _ in pieces)
+        modifier = _MODIFIER.search(text)
+        room = modifier.start() if modifier else len(text)
+        kept: list[CodePiece] = []
+        for text, href in pieces:
+            kept.append((text[:room], href))
+            room = max(room - len(text), 0)
         expression = _format_pieces(visitor, kept)
         details.append(": ".join(filter(None, (name, expression))))
-        details.append(modifiers)
+        if modifier:  # numpydoc: `int, optional`
+            details.append(escape_text(" ".join(modifier[1].split())))
     return details
-
-
-def _split_modifiers(pieces: list[CodePiece]) -> tuple[list[CodePiece], str]:
-    """Split a type in numpydoc's notation: `int, optional` is `int` and "optional"."""
-    text = "".join(text for text, _ in pieces)
-    modifier = _MODIFIER.search(text)
-    if modifier is None:
-        return pieces, ""
-    kept: list[CodePiece] = []
-    room = modifier.start()
-    for text, href in pieces:
-        kept.append((text[:room], href))
-        room = max(room - len(text), 0)
-    return kept, escape_text(" ".join(modifier[1].split()))
 
 
 # Fields

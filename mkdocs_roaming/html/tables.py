@@ -114,20 +114,18 @@ def _is_one_line(cell: Element) -> bool:
 
 
 def _format_pipes(visitor: Visitor, head: Row, body: list[Row]) -> str:
+    lines: list[str] = []
+    for row in [head, *body]:
+        line = "|"
+        for cell in row:
+            text = visitor.render_line(cell, line_break="<br>") or _find_icon_name(cell)
+            escaped = text.replace("|", "\\|")
+            line += f" {escaped} |" if escaped else "  |"
+        lines.append(line)
     width = max(len(row) for row in [head, *body])
-    missing = width - len(head)  # shorter rows are valid, a shorter head is not
-    lines = [_format_row(visitor, head) + "  |" * missing, "|" + " --- |" * width]
-    lines.extend(_format_row(visitor, row) for row in body)
+    lines[0] += "  |" * (width - len(head))  # shorter rows are valid, a shorter head is not
+    lines.insert(1, "|" + " --- |" * width)
     return "\n".join(lines)
-
-
-def _format_row(visitor: Visitor, row: Row) -> str:
-    line = "|"
-    for cell in row:
-        text = visitor.render_line(cell, line_break="<br>") or _find_icon_name(cell)
-        escaped = text.replace("|", "\\|")
-        line += f" {escaped} |" if escaped else "  |"
-    return line
 
 
 def _find_icon_name(element: Element) -> str:

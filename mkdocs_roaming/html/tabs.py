@@ -64,30 +64,25 @@ def _write_panels(visitor: Visitor, labels: list[Element], panels: list[Element]
 
     Headings in a list are no sections, so panels with headings follow one another, with a thematic break at the end.
     """
+    nesting = visitor.context.nesting
     has_headings = any(next(panel.iter(*_HEADINGS), None) is not None for panel in panels)
-    if has_headings and not visitor.context.nesting:
-        for label, panel in zip(labels, panels, strict=True):
-            _write_panel(visitor, label, panel, out)
-        out.append("---")
-        return
+    has_sections = has_headings and not nesting
     items: list[Blocks] = []
-    with visitor.within(nesting=visitor.context.nesting + 1):
-        for label, panel in zip(labels, panels, strict=True):
-            item: Blocks = []
-            _write_panel(visitor, label, panel, item)
-            items.append(item)
-    if len(items) == 1 and len(items[0]) <= _SHORT:  # nothing to choose from
+    for label, panel in zip(labels, panels, strict=True):
+        item = out if has_sections else []
+        with visitor.within(nesting=nesting if has_sections else nesting + 1):
+            with visitor.within(in_link=True):
+                text = visitor.render_line(label, styles="strong")
+            if text:
+                item.append(format_bold(text))
+            if visitor.role(panel) == "group":
+                visitor.write_blocks(panel, item)  # not write_group: the page hides all panels but the first
+            else:
+                visitor.write_block(panel, item)
+        items.append(item)
+    if has_sections:
+        out.append("---")
+    elif len(items) == 1 and len(items[0]) <= _SHORT:  # nothing to choose from
         out.extend(items[0])
     else:
         add_items(items, out, loose=True)
-
-
-def _write_panel(visitor: Visitor, label: Element, panel: Element, out: Blocks) -> None:
-    with visitor.within(in_link=True):
-        text = visitor.render_line(label, styles="strong")
-    if text:
-        out.append(format_bold(text))
-    if visitor.role(panel) == "group":
-        visitor.write_blocks(panel, out)  # not write_group: the page hides all panels but the first
-    else:
-        visitor.write_block(panel, out)

@@ -157,23 +157,20 @@ class Roles(dict[tuple[Any, str | None], Role]):
         """Compile the selectors of themes, and of a site's own classes."""
         self._tags: dict[str, Role] = {}
         self._rules: dict[str, list[_Rule]] = {}
-        for role in ROLES:
-            self._add(f".{name_class(role)}", role, _RANK_OF_MARK)
+        selectors = [(f".{name_class(role)}", role, _RANK_OF_MARK) for role in ROLES]
         for selector, role in classes.items():
-            self._add(selector if "." in selector else f".{selector}", role, _RANK_OF_SITE)
+            selectors.append((selector if "." in selector else f".{selector}", role, _RANK_OF_SITE))
         for theme in themes:
-            for role, selectors in theme.roles.items():
-                for selector in selectors.split():
-                    self._add(selector, role, ROLES.index(role))
+            for role, names in theme.roles.items():
+                selectors += [(selector, role, ROLES.index(role)) for selector in names.split()]
+        for selector, role, rank in selectors:
+            tag, *required = selector.split(".")
+            if required:
+                rule = _Rule(rank, tag, role, frozenset(required[1:]))
+                self._rules.setdefault(required[0], []).append(rule)
+            else:
+                self._tags.setdefault(tag, role)
         self._prefixes = tuple(name for name in self._rules if name.endswith(("_", "-")))
-
-    def _add(self, selector: str, role: Role, rank: int) -> None:
-        tag, *names = selector.split(".")
-        if names:
-            rule = _Rule(rank, tag, role, frozenset(names[1:]))
-            self._rules.setdefault(names[0], []).append(rule)
-        else:
-            self._tags.setdefault(tag, role)
 
     def __missing__(self, key: tuple[Any, str | None]) -> Role:
         """Look up the role of an element: `span` if it is only a wrapper within a line, `skip` for a comment."""

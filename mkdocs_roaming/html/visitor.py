@@ -155,8 +155,8 @@ class Visitor:
     """Maps the target of a link to the address to write."""
     image: Callable[[str], str]
     """Maps the source of an image to the address to write."""
-    take_language: Callable[[str], str]
-    """Returns the language of the next code block with this content, an empty string if it is unknown."""
+    recorded_languages: dict[str, list[str]]
+    """Languages of code that were recorded when the page was built (see `code.index_languages`)."""
     output: Output = field(default_factory=Output)
     context: Context = field(default_factory=Context)
     tab_panels: dict[str, Element] | None = None
@@ -429,19 +429,18 @@ def strip_breaks(text: str) -> str:
     while end > start:
         if text.endswith(_BREAK_TAG, start, end) and not text.endswith(f"\\{_BREAK_TAG}", 0, end):
             end -= len(_BREAK_TAG)
-        elif text[end - 1].isspace() or _ends_in_break(text, start, end):
+        elif text[end - 1].isspace():
+            end -= 1
+        elif text[end - 1] == "\\":
+            run = end
+            while run > start and text[run - 1] == "\\":
+                run -= 1
+            if (end - run) % 2 == 0:  # escaped backslashes come in pairs
+                break
             end -= 1
         else:
             break
     return text[start:end]
-
-
-def _ends_in_break(text: str, start: int, end: int) -> bool:
-    """Return whether text ends in the backslash of a break. Escaped backslashes come in pairs."""
-    run = end
-    while run > start and text[run - 1] == "\\":
-        run -= 1
-    return (end - run) % 2 == 1
 
 
 def is_paragraph(block: str) -> bool:

@@ -108,7 +108,9 @@ def from_sidebar(page: Element, resolve: Resolve, themes: ThemeSet | None = None
     if nav := _read_pydata(page, resolve, read):
         return nav
     for selector in (themes or load_themes()).navs:
-        bars = [bar for bar in compile_selector(selector)(page) if not _is_post_sidebar(bar)]
+        bars = compile_selector(selector)(page)
+        # Material's sidebar of a blog post has its date and author.
+        bars = [bar for bar in bars if not any(has_class(parent, "md-sidebar--post") for parent in bar.iterancestors())]
         nav = read(bars, resolve) if bars else ()
         if len(collect_paths(nav)) > 1:
             return nav
@@ -301,51 +303,36 @@ def _join_groups(groups: Iterable[tuple[str, list[NavItem]]]) -> list[NavItem]:
 
 
 def _read_item(element: Element, resolve: Resolve) -> NavItem:
-    own = _own_elements(element)
-    children: list[NavItem] = []
-    for part in filter(_is_list, own):
-        children += _read_lists(part, resolve)
-    label = " ".join((element.text or "").split())
-    path = None
-    is_named = bool(children)
-    for part in own:
-        if part.tag not in _LABELS:
-            continue
-        is_named |= _is_button(part)
-        if path is None and _is_link_to_page(part, has_children=bool(children)):
-            path = resolve(part.get("href", ""))
-            label = _read_text(part) or label
-        label = label or _read_text(part)
-    is_named |= path is not None
-    return NavItem(label if is_named else "", path, children=tuple(children))
-
-
-def _is_button(element: Element) -> bool:
-    """Return whether an element opens a group; in Docusaurus it is a link to the first page of the group."""
-    return element.get("role") == "button"
-
-
-def _is_link_to_page(element: Element, *, has_children: bool) -> bool:
-    """Return whether a link in an item leads to a page.
+    """Read an item: its label, the page that it leads to, and the items in it.
 
     `#` alone is Sphinx's link to the current page, or opens a menu. `#section` belongs to a table of contents.
     """
-    href = element.get("href")
-    if href is None or element.tag != "a" or _is_button(element):
-        return False
-    return not href.startswith("#") or (href == "#" and not has_children)
-
-
-def _own_elements(item: Element) -> list[Element]:
-    """Return the elements in an item, but not those in nested items."""
-    own = []
-    walker = etree.iterwalk(item, events=("start",))
-    for _, element in walker:
-        if element is not item:
-            own.append(element)
-            if _is_item(element):
-                walker.skip_subtree()
-    return own
+    children: list[NavItem] = []
+    parts: list[Element] = []
+    walker = etree.iterwalk(element, events=("start",))
+    for _, part in walker:
+        if part is element:
+            continue
+        if _is_item(part):
+            walker.skip_subtree()
+        elif part.tag in ("ul", "ol") or (part.tag == "div" and has_class(part, "items")):  # VitePress
+            children += _read_lists(part, resolve)
+        elif part.tag in _LABELS:
+            parts.append(part)
+    label = " ".join((element.text or "").split())
+    path = None
+    is_group = bool(children)
+    for part in parts:
+        href = part.get("href") if part.tag == "a" else None
+        if href == "#" and children:
+            href = None
+        if part.get("role") == "button":  # in Docusaurus a link to the first page of the group
+            is_group = True
+        elif href is not None and path is None and (href == "#" or not href.startswith("#")):
+            path = resolve(href)
+            label = _read_text(part) or label
+        label = label or _read_text(part)
+    return NavItem(label if is_group or path is not None else "", path, children=tuple(children))
 
 
 def _read_pydata(page: Element, resolve: Resolve, read: Callable[[Sequence[Element], Resolve], Nav]) -> Nav:
@@ -362,11 +349,6 @@ def _read_pydata(page: Element, resolve: Resolve, read: Callable[[Sequence[Eleme
     return tuple(items.values())
 
 
-def _is_post_sidebar(bar: Element) -> bool:
-    """Return whether a sidebar is Material's sidebar of a blog post: date, author, related links."""
-    return any(has_class(parent, "md-sidebar--post") for parent in bar.iterancestors())
-
-
 def _is_page_contents(element: Element) -> bool:
     """Return whether a list is Sphinx's list of the sections of the page, next to the navigation in its sidebar."""
     if element.tag != "ul" or not len(element) or element[0].get("class"):
@@ -377,10 +359,6 @@ def _is_page_contents(element: Element) -> bool:
 
 def _is_item(element: Element) -> bool:
     return element.tag == "li" or has_class(element, "VPSidebarItem")
-
-
-def _is_list(element: Element) -> bool:
-    return element.tag in ("ul", "ol") or (element.tag == "div" and has_class(element, "items"))  # VitePress
 
 
 def _read_text(element: Element) -> str:
