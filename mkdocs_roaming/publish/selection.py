@@ -17,8 +17,6 @@ from mkdocs_roaming.manifest.lookup import PageName, match_name
 _ESCAPED = re.compile(r"\\.")
 r"""A character that has no meaning of its own: `\[` in `\[draft`."""
 _BRACKET = r"\["
-_INDEX_FILE = re.compile(r"/index\.\w+$")
-"""The index file of a folder: `guide/index.md`."""
 _SPECIAL = re.compile(r"[*?\[\\]|\s+$")
 """What a pattern for one name escapes: `*` in `guide/*.md`, and spaces at the end."""
 
@@ -60,7 +58,8 @@ class Pattern:
         self._is_below = body.endswith("/**")
         # On sites whose addresses are folders, a mere `index.md` would match all pages.
         self._has_folder = "/" in body.rstrip("/")
-        self._is_index = _INDEX_FILE.search(body) is not None
+        stem, _, suffix = body.rpartition("/")[2].partition(".")
+        self._is_index = "/" in body and stem == "index" and suffix.isalnum()
         self._body = body.removesuffix("*") if self._is_below else body
 
     def matches(self, page: PageName) -> bool:

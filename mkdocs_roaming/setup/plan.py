@@ -26,6 +26,8 @@ _DEPLOYMENTS = (
     "wrangler.json*",
 )
 """Workflows, and the configurations of hosts."""
+_LLMS_PLUGINS = ("llmstxt", "llms-txt", "llms_txt", "plugin-llms")
+"""Parts of the names of plugins that write an llms.txt."""
 _INSTALL = f"pip install {edits.PACKAGE}"
 _PUBLISH = 'roaming index "$READTHEDOCS_OUTPUT/html" --url "$READTHEDOCS_CANONICAL_URL"'
 
@@ -115,6 +117,10 @@ def _add_options(plan: Plan) -> None:
     options |= {"widget": True, "page_menu": True}
     if setup.llms_txt:
         options["llms_txt"] = "preamble"
+    settings = read(setup.config) + read(setup.work / "package.json")
+    if any(mark in settings for mark in _LLMS_PLUGINS):
+        options["overwrite"] = True
+        plan.steps.append(f"remove the plugin that writes llms.txt, if it is not needed, and `overwrite` from {file}")
     change = partial(edits.add_plugin, options=options)
     lines = f"plugins:\n{edits.render_plugin(options)}"
     if file.suffix == ".toml":

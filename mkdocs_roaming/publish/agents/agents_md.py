@@ -7,6 +7,7 @@ agent reads it with every task, and opens sections by their addresses.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -26,8 +27,6 @@ MIN_BYTES = 2_000
 
 _BUDGETS = range(200, 20_000, 25)
 """Budgets of the outline in tokens, of which the largest that fits is chosen."""
-_MIN_FENCE = 3
-_TICKS = re.compile("`+")
 _ENTRY = re.compile(r"^( *)\[(\w+)(\+?)\] ", re.MULTILINE)
 """The beginning of a line in an outline: `  [1a2b3c4d+] `."""
 _ADDRESS = re.compile(r"\S*://\S*")
@@ -54,21 +53,15 @@ def render_agents_md(manifest: Manifest, *, section_files: bool, trusted: bool, 
         )
     sections = SectionIndex(manifest if trusted else _keep_titles(manifest))
     head = _make_head(sections.manifest, section_files=section_files, trusted=trusted)
-    low = 0
-    high = len(_BUDGETS)
-    text = ""
-    while low < high:
-        middle = (low + high) // 2
-        lines = render_outline_lines(sections, budget=_BUDGETS[middle], summaries=True)
-        block = enclose(url, head, _hide_group_ids(lines, sections.manifest))
-        if len(block.encode()) <= max_bytes:
-            text = block
-            low = middle + 1
-        else:
-            high = middle
-    if not text:
+
+    def render(budget: int) -> str:
+        lines = render_outline_lines(sections, budget=budget, summaries=True)
+        return enclose(url, head, _hide_group_ids(lines, sections.manifest))
+
+    fitting = bisect_right(_BUDGETS, max_bytes, key=lambda budget: len(render(budget).encode()))
+    if not fitting:
         raise UsageError(f"the index does not fit into {max_bytes} bytes; allow more")
-    return text
+    return render(_BUDGETS[fitting - 1])
 
 
 def insert_block(text: str, block: str, url: str) -> str:
@@ -134,8 +127,9 @@ def enclose(url: str, head: str, lines: str) -> str:
     """
     begin, end = _comments(url)
     lines = lines.replace("<!--", "<! --")
-    longest = max(map(len, _TICKS.findall(lines)), default=0)
-    fence = "`" * max(_MIN_FENCE, 1 + longest)
+    fence = "```"
+    while fence in lines:
+        fence += "`"
     return f"{begin}\n{head}\n{fence}text\n{lines}{fence}\n{end}\n"
 
 

@@ -19,8 +19,6 @@ _SERVER_KEYS = {"cursor": "mcpServers", "vscode": "servers", "zed": "context_ser
 _MAX_SITE_CHARS = 200
 _MAX_NAME_CHARS = 40
 _UNSAFE = re.compile(r"[^a-z0-9]+")
-_PLAIN = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
-"""An argument that no shell changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +93,7 @@ def _describe_server(client: str, server: McpServer) -> dict[str, Any]:
 
 def _quote(argument: str) -> str:
     """Quote an argument for POSIX shells, PowerShell and cmd, as far as one quotation fits all of them."""
-    if _PLAIN.fullmatch(argument):
-        return argument
-    return f'"{argument}"' if set(argument).isdisjoint('"$`\\!%') else shlex.quote(argument)
+    quoted = shlex.quote(argument)
+    if quoted == argument or not set(argument).isdisjoint('"$`\\!%'):
+        return quoted
+    return f'"{argument}"'
