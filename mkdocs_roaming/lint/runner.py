@@ -25,7 +25,7 @@ from mkdocs_roaming.manifest.lookup import PageName, SectionIndex, SectionRef, m
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.manifest.sections import github_slug
 from mkdocs_roaming.settings import decode_table
-from mkdocs_roaming.text.blocks import FRONT_MATTER, parse_blocks, strip_markup
+from mkdocs_roaming.text.blocks import FRONT_MATTER, find_headings, strip_markup
 from mkdocs_roaming.text.markdown import pluralize
 
 WEIGHTS: Mapping[Severity, int] = {"error": 10, "warning": 3, "hint": 1}
@@ -306,7 +306,7 @@ class _Source:
         end = front_matter.end() if front_matter else 0
         offset = text.count("\n", 0, end)
         headings = []
-        for heading in parse_blocks(text[end:]).headings:
+        for heading in find_headings(text[end:]):
             title = strip_markup(_ATTRIBUTES.sub("", heading.text))
             headings.append((offset + heading.start, github_slug(title)))
         return cls(text.split("\n"), headings)

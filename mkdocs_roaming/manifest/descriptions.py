@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
-from mkdocs_roaming.text.blocks import parse_blocks
+from mkdocs_roaming.text.blocks import find_headings
 from mkdocs_roaming.text.markdown import pluralize, to_single_line
 
 DESCRIPTIONS_FILE = "descriptions.json"
@@ -152,7 +152,7 @@ def digest_texts(*texts: str) -> str:
 
 def text_digest(text: str) -> str:
     """Return the digest of the text below the heading of a section; it begins with the section's `body`."""
-    heading = next(iter(parse_blocks(text).headings), None)
+    heading = next(iter(find_headings(text)), None)
     lines = text.splitlines(keepends=True)
     below = "".join(lines[heading.end :]) if heading is not None and heading.start == 0 else text
     return digest_texts(below.strip())

@@ -16,7 +16,14 @@ from itertools import chain, count
 from typing import NamedTuple
 
 from mkdocs_roaming.manifest.models import MAX_OPENING, Heading, PageEntry, Section, SectionEntry
-from mkdocs_roaming.text.blocks import FRONT_MATTER, LINE_END, find_targets, line_offsets, parse_blocks, strip_markup
+from mkdocs_roaming.text.blocks import (
+    FRONT_MATTER,
+    LINE_END,
+    find_headings,
+    find_targets,
+    line_offsets,
+    strip_markup,
+)
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 
@@ -102,7 +109,7 @@ def _find_marks(markdown: str) -> list[_Mark]:
     skipped = len(markdown) - len(body)
     lines = line_offsets(body)
     marks: list[_Mark] = []
-    for heading in parse_blocks(body).headings:
+    for heading in find_headings(body):
         first = heading.start
         if not marks and heading.level == 1 and not _is_pointer(body[: lines[first]]):
             first = 0

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from mkdocs_roaming.html.escape import escape_text
-from mkdocs_roaming.text.blocks import FRONT_MATTER, line_offsets, parse_blocks, split_lines
+from mkdocs_roaming.text.blocks import FRONT_MATTER, find_headings, line_offsets, parse_blocks, split_lines
 from mkdocs_roaming.text.markdown import to_single_line
 
 ResolveLink = Callable[[str], str]
@@ -42,7 +42,7 @@ def normalize_markdown(markdown: str, *, title: str, link: ResolveLink) -> str:
         link: Resolves the URL of each link and image.
     """
     text = strip_pointer(split_front_matter(markdown)[0])
-    headings = parse_blocks(text).headings
+    headings = find_headings(text)
     if not headings or headings[0].level != 1:
         heading = f"# {escape_text(' '.join(title.split()) or 'Untitled')}\n"
         text = f"{heading}\n{text}" if text else heading

@@ -1,15 +1,15 @@
 """The one reader of Markdown: a tree of blocks with their lines, as CommonMark defines them, and the code in a text.
 
-`parse_blocks` parses a text once and keeps the latest results, so that headings, fenced code, lists and links of one
-text cost one parse. Two kinds of callers read line by line instead: those that have a part of a text, such as an answer
-while it is written (`follow_fence`), and openings, which need the beginning of each section in each build.
+`parse_blocks` parses a text with markdown-it and keeps the latest results. Line by line is read only what cannot wait
+for that: an answer while it is written (`follow_fence`), the headings of large files (`find_headings`), the targets of
+links and the openings of all sections of a build, whose headings the converter knows.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,6 +33,13 @@ FENCE = re.compile(r"( {0,3})" + FENCE_MARK)
 
 TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?::?-+:?[ \t]*)?$")
 """The line below the header of a table, such as `| --- | :-: |`."""
+
+_ATX_HEADING = re.compile(r"(#{1,6})(?=[ \t]|$)(.*)")
+"""A heading at the margin, as in `## Title`."""
+_HIDING = re.compile(r" {1,3}#|[ \t]*<(?:script|pre|style|textarea|[!?])", re.IGNORECASE)
+"""The beginning of a line after which a parse finds what is a heading: an indented one, HTML with blank lines."""
+_HTML = re.compile(r"[ \t]*<(?!https?://)")
+"""The beginning of a line that may begin a block of HTML, which ends at a blank line."""
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>&!~$\n]")
 """A character of which inline Markdown may be made; text without one needs no parser."""
@@ -101,11 +108,6 @@ class Document(Struct, frozen=True):
 
     blocks: tuple[Block, ...]
     references: Mapping[str, Reference]
-
-    @property
-    def headings(self) -> list[Block]:
-        """The headings that are not nested in lists or quotes."""
-        return [block for block in self.blocks if block.kind == "heading"]
 
     def walk(self) -> Iterator[Block]:
         """Yield all blocks, each before those in it."""
@@ -179,6 +181,67 @@ def load_parser(*, inline: bool) -> MarkdownIt:
 
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     return parser if inline else parser.disable("inline")
+
+
+# Headings
+
+
+def find_headings(markdown: str) -> list[Block]:
+    """Return the headings that are not nested in lists or quotes.
+
+    A file with all pages of a site has megabytes, of which the headings are needed before anything else. Where no line
+    can hide a heading, they are found without a parse, which would take as long as the rest of a search in such a file.
+    """
+    headings = _scan_headings(split_lines(markdown))
+    if headings is None:
+        headings = [block for block in parse_blocks(markdown).blocks if block.kind == "heading"]
+    return headings
+
+
+def _scan_headings(lines: Sequence[str]) -> list[Block] | None:
+    """Return headings at the margin, or None where CommonMark may find others.
+
+    That is the case below an underline, in raw HTML, and with code of which a fence or a line is indented otherwise.
+    """
+    headings: list[Block] = []
+    fence = indent = above = ""
+    is_html = False
+    for number, line in enumerate(lines):
+        if fence:
+            if line[: len(indent)].strip(" "):
+                return None
+            before = fence
+            fence = follow_fence(line[len(indent) :], before)
+            if fence != follow_fence(line, before):
+                return None
+            continue
+        if not line.strip(" \t"):
+            is_html = False
+        elif line[0] in "#`~<=- \t":
+            if _HIDING.match(line) or (above and not line.strip("=- \t")):
+                return None
+            fence = follow_fence(line)
+            indent = line[: len(line) - len(line.lstrip(" "))] if fence else ""
+            heading = _ATX_HEADING.match(line)
+            if is_html and (fence or heading):
+                return None
+            if fence or heading:
+                above = ""
+            if heading:
+                title = _strip_closing_hashes(heading[2])
+                headings.append(Block("heading", number, number + 1, title, len(heading[1])))
+            if fence or heading:
+                continue
+            is_html = is_html or _HTML.match(line) is not None
+        above = line.strip(" \t")
+    return None if fence and indent else headings
+
+
+def _strip_closing_hashes(text: str) -> str:
+    """Return the text of a heading. Hashes at its end belong to it unless a space precedes them."""
+    text = text.rstrip(" \t")
+    bare = text.rstrip("#")
+    return (bare if bare[-1:] in (" ", "\t") else text).strip(" \t")
 
 
 # Inline Markdown

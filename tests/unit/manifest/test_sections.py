@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from itertools import pairwise
+
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from mkdocs_roaming.manifest.models import Heading
 from mkdocs_roaming.manifest.sections import github_slug, split_sections
+from mkdocs_roaming.text.blocks import find_headings
 
 POINTER = "> This page belongs to X. All its pages are listed in [llms.txt](https://x.example/llms.txt).\n\n"
 LINES = st.sampled_from(
@@ -46,6 +49,32 @@ def test_sections_start_at_commonmark_headings(lines: list[str]) -> None:
         if token.type == "heading_open" and token.level == 0
     ]
     assert [section.level for section in split_sections(markdown)] == wanted
+
+
+MORE_LINES = LINES | st.sampled_from(
+    [
+        "- a", "  b", "   ```", "  ~~~", "> ```", "1. ```", "   # three", "\t# tab", "* * *", "***", "<b>x</b>",
+        "</p>", "<!-- c", "-->", "<pre>", "</pre>", "<https://x.example/>", "[a]: /u", "'title", "===", "``` a`b",
+        "`````", "a | b", "- | -", "#", "## #", "# a #b", "# a#", "#\ta\t#\t", "    - deep", "    ```", "  ## ind",
+        "+", "=", "-",
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(MORE_LINES, max_size=24))
+@example(["- a", "   ```", "| a |", "==="])
+@example(["- a", "", "   ```", "=x", "==="])
+@example(["</p>", "   ```", "", "   # three"])
+@example(["   ```", "    ```", "# A"])
+def test_headings_are_those_of_commonmark(lines: list[str]) -> None:
+    markdown = "\n".join(lines)
+    tokens = MarkdownIt("commonmark").enable("table").parse(markdown)
+    wanted = [
+        (*token.map, int(token.tag[1]), text.content)
+        for token, text in pairwise(tokens)
+        if token.type == "heading_open" and token.level == 0 and token.map
+    ]
+    assert [(block.start, block.end, block.level, block.text) for block in find_headings(markdown)] == wanted
 
 
 def test_llms_txt_pointer_is_not_part_of_a_section() -> None:
