@@ -189,15 +189,12 @@ class AnswerRequest:
         self._answer = service.cache.join(self._key) if self._key else None
         self.cached = self._answer is not None
         """Whether the answer costs nothing: it is cached, or runs for another client."""
+        self.is_kept = self._answer is not None and self._answer.task is None
+        """Whether the answer is cached, so that nothing has to be waited for."""
         self._events: list[Event] = []
         self._is_finished = False  # the answer ended by itself and was read to its end
         self._first_text_seconds: float | None = None
         self._turn: str | None = None
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the answer is cached, so that nothing has to be waited for."""
-        return self._answer is not None and self._answer.task is None
 
     @property
     def call_cost(self) -> float | None:
