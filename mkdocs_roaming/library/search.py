@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -341,9 +340,8 @@ class Search:
         key = index_key(library.manifest, fields)
         data = cache.load(key, IndexData)
         if data is not None:
-            with suppress(ValueError):
-                self._key = key
-                return Index(sections, data)
+            self._key = key
+            return Index(sections, data)
         index = Index.from_texts(sections, _read_texts(library), fields)
         self._key = ""
         if index.complete:

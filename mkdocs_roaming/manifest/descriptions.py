@@ -27,7 +27,11 @@ DESCRIPTIONS_FILE = "descriptions.json"
 
 _FORMAT = 1
 _DIGEST_LENGTH = 16
+_BODY_LENGTH = 8
+"""Length of the digest of a section's body in the manifest, with which that of its entry begins."""
+
 _CONFLICT = re.compile(rb"^(?:<{7}|={7}|>{7})", re.MULTILINE)
+"""The beginning of a line that marks a merge conflict: `<<<<<<< HEAD`. The file is no JSON then."""
 
 
 class SectionTexts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -46,6 +50,11 @@ class SectionTexts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     about: str = ""
     asks: tuple[str, ...] = ()
     written: str = ""
+
+    @property
+    def body(self) -> str:
+        """The `body` of the section that is described."""
+        return self.digest[:_BODY_LENGTH]
 
     @property
     def questions(self) -> tuple[str, ...]:
@@ -103,7 +112,8 @@ def read_descriptions(path: Path) -> Descriptions:
         data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from None
-    if conflict := _CONFLICT.search(data):
+    conflict = _CONFLICT.search(data)
+    if conflict:
         line = data.count(b"\n", 0, conflict.start()) + 1
         raise UsageError(
             f"{path}:{line}: has the marks of a merge conflict; keep either side of each: `roaming describe` writes "
@@ -114,8 +124,8 @@ def read_descriptions(path: Path) -> Descriptions:
     except msgspec.ValidationError as error:
         raise UsageError(f"{path}: not a file of descriptions: {error}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        byte = re.search(r"\(byte (\d+)\)", str(error))
-        line = data.count(b"\n", 0, int(byte[1]) if byte else len(data)) + 1
+        byte = str(error).rpartition("(byte ")[2].removesuffix(")")
+        line = data.count(b"\n", 0, int(byte) if byte.isdecimal() else len(data)) + 1
         raise UsageError(f"{path}:{line}: not valid JSON ({error}); correct this line, or restore the file") from None
     if descriptions.format != _FORMAT:
         raise UsageError(f"{path}: has format {descriptions.format}, this version reads {_FORMAT}; update the package")
@@ -137,12 +147,12 @@ def read_configured_descriptions(path: Path, warn: Callable[[str], None]) -> Des
 
 def render_descriptions(descriptions: Descriptions) -> bytes:
     """Return the content of the file: pages in the order of their paths, sections in that of their ids."""
-    pages = {
-        path: replace(page, sections=dict(sorted(page.sections.items())))
-        for path, page in sorted(descriptions.pages.items())
-        if page.description or page.sections
-    }
-    return msgspec.json.format(msgspec.json.encode(replace(descriptions, pages=pages)), indent=1) + b"\n"
+    pages: dict[str, PageTexts] = {}
+    for path, page in sorted(descriptions.pages.items()):
+        if page.description or page.sections:
+            pages[path] = replace(page, sections=dict(sorted(page.sections.items())))
+    data = msgspec.json.encode(replace(descriptions, pages=pages))
+    return msgspec.json.format(data, indent=1) + b"\n"
 
 
 def digest_texts(*texts: str) -> str:
@@ -160,7 +170,8 @@ def text_digest(text: str) -> str:
 
 def page_digest(page: PageEntry) -> str:
     """Return the digest of what the description of a page describes: its own text, and its sections' titles."""
-    return digest_texts(page.sections[0].body, *(f"{section.level} {section.title}" for section in page.sections))
+    headings = [f"{section.level} {section.title}" for section in page.sections]
+    return digest_texts(page.sections[0].body, *headings)
 
 
 # Matching with a build
@@ -188,22 +199,27 @@ class TextIndex:
     """
 
     def __init__(self, descriptions: Descriptions, manifest: Manifest) -> None:
-        self._by_id = {id_: texts for page in descriptions.pages.values() for id_, texts in page.sections.items()}
+        self._by_id: dict[str, SectionTexts] = {}
+        for page in descriptions.pages.values():
+            self._by_id |= page.sections
         present = {section.id for section in manifest.sections()}
         self._moved: dict[tuple[str, str], SectionTexts] = {}  # by digest and title, and by digest alone
         for id_, texts in self._by_id.items():
-            for title in (texts.title, "") if id_ not in present else ():
-                self._moved.setdefault((texts.digest[:8], title), texts)
+            if id_ not in present:
+                self._moved.setdefault((texts.body, texts.title), texts)
+                self._moved.setdefault((texts.body, ""), texts)
 
     def find(self, section: SectionEntry) -> Match:
         """Return the texts about a section."""
-        candidates = [self._by_id[id_] for id_ in (section.id, *section.aliases) if id_ in self._by_id]
-        for title in (section.title, "") if section.body else ():
-            candidates += filter(None, [self._moved.get((section.body, title))])
-        current = next((texts for texts in candidates if texts.digest[:8] == section.body), None)
-        if current is not None:
-            return Match(current)
-        return Match(candidates[0], is_stale=True) if candidates else Match()
+        candidates = [self._by_id.get(id_) for id_ in (section.id, *section.aliases)]
+        if section.body:
+            candidates.append(self._moved.get((section.body, section.title)))
+            candidates.append(self._moved.get((section.body, "")))
+        known = [texts for texts in candidates if texts is not None]
+        for texts in known:
+            if texts.body == section.body:
+                return Match(texts)
+        return Match(known[0], is_stale=True) if known else Match()
 
 
 def index_first_asks(descriptions: Descriptions) -> dict[tuple[str, str], str]:
@@ -211,8 +227,12 @@ def index_first_asks(descriptions: Descriptions) -> dict[tuple[str, str], str]:
 
     The HTML of pages is written before their sections have ids.
     """
-    sections = (texts for page in descriptions.pages.values() for texts in page.sections.values())
-    return {(texts.digest[:8], texts.title): texts.questions[0] for texts in sections if texts.questions}
+    asks: dict[tuple[str, str], str] = {}
+    for page in descriptions.pages.values():
+        for texts in page.sections.values():
+            if texts.questions:
+                asks[texts.body, texts.title] = texts.questions[0]
+    return asks
 
 
 @dataclass(slots=True)
@@ -232,15 +252,14 @@ def describe_manifest(manifest: Manifest, descriptions: Descriptions) -> tuple[M
     """Return a manifest with the current texts of a file; other texts that a model has written are removed."""
     index = TextIndex(descriptions, manifest)
     counts = DescriptionCounts()
-    pages = tuple(_describe_page(page, descriptions.pages.get(page.path), index, counts) for page in manifest.pages)
-    return replace(manifest, pages=pages), counts
-
-
-def _describe_page(page: PageEntry, texts: PageTexts | None, index: TextIndex, counts: DescriptionCounts) -> PageEntry:
-    sections = tuple(_describe_section(section, index, counts) for section in page.sections)
-    is_current = texts is not None and texts.digest == page_digest(page)
-    summary = to_single_line(texts.description) if texts is not None and is_current else ""
-    return replace(page, sections=sections, summary=summary)
+    pages: list[PageEntry] = []
+    for page in manifest.pages:
+        texts = descriptions.pages.get(page.path)
+        is_current = texts is not None and texts.digest == page_digest(page)
+        summary = to_single_line(texts.description) if texts and is_current else ""
+        sections = tuple(_describe_section(section, index, counts) for section in page.sections)
+        pages.append(replace(page, sections=sections, summary=summary))
+    return replace(manifest, pages=tuple(pages)), counts
 
 
 def _describe_section(section: SectionEntry, index: TextIndex, counts: DescriptionCounts) -> SectionEntry:
@@ -266,14 +285,13 @@ def merge_texts(
         pages: New descriptions by the path of their page; their `sections` are not used.
     """
     index = TextIndex(descriptions, manifest)
-
-    def merge_page(page: PageEntry) -> PageTexts:
-        sections = {
-            section.id: replace(texts, title=section.title)
-            for section in page.sections
-            if (texts := written.get(section.id) or index.find(section).texts) is not None
-        }
-        old = pages.get(page.path) or descriptions.pages.get(page.path) or PageTexts()
-        return replace(old, title=page.title, sections=sections)
-
-    return Descriptions(pages={page.path: merge_page(page) for page in manifest.pages})
+    merged: dict[str, PageTexts] = {}
+    for page in manifest.pages:
+        sections: dict[str, SectionTexts] = {}
+        for section in page.sections:
+            texts = written.get(section.id) or index.find(section).texts
+            if texts is not None:
+                sections[section.id] = replace(texts, title=section.title)
+        own = pages.get(page.path) or descriptions.pages.get(page.path) or PageTexts()
+        merged[page.path] = replace(own, title=page.title, sections=sections)
+    return Descriptions(pages=merged)

@@ -35,8 +35,12 @@ BUNDLE_PATH = "roaming/bundle.json"
 
 _MAX_NAV_DEPTH = 50
 _MAX_SHOWN = 20
+_MAX_SHOWN_URL = 40
+"""Number of characters of a version or URL in an error."""
+
 _MAX_BUNDLE_BYTES = 10_000_000
 _SAFE_URL = re.compile(r"(?:https?|file|mailto|tel|ftp):|(?![a-zA-Z][a-zA-Z0-9+.-]*:)", re.IGNORECASE)
+"""The beginning of a URL that links may have: a scheme that runs no code, or none, as in `../a.html`."""
 
 T = TypeVar("T")
 
@@ -76,7 +80,8 @@ def load_manifest(text: str | bytes, *, where: str = MANIFEST_PATH) -> Manifest:
     Raises:
         ManifestError: The text is no manifest, violates its schema, or has a higher version.
     """
-    head, pages = _read(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text, where)
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    head, pages = _read(data, where)
     manifest = replace(head, pages=tuple(pages))
     if not manifest.pages:
         raise _broken(where, "pages", "is empty")
@@ -101,7 +106,10 @@ def iter_pages(file: Path) -> tuple[Manifest, Iterator[PageEntry]]:
         OSError: The file cannot be read.
         ManifestError: As for `load_manifest`; also while iterating.
     """
-    return _read(_map_file(file), str(file))
+    with file.open("rb") as opened:
+        is_empty = opened.seek(0, 2) == 0
+        data = b"" if is_empty else mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+    return _read(data, str(file))
 
 
 def load_skeleton(file: Path) -> Manifest:
@@ -114,24 +122,17 @@ def load_skeleton(file: Path) -> Manifest:
         ManifestError: As for `load_manifest`.
     """
     head, pages = iter_pages(file)
-    return replace(head, nav=(), rules=(), pages=tuple(map(_strip_sections, pages)))
-
-
-def _strip_sections(page: PageEntry) -> PageEntry:
-    sections = tuple(replace(section, opening="", links=()) for section in page.sections)
-    return replace(page, sections=sections)
-
-
-def _map_file(file: Path) -> bytes | mmap.mmap:
-    with file.open("rb") as opened:
-        empty = opened.seek(0, 2) == 0
-        return b"" if empty else mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+    stripped: list[PageEntry] = []
+    for page in pages:
+        sections = tuple(replace(section, opening="", links=()) for section in page.sections)
+        stripped.append(replace(page, sections=sections))
+    return replace(head, nav=(), rules=(), pages=tuple(stripped))
 
 
 def _read(data: bytes | mmap.mmap, where: str) -> tuple[Manifest, Iterator[PageEntry]]:
     """Return a manifest without its pages, and the pages one by one: a page's JSON is decoded when it is needed."""
-    if data[:3] == codecs.BOM_UTF8:
-        data = data[3:]
+    if data[: len(codecs.BOM_UTF8)] == codecs.BOM_UTF8:
+        data = data[len(codecs.BOM_UTF8) :]
     try:
         fields = _split_fields(data)
     except msgspec.ValidationError:
@@ -186,7 +187,7 @@ def _check_urls(manifest: Manifest, where: str) -> None:
     """Check the URLs of site and nav, and the depth of the nav."""
     _check_url(manifest.site.url, where, "site")
     if not is_valid_url(manifest.site.url):
-        raise _broken(where, "site", f"url {manifest.site.url[:40]!r} is not a URL")
+        raise _broken(where, "site", f"url {manifest.site.url[:_MAX_SHOWN_URL]!r} is not a URL")
     for index, alternate in enumerate(manifest.site.alternates):
         _check_url(alternate.manifest, where, f"site/alternates/{index}")
     entries: Iterable[NavEntry] = manifest.nav
@@ -201,7 +202,7 @@ def _check_urls(manifest: Manifest, where: str) -> None:
 def _check_url(url: str | None, where: str, place: str) -> None:
     """Refuse `javascript:` and similar URLs: they become links on pages."""
     if url is not None and not _SAFE_URL.match(url):
-        raise _broken(where, place, f"url {url[:40]!r} has a scheme that links may not have")
+        raise _broken(where, place, f"url {url[:_MAX_SHOWN_URL]!r} has a scheme that links may not have")
 
 
 def _broken(where: str, place: str, fault: str) -> ManifestError:
@@ -304,16 +305,17 @@ def validate_manifest(text: str | bytes) -> list[str]:
         data = json.loads(text)
     except (ManifestError, ValueError, RecursionError) as error:
         return [str(error).removeprefix(f"{MANIFEST_PATH}: ").partition("; build the site again")[0]]
-    faults = [] if manifest.site.url[-1:] in ("", "/") else ["site/url: does not end with a slash"]
-    faults += (
-        f"rules/{at}/when: has no condition" for at, rule in enumerate(data.get("rules", ())) if not rule["when"]
-    )
-    faults += (
-        f"pages/{page.path}: opening of section {section.id} is longer than {MAX_OPENING} characters"
-        for page in manifest.pages
-        for section in page.sections
-        if len(section.opening) > MAX_OPENING
-    )
+    faults = []
+    if manifest.site.url and not manifest.site.url.endswith("/"):
+        faults.append("site/url: does not end with a slash")
+    for at, rule in enumerate(data.get("rules", ())):
+        if not rule["when"]:
+            faults.append(f"rules/{at}/when: has no condition")
+    for page in manifest.pages:
+        for section in page.sections:
+            if len(section.opening) > MAX_OPENING:
+                fault = f"opening of section {section.id} is longer than {MAX_OPENING} characters"
+                faults.append(f"pages/{page.path}: {fault}")
     if not manifest.digest:
         faults.append("digest: missing")
     elif not faults and manifest.digest != compute_manifest_digest(data):

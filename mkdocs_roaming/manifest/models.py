@@ -183,17 +183,24 @@ class Site:
 
     def follow_redirects(self, url: str) -> str:
         """Return the URL to which a URL leads; the URL itself if it is no redirect, or leads in a circle."""
-        target = url
+        last = url
         fragment = ""
         for _ in range(_MAX_REDIRECTS):
-            path = url_to_path(self.url, target) if self.redirects and "?" not in target else None
-            forms = () if path is None else (path, path + "/", path.rstrip("/"))  # static hosts serve them alike
-            further = next((self.redirects[form] for form in forms if form in self.redirects), None)
-            if further is None:
-                return target if "#" in target or not fragment else f"{target}#{fragment}"
-            fragment = target.partition("#")[2] or fragment
-            target = further
+            target = self._find_redirect(last)
+            if target is None:
+                return last if "#" in last or not fragment else f"{last}#{fragment}"
+            fragment = last.partition("#")[2] or fragment
+            last = target
         return url
+
+    def _find_redirect(self, url: str) -> str | None:
+        path = url_to_path(self.url, url) if self.redirects and "?" not in url else None
+        if path is None:
+            return None
+        for form in (path, path + "/", path.rstrip("/")):  # static hosts serve them alike
+            if form in self.redirects:
+                return self.redirects[form]
+        return None
 
 
 # The manifest
@@ -421,9 +428,12 @@ def url_to_path(site_url: str, url: str) -> str | None:
 
     Query and fragment are ignored. A build asks for the same URLs again and again.
     """
-    if (not site_url and HAS_HOST.match(url)) or (not url.startswith(site_url) and url + "/" != site_url):
+    is_elsewhere = not site_url and HAS_HOST.match(url)
+    is_below = url.startswith(site_url) or url + "/" == site_url
+    if is_elsewhere or not is_below:
         return None
-    return canonicalize_path(unquote(re.split("[?#]", url[len(site_url) :], maxsplit=1)[0]))
+    path = url[len(site_url) :].partition("#")[0].partition("?")[0]
+    return canonicalize_path(unquote(path))
 
 
 def relative_url(path: str, target: str, root: str = "") -> str:
@@ -434,21 +444,25 @@ def relative_url(path: str, target: str, root: str = "") -> str:
         target: The path of the file.
         root: The result of `find_root`. If it is not empty, the URL begins at the root of the host.
     """
-    url = target if root else relpath("/" + target, "/" + path.rpartition("/")[0])
+    folder = path.rpartition("/")[0]
+    url = target if root else relpath("/" + target, "/" + folder)
     return root + quote(url, safe="/-._~!$&'()*+,;=@")
 
 
 def canonicalize_path(path: str) -> str:
     """Return a decoded path in the form that ids are derived from: NFC, no leading slash, no `index.html`."""
     path = unicodedata.normalize("NFC", path).lstrip("/")
-    return re.sub(r"(^|/)index\.html?$", r"\1", path)
+    folder, slash, name = path.rpartition("/")
+    return folder + slash if name in ("index.html", "index.htm") else path
 
 
 def markdown_path(path: str) -> str:
     """Return the file of a page's Markdown: `guide/install/` → `guide/install/index.md`."""
     if not path or path.endswith("/"):
         return path + "index.md"
-    return re.sub(r"\.html?$", "", path) + ".md"
+    stem, dot, extension = path.rpartition(".")
+    has_stem = dot and extension in ("html", "htm")
+    return f"{stem if has_stem else path}.md"
 
 
 def short_markdown_path(path: str) -> str | None:
@@ -458,7 +472,8 @@ def short_markdown_path(path: str) -> str | None:
 
 def page_files(path: str) -> tuple[str, ...]:
     """Return the files with a page's Markdown: one, or two with the same content."""
-    return tuple(file for file in (markdown_path(path), short_markdown_path(path)) if file)
+    copy = short_markdown_path(path)
+    return (markdown_path(path), copy) if copy else (markdown_path(path),)
 
 
 HAS_HOST = re.compile(r"//|[a-z][a-z0-9+.-]*:", re.IGNORECASE)

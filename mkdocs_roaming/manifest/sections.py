@@ -26,6 +26,12 @@ from mkdocs_roaming.text.blocks import (
 )
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
+_ID_LENGTH = 8
+"""Hex digits of an id, and of the digest of a slice."""
+
+_SLUGLESS = re.compile(r"[^\w\- ]")
+"""A character that no anchor of GitHub contains, such as a dot."""
+
 
 class _Mark(NamedTuple):
     """A heading in the Markdown of a page: offsets of its first character, and of the text below it."""
@@ -132,7 +138,7 @@ def find_parents(levels: Sequence[int]) -> list[int | None]:
 
 def github_slug(text: str) -> str:
     """Return the anchor that GitHub generates for a heading."""
-    return re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
+    return _SLUGLESS.sub("", text.strip().lower()).replace(" ", "-")
 
 
 def file_digest(data: bytes) -> str:
@@ -142,13 +148,18 @@ def file_digest(data: bytes) -> str:
 
 def extract_pages(pages: Iterable[PageEntry], llms_full: bytes) -> dict[str, bytes]:
     """Return the Markdown of pages in llms-full.txt by path, of those that it contains as the manifest says."""
-    texts = ((page, llms_full[page.full : page.full + page.bytes]) for page in pages if page.full is not None)
-    return {page.path: text for page, text in texts if file_digest(text) == page.digest}
+    texts: dict[str, bytes] = {}
+    for page in pages:
+        if page.full is not None:
+            text = llms_full[page.full : page.full + page.bytes]
+            if file_digest(text) == page.digest:
+                texts[page.path] = text
+    return texts
 
 
 def slice_digest(data: bytes) -> str:
     """Return the digest of a slice: the first 8 hex digits of its SHA-256."""
-    return hashlib.sha256(data).hexdigest()[:8]
+    return hashlib.sha256(data).hexdigest()[:_ID_LENGTH]
 
 
 # The start of the file
@@ -163,7 +174,8 @@ def _strip_front_matter(markdown: str) -> str:
 def _is_pointer(before: str) -> bool:
     """Return whether the text before the title is blank, or the quote that points to llms.txt."""
     before = before.strip()
-    return not before or (before.startswith(">") and "llms.txt" in before and not LINE_END.search(before))
+    is_one_line = LINE_END.search(before) is None
+    return not before or (is_one_line and before.startswith(">") and "llms.txt" in before)
 
 
 # Titles and anchors
@@ -183,9 +195,12 @@ def _match_headings(marks: Sequence[_Mark], headings: Sequence[Heading]) -> list
         candidates = indexes.get(github_slug(title), deque())
         while candidates and candidates[0] < next_index:
             candidates.popleft()
-        rendered = headings[candidates[0]] if candidates else Heading(mark.level, title, None)
-        matched.append(Heading(mark.level, title, rendered.anchor, rendered.anchors))
-        next_index = candidates.popleft() + 1 if candidates else next_index
+        heading = Heading(mark.level, title, None)
+        if candidates:
+            index = candidates.popleft()
+            next_index = index + 1
+            heading = Heading(mark.level, title, headings[index].anchor, headings[index].anchors)
+        matched.append(heading)
     return matched
 
 
@@ -216,8 +231,10 @@ def make_names(headings: Sequence[Section | SectionEntry]) -> list[str]:
                 is_alone = sibling_slug == slug
                 base = f"{names[parent]}/{slug}" if is_alone else f"{sibling}+{slug}"
                 number = attempts[base] + 1 + is_alone
-                while (name := f"{base}~{number}" if number > 1 else base) in taken:
+                name = base if number == 1 else f"{base}~{number}"
+                while name in taken:
                     number += 1
+                    name = f"{base}~{number}"
                 attempts[base] = number - is_alone  # thousands of sections may have one name
             else:
                 siblings[parent] = (name, slug)
@@ -247,7 +264,8 @@ def find_contexts(titles: Sequence[str], parents: Sequence[int | None]) -> list[
 
 # Anchors
 
-_NUMBERED = r"(?s)(?:(.*)[-_]|id)\d+"  # python-markdown `a_1`, GitHub `a-1`, docutils `id1`
+_NUMBERED = re.compile(r"(?:(.*)[-_]|id)\d+", re.DOTALL)
+"""An anchor with a number: python-markdown's `a_1`, GitHub's `a-1`, docutils' `id1`."""
 
 
 def _read_anchor(heading: Section | SectionEntry) -> tuple[str, bool]:
@@ -268,18 +286,19 @@ def _read_anchor(heading: Section | SectionEntry) -> tuple[str, bool]:
     squeezed = _squeeze(anchor)
     if squeezed in (whole, ascii_only):
         return slug if is_lossy and squeezed == ascii_only else anchor, False
-    if found := re.fullmatch(_NUMBERED, anchor):
-        base = found[1]
-        if not base or (is_lossy and _squeeze(base) == ascii_only):
-            return slug, False
-        if _squeeze(base) == whole:
-            return base, False
-    return anchor, True
+    numbered = _NUMBERED.fullmatch(anchor)
+    if numbered is None:
+        return anchor, True
+    base = numbered[1] or ""
+    squeezed_base = _squeeze(base)
+    if not base or (is_lossy and squeezed_base == ascii_only):
+        return slug, False
+    return (base, False) if squeezed_base == whole else (anchor, True)
 
 
 def _squeeze(text: str) -> str:
     """Return the letters and digits of a text without case and accents."""
-    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKD", text).casefold())
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", text).casefold()))
 
 
 # Ids
@@ -287,7 +306,7 @@ def _squeeze(text: str) -> str:
 
 def hash_id(key: str) -> str:
     """Return the id of a key such as `guide/install/#requirements`: 8 hex digits."""
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_LENGTH]
 
 
 class IdAllocator:
@@ -312,8 +331,8 @@ class IdAllocator:
             owner: The owner of the id.
             preferred: Ids to use instead if the id of the key is taken or reserved.
         """
-        attempts = (self._digest(f"{key}~{attempt}") for attempt in count(1))
-        for id_ in chain((self._digest(key),), preferred, attempts):
+        further = (self._digest(f"{key}~{attempt}") for attempt in count(1))
+        for id_ in chain((self._digest(key),), preferred, further):
             if id_ not in self._taken and self._reserved.get(id_, owner) == owner:
                 self._taken.add(id_)
                 return id_
