@@ -9,6 +9,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from typing import Protocol
 
 import msgspec
@@ -35,6 +36,18 @@ BATCH_SIZE = 32
 """Number of texts in one request: the smallest limit of the common servers."""
 
 MAX_DIMENSIONS = 8_192
+
+_MAX_RESPONSE_BYTES = 64 * 2**20
+_RETRYABLE = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS)
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 8.0
+"""First pause before a retry, in seconds, and the longest that it is doubled to."""
+
+_MAX_PAUSE = 60.0
+"""Longest pause that a server may ask for, in seconds; if it asks for a longer one, the request fails."""
+
+_MAX_QUERY_CHARS = 2_000
+_CACHE_SIZE = 256
 
 Vector = Sequence[float]
 
@@ -114,8 +127,11 @@ def create_embeddings_client(
     """
     base_url = environ.get(URL_VARIABLE, "").strip() or config.base_url.strip() or BASE_URL
     is_openai = parse_base_url(base_url, "/v1") == BASE_URL
-    variables = [config.key_env] if config.key_env else [KEY_VARIABLE, *(["OPENAI_API_KEY"] if is_openai else [])]
-    variable = next((name for name in variables if environ.get(name, "").strip()), variables[-1])
+    variables = [config.key_env or KEY_VARIABLE]
+    if is_openai and not config.key_env:
+        variables.append("OPENAI_API_KEY")
+    given = [name for name in variables if environ.get(name, "").strip()]
+    variable = given[0] if given else variables[-1]
     key = check_api_key(environ.get(variable, "").strip(), variable)
     if config.key_env and not key:
         raise UsageError(f"the key for {config.model} is read from {config.key_env}, which is not set")
@@ -193,7 +209,9 @@ class EmbeddingsClient:
             try:
                 return self._request(texts)
             except EmbeddingError as error:
-                pause = min(0.5 * 2.0**attempt, 8.0) if error.retry_after is None else error.retry_after
+                pause = min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE)
+                if error.retry_after is not None:
+                    pause = error.retry_after
                 if not error.retryable or attempt == self._retries or pause > _MAX_PAUSE:
                     raise
             attempt += 1
@@ -201,7 +219,7 @@ class EmbeddingsClient:
 
     def _request(self, texts: Sequence[str]) -> list[Vector]:
         response = self._post({"model": self.model, "input": list(texts)})
-        if response.status == 200:
+        if response.status == HTTPStatus.OK:
             return self._parse(response.body, len(texts))
         raise self._refused(response)
 
@@ -240,7 +258,7 @@ class EmbeddingsClient:
         status = response.status
         _, message, _ = parse_api_error(response.body)
         detail = f" ({self._api.redact(message)})" if message else ""
-        retryable = status in (408, 409, 429) or status >= 500
+        retryable = status in _RETRYABLE or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         fix = "try again later" if retryable else f"check model, base_url and the key in {self._api.key_name}"
         return EmbeddingError(
             f"{self.model}: {self.address} refused the request ({status}){detail}; {fix}",
@@ -259,11 +277,6 @@ class _Row(msgspec.Struct):
 
 class _Response(msgspec.Struct):
     data: list[_Row]
-
-
-_MAX_RESPONSE_BYTES = 64 * 2**20
-_MAX_PAUSE = 60.0
-"""Longest pause before a retry, in seconds; if the server asks for a longer one, the request fails."""
 
 
 # Queries
@@ -317,10 +330,11 @@ class QueryEmbedder:
 
     def cached(self, query: str) -> Vector | None:
         """Return the vector of a query if it is in the cache."""
+        text = _normalize(query)
         with self._lock:
-            vector = self._cache.get(_normalize(query))
+            vector = self._cache.get(text)
             if vector is not None:
-                self._cache.move_to_end(_normalize(query))
+                self._cache.move_to_end(text)
             return vector
 
     def embed(self, query: str) -> Vector | None:
@@ -328,7 +342,8 @@ class QueryEmbedder:
 
         A vector that arrives after the time limit is cached.
         """
-        if (vector := self.cached(query)) is not None:
+        vector = self.cached(query)
+        if vector is not None:
             return vector
         text = _normalize(query)
         with self._lock:
@@ -372,7 +387,3 @@ class QueryEmbedder:
 
 def _normalize(query: str) -> str:
     return " ".join(query[:_MAX_QUERY_CHARS].split())
-
-
-_MAX_QUERY_CHARS = 2_000
-_CACHE_SIZE = 256

@@ -59,6 +59,17 @@ WINDOW_TOKENS = 180
 MAX_WINDOWS = 40
 """Maximum number of windows of a section. Text after them is found by words only."""
 
+_MAX_TITLES = 6
+_MAX_TITLE_CHARS = 200
+_HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")
+"""The heading of a section, `## Title`, which is in the breadcrumb."""
+
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+"""Between paragraphs. A large section has thousands, which need no parser to be told apart."""
+
+_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"\n]*\")?\)")
+"""A link or image, `[words](url "title")`. No part matches across the next link, for pages may be hostile."""
+
 
 def split_windows(titles: Sequence[str], markdown: str, opening: str = "") -> list[str]:
     """Split a section into windows, each short enough for one vector and headed by the titles of the section.
@@ -73,9 +84,13 @@ def split_windows(titles: Sequence[str], markdown: str, opening: str = "") -> li
     Returns:
         At least one window.
     """
-    head = truncate_at_word(" › ".join(" ".join(title.split()) for title in titles[-_MAX_TITLES:]), _MAX_TITLE_CHARS)
-    body = _LINK.sub(r"\1", _HEADING.sub("", markdown, count=1)).strip() or opening
-    parts = (part for paragraph in _BLANK_LINE.split(body) for part in _cut(paragraph.strip("\n")) if part.strip())
+    shown_titles = [" ".join(title.split()) for title in titles[-_MAX_TITLES:]]
+    head = truncate_at_word(" › ".join(shown_titles), _MAX_TITLE_CHARS)
+    own = _HEADING.sub("", markdown, count=1)
+    body = _LINK.sub(r"\1", own).strip() or opening
+    parts: list[str] = []
+    for paragraph in _BLANK_LINE.split(body):
+        parts += [part for part in _cut(paragraph.strip("\n")) if part.strip()]
     texts = list(_join(parts, "\n\n"))[:MAX_WINDOWS]
     return [f"{head}\n\n{text}" for text in texts] or [head]
 
@@ -112,18 +127,19 @@ def _cut(text: str) -> Iterator[str]:
         yield from (text[start : start + size] for start in range(0, len(text), size))
 
 
-_MAX_TITLES = 6
-_MAX_TITLE_CHARS = 200
-_HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")  # the title is in the breadcrumb
-_BLANK_LINE = re.compile(r"\n[ \t]*\n")
-_LINK = re.compile(  # no part matches across the start of the next link: pages may be hostile
-    r"!?\[([^\[\]\n]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"\n]*\")?\)"
-)
-
-
 # The file of vectors
 
 DIGEST_SIZE = 8
+_MAGIC_NAME = b"ROAMVEC"
+_MAGIC = _MAGIC_NAME + b"\x01"
+_HEAD = struct.Struct("<8sIIII")
+_ROW = struct.Struct("<4sI")
+"""The id of a section, and the number of its windows."""
+
+_SCALE = struct.Struct("<f")
+_MEGABYTE = 1_000_000
+_MAX_STEP = 127
+"""The largest signed byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +166,8 @@ class VectorFile:
 
     def window(self, index: int) -> QuantizedVector:
         """Return the vector of a window."""
-        return QuantizedVector(self.scales[index], self.values[index * self.dimensions : (index + 1) * self.dimensions])
+        start = index * self.dimensions
+        return QuantizedVector(self.scales[index], self.values[start : start + self.dimensions])
 
 
 def quantize(vector: Sequence[float]) -> QuantizedVector:
@@ -158,10 +175,10 @@ def quantize(vector: Sequence[float]) -> QuantizedVector:
     largest = max(map(abs, vector))
     if not largest > 0:
         return QuantizedVector(0.0, bytes(len(vector)))
-    steps = [round(127 * (number / largest)) for number in vector]
+    steps = [round(_MAX_STEP * (number / largest)) for number in vector]
     length = math.sqrt(sum(step * step for step in steps))
     # Rounded to four bytes as in the file, so that a new vector equals one that was read.
-    (scale,) = struct.unpack("<f", struct.pack("<f", 1 / length))
+    (scale,) = _SCALE.unpack(_SCALE.pack(1 / length))
     return QuantizedVector(scale, struct.pack(f"{len(steps)}b", *steps))
 
 
@@ -182,13 +199,18 @@ def encode_vectors(
         sections: The id of each section, and the digests of its windows.
         vectors: The vector of each window by digest, at least one.
     """
-    sections = list(sections)
-    digests = [digest for _, section_digests in sections for digest in section_digests]
+    table = bytearray()
+    digests: list[bytes] = []
+    count = 0
+    for id_, windows in sections:
+        table += _ROW.pack(bytes.fromhex(id_), len(windows))
+        digests += windows
+        count += 1
     name = model.encode("utf-8")
-    head = _HEAD.pack(_MAGIC, _dimensions(vectors), len(sections), len(digests), len(name))
-    table = b"".join(bytes.fromhex(id_) + struct.pack("<I", len(windows)) for id_, windows in sections)
-    scales = struct.pack(f"<{len(digests)}f", *(vectors[digest].scale for digest in digests))
-    return b"".join((head, name, table, *digests, scales, *(vectors[digest].values for digest in digests)))
+    head = _HEAD.pack(_MAGIC, _dimensions(vectors), count, len(digests), len(name))
+    scales = b"".join(_SCALE.pack(vectors[digest].scale) for digest in digests)
+    values = b"".join(vectors[digest].values for digest in digests)
+    return b"".join((head, name, table, *digests, scales, values))
 
 
 def decode_vectors(data: bytes, where: str = VECTORS_PATH) -> VectorFile:
@@ -198,33 +220,29 @@ def decode_vectors(data: bytes, where: str = VECTORS_PATH) -> VectorFile:
         VectorsError: The file is broken or of a later version.
     """
     broken = VectorsError(f"{where}: file is broken or truncated; build the site again")
-    if len(data) < _HEAD.size or not data.startswith(_MAGIC[:7]):
+    if len(data) < _HEAD.size or not data.startswith(_MAGIC_NAME):
         raise broken
     magic, dimensions, section_count, window_count, name_size = _HEAD.unpack_from(data)
     if magic != _MAGIC:
         raise VectorsError(f"{where}: file has a later version; upgrade mkdocs-roaming")
     table = _HEAD.size + name_size
-    digests = table + 8 * section_count
+    digests = table + _ROW.size * section_count
     scales = digests + DIGEST_SIZE * window_count
-    values = scales + 4 * window_count
+    values = scales + _SCALE.size * window_count
     if not 1 <= dimensions <= MAX_DIMENSIONS or len(data) != values + dimensions * window_count:
         raise broken
-    numbers = struct.unpack(f"<{window_count}f", data[scales:values])
-    rows = tuple((id_.hex(), count) for id_, count in struct.iter_unpack("<4sI", data[table:digests]))
+    numbers = [number for (number,) in _SCALE.iter_unpack(data[scales:values])]
+    rows = tuple((id_.hex(), count) for id_, count in _ROW.iter_unpack(data[table:digests]))
     if sum(count for _, count in rows) != window_count or not all(0 <= number <= 1 for number in numbers):
         raise broken
     return VectorFile(
-        data[_HEAD.size : table].decode("utf-8", "replace"),
-        dimensions,
-        rows,
-        [data[start : start + DIGEST_SIZE] for start in range(digests, scales, DIGEST_SIZE)],
-        numbers,
-        data[values:],
+        model=data[_HEAD.size : table].decode("utf-8", "replace"),
+        dimensions=dimensions,
+        sections=rows,
+        digests=[data[start : start + DIGEST_SIZE] for start in range(digests, scales, DIGEST_SIZE)],
+        scales=numbers,
+        values=data[values:],
     )
-
-
-_MAGIC = b"ROAMVEC\x01"
-_HEAD = struct.Struct("<8sIIII")
 
 
 # Vectors of a build
@@ -281,10 +299,16 @@ def add_vectors(
     """
     texts: dict[bytes, str] = {}
     sections: list[tuple[str, list[bytes]]] = []
-    for id_, windows in _iter_windows(manifest, pages, options.prefix):
-        digests = [digest_text(window) for window in windows]
-        texts |= zip(digests, windows, strict=True)
-        sections.append((id_, digests))
+    index = SectionIndex(manifest)
+    for entry, page in zip(manifest.pages, pages, strict=True):
+        markdown = page.encode()
+        for position, section in enumerate(entry.sections):
+            text = markdown[section.start : section.end].decode("utf-8", "replace")
+            titles = index.breadcrumb(SectionRef(entry, position))
+            windows = [options.prefix + window for window in split_windows(titles, text, section.opening)]
+            digests = [digest_text(window) for window in windows]
+            texts |= zip(digests, windows, strict=True)
+            sections.append((section.id, digests))
     known = _read_known(known_files, options.model)
     vectors = {digest: known[digest] for digest in texts if digest in known}
     try:
@@ -298,20 +322,9 @@ def add_vectors(
                 save(encode_vectors(options.model, [("00000000", list(vectors))], vectors))
     data = encode_vectors(options.model, sections, vectors)
     count = sum(len(digests) for _, digests in sections)
-    note(f"vectors of {options.model}: {count} windows, {requested} of them new, {len(data) / 1e6:.1f} MB")
-    entry = VectorsEntry(file_digest(data), len(data), options.model, _dimensions(vectors), count)
-    return replace(manifest, vectors=entry), data
-
-
-def _iter_windows(manifest: Manifest, pages: Sequence[PublishedPage], prefix: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the id and the windows of each section."""
-    index = SectionIndex(manifest)
-    for entry, page in zip(manifest.pages, pages, strict=True):
-        data = page.markdown.encode("utf-8", "surrogatepass")
-        for position, section in enumerate(entry.sections):
-            text = data[section.start : section.end].decode("utf-8", "replace")
-            windows = split_windows(index.breadcrumb(SectionRef(entry, position)), text, section.opening)
-            yield section.id, [prefix + window for window in windows]
+    note(f"vectors of {options.model}: {count} windows, {requested} of them new, {len(data) / _MEGABYTE:.1f} MB")
+    published = VectorsEntry(file_digest(data), len(data), options.model, _dimensions(vectors), count)
+    return replace(manifest, vectors=published), data
 
 
 def _request_missing(
@@ -328,11 +341,12 @@ def _request_missing(
     for start in range(0, len(missing), BATCH_SIZE):
         batch = missing[start : start + BATCH_SIZE]
         new = embedder.embed([texts[digest] for digest in batch])
-        if vectors and len(new[0]) != _dimensions(vectors):
-            if start:
-                raise EmbeddingError(
-                    f"{embedder.model}: the model returns vectors of different lengths; choose another model"
-                )
+        is_other_length = vectors and len(new[0]) != _dimensions(vectors)
+        if is_other_length and start:
+            raise EmbeddingError(
+                f"{embedder.model}: the model returns vectors of different lengths; choose another model"
+            )
+        if is_other_length:
             vectors.clear()
             return _request_missing(options, texts, vectors)
         vectors |= zip(batch, map(quantize, new), strict=True)
