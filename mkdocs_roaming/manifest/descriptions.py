@@ -257,20 +257,20 @@ def describe_manifest(manifest: Manifest, descriptions: Descriptions) -> tuple[M
         texts = descriptions.pages.get(page.path)
         is_current = texts is not None and texts.digest == page_digest(page)
         summary = to_single_line(texts.description) if texts and is_current else ""
-        sections = tuple(_describe_section(section, index, counts) for section in page.sections)
-        pages.append(replace(page, sections=sections, summary=summary))
+        sections: list[SectionEntry] = []
+        for section in page.sections:
+            match = index.find(section)
+            about = ""
+            asks: tuple[str, ...] = ()
+            if match.is_stale:
+                counts.stale.append(section.id)
+            elif match.texts is not None and not match.texts.is_empty:
+                about = to_single_line(match.texts.about)
+                asks = match.texts.questions
+                counts.sections += 1
+            sections.append(replace(section, about=about, asks=asks))
+        pages.append(replace(page, sections=tuple(sections), summary=summary))
     return replace(manifest, pages=tuple(pages)), counts
-
-
-def _describe_section(section: SectionEntry, index: TextIndex, counts: DescriptionCounts) -> SectionEntry:
-    match = index.find(section)
-    texts = match.texts
-    if match.is_stale:
-        counts.stale.append(section.id)
-    if texts is None or match.is_stale or texts.is_empty:
-        return replace(section, about="", asks=())
-    counts.sections += 1
-    return replace(section, about=to_single_line(texts.about), asks=texts.questions)
 
 
 def merge_texts(

@@ -167,13 +167,24 @@ def render_section_file(
 
 
 def _make_frame(sections: SectionIndex, ref: SectionRef, parts: int = _ANY_PART) -> Expansion:
-    """Return the last of the parts of a section's expansion, without text."""
+    """Return the last of the parts of a section's expansion, without text.
+
+    The middle of a long breadcrumb is left out, so that there is room for text. So is a URL that is too long: half of
+    it would be useless.
+    """
+    breadcrumb = [_shorten(title) for title in sections.breadcrumb(ref)]
+    count = len(breadcrumb)
+    while len(breadcrumb) > 2 and len(_SEPARATOR.join(breadcrumb)) + len(_SEPARATOR) > _MAX_BREADCRUMB_CHARS:
+        del breadcrumb[1]
+    if len(breadcrumb) < count:
+        breadcrumb.insert(1, "…")
+    url = "%20".join(sections.url(ref).split())
     before, after = sections.neighbours(ref)
     return Expansion(
         id=ref.id,
         title=_shorten(ref.section.title),
-        breadcrumb=_shorten_breadcrumb(sections, ref),
-        url=_format_url(sections, ref),
+        breadcrumb=tuple(breadcrumb),
+        url=url if len(url) <= _MAX_URL_CHARS else "",
         shown=(),
         listed=(),
         part=parts,
@@ -233,23 +244,6 @@ def _render_around(expansion: Expansion) -> tuple[str, str]:
 def list_section(sections: SectionIndex, ref: SectionRef) -> ListedSection:
     """Return a section's entry in a list."""
     return ListedSection(ref.id, _shorten(ref.section.title), ref.section.tokens, sections.count_descendants(ref))
-
-
-def _shorten_breadcrumb(sections: SectionIndex, ref: SectionRef) -> tuple[str, ...]:
-    """Return the breadcrumb; the middle of a long one is left out, so that there is room for text."""
-    titles = [_shorten(title) for title in sections.breadcrumb(ref)]
-    count = len(titles)
-    while len(titles) > 2 and len(_SEPARATOR.join(titles)) + len(_SEPARATOR) > _MAX_BREADCRUMB_CHARS:
-        del titles[1]
-    if len(titles) < count:
-        titles.insert(1, "…")
-    return tuple(titles)
-
-
-def _format_url(sections: SectionIndex, ref: SectionRef) -> str:
-    """Return the URL on one line, or an empty string for a URL that is too long: half of it would be useless."""
-    url = "%20".join(sections.url(ref).split())
-    return url if len(url) <= _MAX_URL_CHARS else ""
 
 
 def _select_sections(

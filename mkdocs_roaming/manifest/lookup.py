@@ -6,7 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Set
 from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Annotated
@@ -430,7 +430,7 @@ class SectionIndex:
         heading above them which they belong to is included: “pip compile”, “Options”.
         """
         own = ref.section.title if ref.position else ref.page.title
-        titles = (*self.nav_titles(ref.page), *self.titles_above(ref), to_single_line(own))
+        titles = (*self._nav_titles.get(ref.page.path, ()), *self.titles_above(ref), to_single_line(own))
         pairs = zip(titles, (*titles[1:], ""), strict=True)
         return tuple(title for title, below in pairs if title.casefold() != below.casefold())
 
@@ -453,10 +453,20 @@ class SectionIndex:
         return f"{page}#{ref.section.anchor}" if ref.position and ref.section.anchor else page
 
     def _tree(self, page: PageEntry) -> _PageTree:
-        tree = self._trees.get(page.path)
-        if tree is None:
-            tree = _make_tree(page.sections)
-            self._trees[page.path] = tree
+        if page.path in self._trees:
+            return self._trees[page.path]
+        parents = find_parents([section.level for section in page.sections])
+        contexts = find_contexts([section.title for section in page.sections], parents)
+        children: list[list[int]] = [[] for _ in parents]
+        ends = list(range(1, len(parents) + 1))
+        for position, parent in enumerate(parents):
+            if parent is not None:
+                children[parent].append(position)
+            while parent is not None:
+                ends[parent] = position + 1
+                parent = parents[parent]
+        tree = _PageTree(parents, ends, children, contexts)
+        self._trees[page.path] = tree
         return tree
 
 
@@ -467,21 +477,6 @@ class _PageTree(Struct, frozen=True):
     ends: list[int]
     children: list[list[int]]
     contexts: list[int | None]
-
-
-def _make_tree(sections: Sequence[SectionEntry]) -> _PageTree:
-    parents = find_parents([section.level for section in sections])
-    children: list[list[int]] = [[] for _ in sections]
-    ends = list(range(1, len(sections) + 1))
-    for position, parent in enumerate(parents):
-        if parent is not None:
-            children[parent].append(position)
-    for position in reversed(range(len(sections))):
-        parent = parents[position]
-        if parent is not None:
-            ends[parent] = max(ends[parent], ends[position])
-    contexts = find_contexts([section.title for section in sections], parents)
-    return _PageTree(parents, ends, children, contexts)
 
 
 def _rank_in_folder(page: PageEntry) -> tuple[int, bool]:

@@ -183,24 +183,17 @@ class Site:
 
     def follow_redirects(self, url: str) -> str:
         """Return the URL to which a URL leads; the URL itself if it is no redirect, or leads in a circle."""
-        last = url
+        target = url
         fragment = ""
         for _ in range(_MAX_REDIRECTS):
-            target = self._find_redirect(last)
-            if target is None:
-                return last if "#" in last or not fragment else f"{last}#{fragment}"
-            fragment = last.partition("#")[2] or fragment
-            last = target
+            path = url_to_path(self.url, target) if self.redirects and "?" not in target else None
+            forms = () if path is None else (path, path + "/", path.rstrip("/"))  # static hosts serve them alike
+            further = [self.redirects[form] for form in forms if form in self.redirects]
+            if not further:
+                return target if "#" in target or not fragment else f"{target}#{fragment}"
+            fragment = target.partition("#")[2] or fragment
+            target = further[0]
         return url
-
-    def _find_redirect(self, url: str) -> str | None:
-        path = url_to_path(self.url, url) if self.redirects and "?" not in url else None
-        if path is None:
-            return None
-        for form in (path, path + "/", path.rstrip("/")):  # static hosts serve them alike
-            if form in self.redirects:
-                return self.redirects[form]
-        return None
 
 
 # The manifest

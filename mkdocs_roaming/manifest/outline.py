@@ -41,7 +41,9 @@ _REPEATED_SHARE = 0.03
 _MIN_ARCHIVES = 3
 """Number of archives from which they are behind a marker."""
 
-_MAX_INDENT = 12
+_INDENT = "  " * 12
+"""The widest indentation: deeper levels are not indented further."""
+
 _GENERIC_TITLES = ("outline.generic_titles", "lint.empty_titles", "lint.signpost_titles")
 
 
@@ -76,7 +78,7 @@ def render_outline_lines(
         UsageError: There is no such branch.
     """
     head = None
-    lines = _TreeBuilder(sections, summaries=summaries).build()
+    lines = _make_lines(sections, summaries=summaries)
     if branch is not None:
         head, lines = _find_branch(lines, branch, sections)
     return _Outline(head, lines, budget, find_generic_titles(sections)).render()
@@ -103,7 +105,7 @@ class _Line(Struct, eq=False):
         pages: Pages and groups below it in the nav.
         is_group: Whether it is a group without an index page.
         is_archive: Whether its page is an archive, or all pages of the group are.
-        has_text: Whether its section has text of its own.
+        text_count: Number of sections with text: its own, and subsections.
         section_count: Number of all subsections of its page or section.
         page_count: Number of all sections of the pages below it.
         sections_open: Whether its subsections are listed.
@@ -119,7 +121,7 @@ class _Line(Struct, eq=False):
     pages: list[_Line] = field(default_factory=list)
     is_group: bool = False
     is_archive: bool = False
-    has_text: bool = False
+    text_count: int = 0
     section_count: int = 0
     page_count: int = 0
     sections_open: bool = False
@@ -132,70 +134,47 @@ class _Line(Struct, eq=False):
         return self.sections + self.pages
 
     @property
-    def count(self) -> int:
-        """Number of sections of the line and below it."""
-        return self.section_count + self.page_count + (not self.is_group)
-
-    @property
-    def text_count(self) -> int:
-        """Number of its subsections with text."""
-        return sum(section.has_text + section.text_count for section in self.sections)
-
-    @property
     def closed_count(self) -> int:
         """Number of sections below it that are neither listed nor behind a marker."""
         in_sections = 0 if self.sections_open else self.section_count
         in_pages = 0 if self.pages_open else self.page_count
         return in_sections + in_pages
 
-    @property
-    def guide_count(self) -> int:
-        """Number of the entries of `pages` before the archives at their end, if these are worth a marker."""
-        archives = sum(page.is_archive for page in self.pages)
-        return len(self.pages) - archives if archives >= _MIN_ARCHIVES else len(self.pages)
 
+def _make_lines(sections: SectionIndex, *, summaries: bool) -> list[_Line]:
+    """Return the lines of the top level, sorted by kind on each; pages that are not in the nav come last."""
+    kinds = classify_pages(sections.manifest)
+    remaining = {page.path: page for page in sections.manifest.pages}
 
-class _TreeBuilder:
-    """Builds the lines of a site, sorted by kind."""
+    def make_lines(entries: Iterable[NavEntry]) -> list[_Line]:
+        lines: list[_Line] = []
+        for entry in entries:
+            page = remaining.pop(entry.page, None) if entry.page is not None else None
+            if page is not None:
+                line = _make_section_line(sections, SectionRef(page, 0))
+                if summaries and page.summary and not page.description:
+                    line.opening = to_single_line(page.summary)
+                    line.is_by_model = True
+            elif entry.page is None and entry.id:
+                line = _Line((entry.id,), _shorten_title(entry.title), is_group=True)
+            else:
+                continue  # a page that has a line already, or an external link, which cannot be opened
+            line.pages = make_lines(entry.children)
+            if line.is_group and line.pages and _is_index(entry):
+                group = line
+                line = group.pages[0]
+                line.ids += group.ids
+                line.title = group.title
+                line.pages = group.pages[1:]
+            for below in line.pages:
+                line.page_count += below.section_count + below.page_count + (not below.is_group)
+            line.is_archive = entry_kind(entry, kinds) is PageKind.ARCHIVE
+            lines.append(line)
+        return lines
 
-    def __init__(self, sections: SectionIndex, *, summaries: bool) -> None:
-        self._sections = sections
-        self._summaries = summaries
-        self._kinds = classify_pages(sections.manifest)
-        self._remaining = {page.path: page for page in sections.manifest.pages}
-
-    def build(self) -> list[_Line]:
-        """Return the lines of the top level; pages that are not in the nav come last."""
-        lines = self._make_lines(sort_by_kind(self._sections.manifest.nav, self._kinds))
-        orphans = [NavEntry(page.title, page.id, path) for path, page in self._remaining.items()]
-        return lines + self._make_lines(sort_by_kind(orphans, self._kinds))
-
-    def _make_lines(self, entries: Iterable[NavEntry]) -> list[_Line]:
-        return [line for entry in entries if (line := self._make_line(entry))]
-
-    def _make_line(self, entry: NavEntry) -> _Line | None:
-        if entry.page is not None:
-            page = self._remaining.pop(entry.page, None)
-            if page is None:
-                return None
-            line = _make_section_line(self._sections, SectionRef(page, 0))
-            if self._summaries and page.summary and not page.description:
-                line.opening = to_single_line(page.summary)
-                line.is_by_model = True
-        elif entry.id:
-            line = _Line((entry.id,), _shorten_title(entry.title), is_group=True)
-        else:
-            return None  # an external link cannot be opened
-        line.pages = self._make_lines(entry.children)
-        if line.is_group and line.pages and _is_index(entry):
-            group = line
-            line = group.pages[0]
-            line.ids += group.ids
-            line.title = group.title
-            line.pages = group.pages[1:]
-        line.page_count = sum(page.count for page in line.pages)
-        line.is_archive = entry_kind(entry, self._kinds) is PageKind.ARCHIVE
-        return line
+    lines = make_lines(sort_by_kind(sections.manifest.nav, kinds))
+    orphans = [NavEntry(page.title, page.id, path) for path, page in remaining.items()]
+    return lines + make_lines(sort_by_kind(orphans, kinds))
 
 
 def _is_index(group: NavEntry) -> bool:
@@ -216,12 +195,13 @@ def _make_section_line(sections: SectionIndex, ref: SectionRef) -> _Line:
     opening = section.opening
     if ref.position == 0 and ref.page.description:
         opening = ref.page.description
+    lines = [_make_section_line(sections, child) for child in sections.children(ref)]
     return _Line(
         (section.id,),
         _shorten_title(section.title),
         to_single_line(opening),
-        sections=[_make_section_line(sections, child) for child in sections.children(ref)],
-        has_text=bool(section.body),
+        sections=lines,
+        text_count=bool(section.body) + sum(line.text_count for line in lines),
         section_count=sections.count_descendants(ref),
     )
 
@@ -293,7 +273,9 @@ class _Outline:
         self._show_list()
         for line, depth in self._shown:  # grows: level by level
             if not line.is_archive:
-                self._open_pages(line, depth, line.guide_count)
+                archives = sum(page.is_archive for page in line.pages)
+                hidden = archives if archives >= _MIN_ARCHIVES else 0
+                self._open_pages(line, depth, len(line.pages) - hidden)
         shown = self._shown
         self._shown = []
         self._choose_limits(head + shown)
@@ -336,7 +318,7 @@ class _Outline:
 
     def _open_sections(self, lines: Iterable[_Placed]) -> None:
         """Show subsections level by level, those of the longest pages first. What does not fit is skipped."""
-        queue = sorted(lines, key=lambda placed: placed[0].text_count, reverse=True)
+        queue = sorted(lines, key=_count_texts_below, reverse=True)
         for min_lines, max_lines in _BLOCK_LINES:
             for line, depth in queue:  # grows
                 if line.sections_open or not min_lines <= len(line.sections) <= max_lines:
@@ -399,7 +381,7 @@ class _Outline:
 
     def _render_line(self, line: _Line, depth: int, limits: int | None = None) -> str:
         max_sentence, max_titles = _TEXT_LIMITS[line.limits if limits is None else limits]
-        text = f"{_indent(depth)}[{line.ids[0]}] {line.title}"
+        text = f"{_INDENT[: 2 * depth]}[{line.ids[0]}] {line.title}"
         sentence = shorten(line.opening, max_sentence) if max_sentence else ""
         if sentence:
             text += f" — {to_italics(sentence) if line.is_by_model else sentence}"
@@ -444,11 +426,11 @@ def _render_marker(lines: Sequence[_Line], count: int, depth: int) -> str:
     first = lines[count]
     rest = len(lines) - count
     title = truncate_at_word(first.title, _MAX_MARKER_TITLE_CHARS)
-    return f"{_indent(depth)}[{first.ids[0]}+] {rest} more: {title}{' …' if rest > 1 else ''}\n"
+    return f"{_INDENT[: 2 * depth]}[{first.ids[0]}+] {rest} more: {title}{' …' if rest > 1 else ''}\n"
 
 
-def _indent(depth: int) -> str:
-    return "  " * min(depth, _MAX_INDENT)
+def _count_texts_below(placed: _Placed) -> int:
+    return sum(section.text_count for section in placed[0].sections)
 
 
 def _marker_cost(lines: Sequence[_Line], count: int, depth: int) -> int:

@@ -155,13 +155,8 @@ def is_changelog(page: PageEntry) -> bool:
     """Return whether a page is a change log or release notes, by its title, its path or its headings."""
     if _is_changelog_name(page.title) or _is_changelog_name(_file_name(page.path)):
         return True
-    versions = sum(is_version(section.title) for section in page.sections[1:])
+    versions = sum(_VERSION.match(fold(section.title).strip()) is not None for section in page.sections[1:])
     return versions >= _MIN_VERSIONS and versions > _VERSION_SHARE * (len(page.sections) - 1)
-
-
-def is_version(title: str) -> bool:
-    """Return whether a title is a version or a date, as in change logs."""
-    return _VERSION.match(fold(title).strip()) is not None
 
 
 def classify_page(page: PageEntry, nav_titles: tuple[str, ...], site_name: str) -> PageKind:
@@ -177,7 +172,10 @@ def classify_page(page: PageEntry, nav_titles: tuple[str, ...], site_name: str) 
     site_words = frozenset(map(_squeeze, site_name.split()))
     folders = page.path.strip("/").split("/")
     folders[-1] = _file_name(page.path)
-    titles = [_strip_words(title, site_words) for title in nav_titles or (page.title,)]
+    titles: list[str] = []
+    for title in nav_titles or (page.title,):
+        words = [word for word in title.split() if _squeeze(word) not in site_words]
+        titles.append(" ".join(words) or title)
     names = {_squeeze(title) for title in titles}
     folder_names = {_squeeze(folder) for folder in folders[:-1] or folders}
     # A page about the blog plugin, or a tutorial that builds a blog, is no blog: only the top level counts.
@@ -232,11 +230,6 @@ def _ends_with(title: str, endings: frozenset[str]) -> bool:
     """Return whether the last word of a title, or its last two, is one of the endings."""
     words = title.replace("_", " ").replace("-", " ").split()
     return any(_squeeze("".join(words[-count:])) in endings for count in (1, 2))
-
-
-def _strip_words(title: str, words: frozenset[str]) -> str:
-    """Return a title without some words, unless it consists of them."""
-    return " ".join(word for word in title.split() if _squeeze(word) not in words) or title
 
 
 @lru_cache(_CACHED_NAMES)

@@ -131,18 +131,17 @@ class Relevance:
             return 0.0
         coverage = features[2]
         confidence = 0.0
-        if coverage >= _MIN_COVERAGE:
-            confidence = self._rate(features) if self._shares else min(2 * coverage, 1.0)
+        if coverage >= _MIN_COVERAGE and not self._shares:
+            confidence = min(2 * coverage, 1.0)
+        elif coverage >= _MIN_COVERAGE:
+            with self._lock:
+                if self._unrelated_scores is None:
+                    self._unrelated_scores = self._recall(self._score_unrelated)
+            lower = bisect_left(self._unrelated_scores, _score(features))
+            confidence = lower / (len(self._unrelated_scores) or 1)
         if confidence < MIN_CONFIDENCE and self._contain_name(query, words, rows, coverage):
             return MIN_CONFIDENCE
         return confidence
-
-    def _rate(self, features: Features) -> float:
-        with self._lock:
-            if self._unrelated_scores is None:
-                self._unrelated_scores = self._recall(self._score_unrelated)
-        lower = bisect_left(self._unrelated_scores, _score(features))
-        return lower / (len(self._unrelated_scores) or 1)
 
     def _score_unrelated(self) -> list[float]:
         questions = load_phrases(self._language, "relevance.unrelated_questions")
