@@ -61,8 +61,6 @@ _PAGE_DEPTH = 9
 
 _SKIPPED = re.compile(r"node_modules|tests?|examples?|templates?|fixtures|site-packages|i18n|\.(?!vitepress).*")
 """Folders that contain no documentation of the project."""
-_OUTPUT = re.compile(r"""\b(?:outDir|build-dir)\s*[:=]\s*["']([^"'\s]+)""")
-"""The built folder in a configuration that is code or TOML: `outDir: "../public"`."""
 _BASE = re.compile(r"""\bbase(?:Url)?["']?\s*:\s*["'](/[^"'\s]*)""")
 """The path of the site in a configuration that is code: `baseUrl: '/docs/'`."""
 _BUILD_FOLDER = re.compile(r"(?m)^BUILDDIR\s*[:?]?=\s*(\S+)")
@@ -128,7 +126,7 @@ def find_setup(folder: Path, config: Path | None = None) -> Setup:
     is_own = generator.has_plugins or (docs / "package.json").exists()
     work = docs if is_own else root
     project = _read_project(config if generator.has_plugins else work / OWN_FILE)
-    site = project.site or docs / _find_output(generator, docs, text)
+    site = project.site or docs / _find_output(generator, docs)
     sources = docs
     if generator.has_plugins:
         sources = project.docs or docs / "docs"
@@ -240,14 +238,13 @@ def _read_project(file: Path) -> Project:
     return Project()
 
 
-def _find_output(generator: Generator, docs: Path, text: str) -> str:
+def _find_output(generator: Generator, docs: Path) -> str:
     """Return the built folder, relative to that of the documentation."""
     if generator.name == "sphinx":
         for folder in ("", "../"):
             if match := _BUILD_FOLDER.search(read(docs / folder / "Makefile")):
                 return f"{folder}{match[1]}/html"
-    match = _OUTPUT.search(text)
-    return match[1] if match else generator.site
+    return generator.site
 
 
 def _find_url(generator: Generator, text: str) -> str:

@@ -154,7 +154,8 @@ def add_requirement(text: str, names: Sequence[str], suffix: str) -> str:
         return text
     new = text
     if suffix == ".toml":
-        new = _add_to_lines(text, rf"[^#]*{pattern}", rf"{_LIST}(?=\"{pattern})", f'"{PACKAGE}",')
+        requirement = rf"(?:\s*|[^#]*[\"']){pattern}"
+        new = _add_to_lines(text, requirement, rf"{_LIST}(?=\"{pattern})", f'"{PACKAGE}",')
         _check_project(_load_toml(text), _load_toml(new))
     else:
         place = rf"(?={pattern})" if suffix in (".txt", ".in") else "(?!)"

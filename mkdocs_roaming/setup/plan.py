@@ -167,12 +167,12 @@ def _describe_builds(plan: Plan, files: Sequence[Path]) -> None:
     maintainer knows.
     """
     setup = plan.setup
-    build = _build_pattern(setup)
+    build = re.compile(rf"(?:^|[\s/\"'\[])(?:{setup.generator.build})(?![\w-])")
     steps = []
     is_known = False
     for file in files:
         text = read(file)
-        is_known = is_known or "roaming build" in text or "roaming index" in text
+        is_known |= "roaming " in text
         if setup.generator.name == "sphinx" and ".readthedocs" in file.name:  # its output is published
             key = "commands" if "  commands:" in text else "jobs.post_build"
             if "roaming " not in text:
@@ -194,12 +194,3 @@ def _describe_builds(plan: Plan, files: Sequence[Path]) -> None:
             "no workflow or host's configuration shows which command builds the site; "
             f"where that happens, run: {_INSTALL} && roaming build -- {setup.command}"
         )
-
-
-def _build_pattern(setup: Setup) -> re.Pattern[str]:
-    """Return the pattern of a command that builds the site: of the generator, or of a script that calls it."""
-    patterns = [setup.generator.build]
-    packages = read(setup.work / "package.json") + read(setup.root / "package.json")
-    scripts = re.findall(rf'"([\w:.-]+)"\s*:\s*"[^"]*\b{setup.generator.build}', packages)
-    patterns += [rf"(?:npm|yarn|pnpm|bun)\b.*[\s:]{re.escape(script)}" for script in scripts]
-    return re.compile(rf"(?:^|[\s/\"'\[])(?:{'|'.join(patterns)})(?![\w-])")

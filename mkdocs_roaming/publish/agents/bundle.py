@@ -173,22 +173,16 @@ def _make_files(manifest: Manifest, ranked: Sequence[PageEntry], kept: Set[str],
     local = replace(manifest, site=replace(manifest.site, url="", description=summary.strip()))
     listing = build_llms_txt(local, section_files=False)
     if rest and site.url:
-        listing[LLMS_TXT] += _list_left_out(left_out, len(rest), site.url)
+        listing[LLMS_TXT] += "\n## Not in this bundle\n\n"
+        for left in left_out[:_MAX_LISTED]:
+            listing[LLMS_TXT] += f"- [{escape_link_text(to_single_line(left.title))}]({left.url})\n"
+        if len(rest) > _MAX_LISTED:
+            listing[LLMS_TXT] += f"- [and {len(rest) - _MAX_LISTED} more]({site.url})\n"
     entry = {"url": site.url, "version": site.version, "licence": next(iter(texts)), "left_out": left_out}
     listing |= {MANIFEST_PATH: dump_manifest(manifest), OUTLINE_PATH: render_outline(SectionIndex(manifest))}
     files = {path: text.encode("utf-8", "surrogatepass") for path, text in listing.items()}
     files[BUNDLE_PATH] = msgspec.json.format(msgspec.json.encode(entry)) + b"\n"
     return texts | files
-
-
-def _list_left_out(pages: Sequence[LeftOutPage], total: int, site_url: str) -> str:
-    """Return the part of llms.txt on the pages that are left out, in the form of the others."""
-    text = "\n## Not in this bundle\n\n"
-    for page in pages[:_MAX_LISTED]:
-        text += f"- [{escape_link_text(to_single_line(page.title))}]({page.url})\n"
-    if total > _MAX_LISTED:
-        text += f"- [and {total - _MAX_LISTED} more]({site_url})\n"
-    return text
 
 
 def _replace_folder(folder: Path, files: _Files) -> None:

@@ -18,7 +18,7 @@ SPHINX = {
 }
 ASTRO = {
     "docs/astro.config.mjs": "import starlight from '@astrojs/starlight'; export default {site: 'https://osier.example'}",
-    "docs/package.json": '{"scripts": {"docs:build": "astro check && astro build"}}',
+    "docs/package.json": "{}",
 }
 
 
@@ -63,7 +63,7 @@ def job(*commands: str, uses: str = "path: site") -> str:
             ["4:python3 -m sphinx -b dirhtml docs public"],
         ),
         (ASTRO, GITHUB, job("npm run docs:build --prefix docs"), ["4:npm run docs:build --prefix docs"]),
-        (ASTRO, GITHUB, job("npm run build", "npm run docs"), []),
+        (ASTRO, GITHUB, job("npm run lint", "npm run docs"), []),
         (ASTRO, GITHUB, "jobs: [\n", []),
     ],
 )
@@ -137,6 +137,7 @@ def test_package_is_installed_where_mkdocs_is(command: str, expected: str, tmp_p
             {"pyproject.toml": '[project]\nkeywords = ["mkdocs"]\n[dependency-groups]\nmkdocs = ["click", "mkdocs"]\n'},
             False,
         ),
+        ({"pyproject.toml": '[project]\ndescription = "For mkdocs"\n[dependency-groups]\ndocs = ["mkdocs"]\n'}, True),
         ({"pyproject.toml": '[tool.poetry.group.docs.dependencies]\nmkdocs = "*"\n'}, False),
         ({".github/workflows/a.yml": "jobs: {a: {steps: [run: pip install 'mkdocs>=1.6' pillow]}}\n"}, True),
         ({".github/workflows/a.yml": "jobs: {a: {steps: [run: uvx --with mkdocs-material mkdocs build]}}\n"}, False),
