@@ -23,9 +23,11 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.installed import find_bundles, normalize_name
+from mkdocs_roaming.library.readers import read_file
 from roaming_crawler.parser import ParsedPage
-from roaming_deps.project import Dependency, DepsSettings, read_file
+from roaming_deps.project import MAX_BYTES, Dependency, DepsSettings
 
 Source = Literal["settings", "documentation", "homepage", "repository"]
 
@@ -116,8 +118,8 @@ def read_environment(root: Path, environ: Mapping[str, str]) -> dict[str, Metada
             packages.setdefault(metadata.name, replace(metadata, bundle=bundles.get(metadata.name, "")))
     modules = root / "node_modules"
     for file in (*modules.glob("[!.@]*/package.json"), *modules.glob("@*/*/package.json")):
-        with suppress(OSError, ValueError, RecursionError):
-            packages |= _from_npm(json.loads(read_file(file)))
+        with suppress(LibraryError, ValueError, RecursionError):
+            packages |= _from_npm(json.loads(read_file(file, MAX_BYTES)))
     return packages
 
 

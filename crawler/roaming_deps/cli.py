@@ -28,8 +28,6 @@ from roaming_crawler.config import MEGABYTE, CrawlConfig, Politeness
 from roaming_deps.project import PackageDocs, data_folder, find_root, load_project, locks_changed
 
 _PROJECT = click.argument("folder", type=FOLDER, default=".")
-_AT_ONCE = 4
-_MAX_AT_ONCE = 256
 
 
 @click.group()
@@ -48,7 +46,7 @@ def deps() -> None:
     default="7d",
     help="Crawl sites without a fixed version after this time.",
 )
-@click.option("--at-once", type=click.IntRange(1, _MAX_AT_ONCE), default=_AT_ONCE, help="Number of concurrent hosts.")
+@click.option("--at-once", type=click.IntRange(1, 256), default=4, help="Number of concurrent hosts.")
 @setting_options(CrawlConfig, "allow_private")
 @setting_options(Politeness, "delay", "contact")
 @AS_JSON
@@ -63,7 +61,7 @@ def sync_project(
     if find_spec("packaging") is None or find_spec("protego") is None:
         raise UsageError("roaming deps needs the packages packaging and protego; pip install 'mkdocs-roaming[deps]'")
     from roaming_deps.sync import sync
-    from roaming_fleet.cli import parse_age  # `roaming deps list` does without
+    from roaming_fleet.cli import parse_age, print_event  # `roaming deps list` does without
 
     report = sync(
         find_root(folder),
@@ -73,7 +71,7 @@ def sync_project(
         allow_private=bool(options["allow_private"]),
         at_once=at_once,
         politeness=Politeness(**given_settings(Politeness, options)),
-        on_event=_print_event,
+        on_event=print_event,
     )
     if as_json:
         print_json(msgspec.to_builtins(report))
@@ -83,15 +81,6 @@ def sync_project(
         click.echo(f"{pluralize(report.crawled, 'site')} crawled, {size} downloaded", err=True)
     if report.stopped:
         raise UsageError(report.stopped)
-
-
-def _print_event(name: str, data: dict[str, Any]) -> None:
-    if name == "locked":
-        click.echo("another sync is running; waiting for it", err=True)
-    else:
-        from roaming_fleet.cli import print_event
-
-        print_event(name, data)
 
 
 @deps.command("list")

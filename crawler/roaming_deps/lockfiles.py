@@ -19,7 +19,8 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.installed import normalize_name
-from roaming_deps.project import LOCK_FILES, Dependency, Ecosystem, read_file
+from mkdocs_roaming.library.readers import read_file
+from roaming_deps.project import LOCK_FILES, MAX_BYTES, Dependency, Ecosystem
 
 # Names and versions become arguments of pip and npm, which read some of them as options and paths.
 _NAMES = {
@@ -64,7 +65,7 @@ class _Files:
 
     def text(self, path: Path) -> str:
         """Return the text of a file."""
-        data = read_file(path)
+        data = read_file(path, MAX_BYTES)
         self.digests[path] = sha256(data).hexdigest()
         return data.decode("utf-8-sig")
 

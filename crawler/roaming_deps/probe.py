@@ -42,7 +42,7 @@ async def find_package_version(
     Raises:
         RoamingError: There is none, or it is not that of the package.
     """
-    name = hashlib.sha256(address.url.encode("utf-8", "replace")).hexdigest()[:_NAME_CHARS]
+    name = hashlib.sha256(address.url.encode("utf-8", "replace")).hexdigest()[:16]
     state = CrawlState(folder / name)
     politeness = config.politeness
     state.path.mkdir(parents=True, exist_ok=True)
@@ -96,4 +96,3 @@ def is_moving(version: DocumentedVersion) -> bool:
 
 
 _SAME = 3
-_NAME_CHARS = 16

@@ -16,16 +16,17 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path
-from stat import S_ISREG, S_IWOTH
+from stat import S_IWOTH
 from typing import Any, Literal
 
 import msgspec
 from platformdirs import user_data_path
 
 from mkdocs_roaming._json import decode_json
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.library.installed import normalize_name
+from mkdocs_roaming.library.readers import MissingFileError, read_file
 from mkdocs_roaming.library.targets import PackageInfo
 from mkdocs_roaming.settings import decode_table
 
@@ -36,10 +37,8 @@ LOCK_FILES: dict[Ecosystem, tuple[str, ...]] = {
     "npm": ("package-lock.json", "pnpm-lock.yaml"),
 }
 """Patterns of the lock files that can be read; the first that is there counts for each ecosystem."""
-MAX_MEGABYTES = 20
-"""Maximum size of a file of a project."""
-_MEGABYTE = 1_000_000
-_ID_CHARS = 16
+MAX_BYTES = 20 * 2**20
+"""Maximum size of a file of a project, which is not trusted: a link may lead to a device or a pipe."""
 
 
 class Dependency(msgspec.Struct, frozen=True):
@@ -150,20 +149,6 @@ def find_root(start: Path) -> Path:
     return start
 
 
-def read_file(path: Path) -> bytes:
-    """Return the content of a file of a project, which is not trusted: a link may lead to a device or a pipe.
-
-    Raises:
-        OSError: It cannot be read, is no regular file, or is larger than `MAX_MEGABYTES`.
-    """
-    info = path.stat()
-    max_bytes = MAX_MEGABYTES * _MEGABYTE
-    if not S_ISREG(info.st_mode) or info.st_size > max_bytes:
-        raise OSError(f"not a regular file of at most {MAX_MEGABYTES} MB")
-    with path.open("rb") as file:
-        return file.read(max_bytes)  # files of /proc have no size
-
-
 def data_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder of the store and of the projects.
 
@@ -180,7 +165,7 @@ def data_folder(environ: Mapping[str, str]) -> Path:
 
 def project_folder(data: Path, root: Path) -> Path:
     """Return the folder of a project's view."""
-    return data / "projects" / hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:_ID_CHARS]
+    return data / "projects" / hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:16]
 
 
 def load_project(data: Path, root: Path) -> Project | None:
@@ -200,9 +185,9 @@ def locks_changed(project: Project) -> bool:
     """Return whether a lock file is not what it was at the last sync, or cannot be read."""
     try:
         for name, digest in project.locks.items():
-            if hashlib.sha256(read_file(Path(project.root) / name)).hexdigest() != digest:
+            if hashlib.sha256(read_file(Path(project.root) / name, MAX_BYTES)).hexdigest() != digest:
                 return True
-    except OSError:
+    except LibraryError:
         return True
     return False
 
@@ -223,10 +208,10 @@ def load_deps_settings(root: Path) -> DepsSettings:
     ):
         path = root / file
         try:
-            table: Any = parse(read_file(path).decode("utf-8-sig"))
-        except FileNotFoundError:
+            table: Any = parse(read_file(path, MAX_BYTES).decode("utf-8-sig"))
+        except MissingFileError:
             continue
-        except (OSError, ValueError, RecursionError) as error:
+        except (LibraryError, ValueError, RecursionError) as error:
             raise UsageError(f"{path}: cannot be read ({error})") from None
         for key in keys:
             table = table.get(key) if isinstance(table, dict) else None

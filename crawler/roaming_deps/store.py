@@ -7,8 +7,8 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from mkdocs_roaming._json import decode_json
@@ -27,24 +27,12 @@ def make_key(url: str, documented: str) -> str:
     _, base = locate_version(url)
     slug = _make_slug(base.partition("://")[2])[:_MAX_SLUG_CHARS]
     version = _make_slug(documented)[:_MAX_VERSION_CHARS]
-    digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()[:_DIGEST_CHARS]
+    digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()[:6]
     return f"{slug or 'site'}-{digest}-{version or 'latest'}"
 
 
 def _make_slug(text: str) -> str:
     return _NOT_IN_KEYS.sub("-", text.lower()).strip("-.")
-
-
-@contextmanager
-def hold_lock(data: Path, on_wait: Callable[[str], None] | None = None) -> Iterator[None]:
-    """Hold the lock of the data folder: one process probes and crawls, so that hosts keep their pace.
-
-    Raises:
-        FolderBusyError: Another process holds it, and `on_wait` is missing.
-    """
-    data.mkdir(_USER_ONLY, parents=True, exist_ok=True)
-    with hold_folder(data, on_wait):
-        yield
 
 
 def free_space(data: Path, keys: set[str]) -> str:
@@ -73,7 +61,8 @@ def collect_garbage(data: Path) -> list[tuple[str, int]]:
     Raises:
         FolderBusyError: A sync is running.
     """
-    with hold_lock(data):
+    data.mkdir(USER_ONLY, parents=True, exist_ok=True)
+    with hold_folder(data):
         removed = _remove_unused(data)
         for folder in _find_projects(data)[1]:
             shutil.rmtree(folder)
@@ -119,8 +108,7 @@ _MAX_AGE = 180 * 86_400.0
 """Age in seconds of its last sync after which a project counts no more."""
 _MAX_SLUG_CHARS = 50
 _MAX_VERSION_CHARS = 30
-_DIGEST_CHARS = 6
-_USER_ONLY = 0o700
+USER_ONLY = 0o700
 """The mode of a folder that no other user may enter."""
 _NOT_IN_KEYS = re.compile(r"[^a-z0-9.]+")
 """What becomes a dash in keys: the slash in `docs.example/kite`."""

@@ -23,6 +23,7 @@ from msgspec import structs
 from mkdocs_roaming.errors import ManifestError, RoamingError
 from mkdocs_roaming.files import read_inside, write_atomically
 from mkdocs_roaming.library.targets import PackageInfo
+from mkdocs_roaming.locks import hold_folder
 from mkdocs_roaming.manifest.io import BUNDLE_PATH, MANIFEST_PATH, load_manifest
 from mkdocs_roaming.publish.options import parse_options
 from mkdocs_roaming.text.markdown import pluralize
@@ -36,7 +37,7 @@ from roaming_deps.addresses import Address, Metadata
 from roaming_deps.lockfiles import read_dependencies
 from roaming_deps.probe import OtherSiteError, find_package_version, is_moving
 from roaming_deps.project import Dependency, DepsSettings, PackageDocs, Project
-from roaming_deps.store import count_bytes, free_space, hold_lock, make_key
+from roaming_deps.store import USER_ONLY, count_bytes, free_space, make_key
 from roaming_fleet import records
 from roaming_fleet.catalog import update_catalog
 from roaming_fleet.engines import thread_engine
@@ -45,7 +46,6 @@ from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import SiteRecord, read_record
 from roaming_fleet.run import config_digest, crawl_many, group_by_host, prepare_store, site_status
 
-_AT_ONCE = 4
 DEFAULT_AGE = 7 * 86_400.0
 """Age in seconds after which documentation that may change is crawled again."""
 
@@ -64,17 +64,16 @@ class _Package:
     """A package during a sync.
 
     Attributes:
-        reason: Why its metadata name no documentation.
         source: Address at which its version was found.
         key: Key of its version in the store.
         is_stored: The site documents another version by now, and the store has a copy of the wanted one.
+        why: Why there is no documentation.
         old: Result of the last sync.
     """
 
     dependency: Dependency
     metadata: Metadata
     addresses: Sequence[Address] = ()
-    reason: str = ""
     version: DocumentedVersion | None = None
     source: str = ""
     key: str = ""
@@ -90,7 +89,7 @@ def sync(
     refresh: bool = False,
     older_than: float = DEFAULT_AGE,
     allow_private: bool = False,
-    at_once: int = _AT_ONCE,
+    at_once: int = 4,
     politeness: Politeness | None = None,
     on_event: EventHandler = lambda name, data: None,
 ) -> SyncReport:
@@ -113,7 +112,9 @@ def sync(
     config = replace(_CONFIG, refresh=refresh, allow_private=allow_private, politeness=politeness or Politeness())
     data = project.data_folder(os.environ)
     root = root.resolve()
-    with hold_lock(data, lambda message: on_event("locked", {"why": message})):
+    data.mkdir(USER_ONLY, parents=True, exist_ok=True)
+    # One process probes and crawls, so that hosts keep their pace.
+    with hold_folder(data, lambda message: on_event("locked", {"why": message})):
         settings = project.load_deps_settings(root)
         return _Sync(data, root, config, settings, at_once, older_than, on_event).run(include_all=include_all)
 
@@ -170,8 +171,7 @@ class _Sync:
             packages.append(package)
             if not self._use_bundle(package):
                 package.metadata = structs.replace(package.metadata, bundle="")
-                package.addresses, package.reason = addresses.find_addresses(package.metadata, settings)
-                package.why = package.reason
+                package.addresses, package.why = addresses.find_addresses(package.metadata, settings)
         return packages, locks
 
     def _use_bundle(self, package: _Package) -> bool:
@@ -372,7 +372,7 @@ def _assign_keys(packages: Iterable[PackageDocs]) -> list[PackageDocs]:
             described.append(structs.replace(docs, key=same.key))
             continue
         slug = _NOT_IN_KEYS.sub("-", name.lower()).strip("-")[:_MAX_NAME_CHARS] or docs.ecosystem
-        digest = hashlib.sha256(f"{docs.ecosystem} {name}".encode()).hexdigest()[:_DIGEST_CHARS]
+        digest = hashlib.sha256(f"{docs.ecosystem} {name}".encode()).hexdigest()[:6]
         choices = (slug, f"{docs.ecosystem}-{slug}", f"{slug}-{digest}")
         key = next(choice for choice in choices if choice not in by_key)
         by_key[key] = structs.replace(docs, key=key)
@@ -412,7 +412,6 @@ _CONFIG = CrawlConfig(
 """Configuration of all crawls: options of a project would make two projects crawl one site in turn."""
 _MAX_WHY_CHARS = 300
 _MAX_NAME_CHARS = 80
-_DIGEST_CHARS = 6
 _NOT_IN_KEYS = re.compile(r"[^a-z0-9]+")
 """What becomes a dash in keys: the signs of `@types/node`."""
 _SAME = 3

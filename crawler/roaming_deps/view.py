@@ -73,13 +73,11 @@ class DepsCollection(Collection):
 
     @property
     def notice(self) -> str:
-        """Says that lock files have changed since the last sync, or packages cannot be read; else empty."""
-        return "\n".join(filter(None, (self._notice if self.project else "", self.unread)))
-
-    @property
-    def unread(self) -> str:
-        """Names the packages whose documentation could not be opened when it was last tried; empty if there is none."""
-        return f"{', '.join(sorted(self._unread))}: cannot be read; run `roaming deps sync`" if self._unread else ""
+        """Says that lock files have changed since the last sync, or which packages could not be opened; else empty."""
+        lines = [self._notice] if self.project and self._notice else []
+        if self._unread:
+            lines.append(f"{', '.join(sorted(self._unread))}: cannot be read; run `roaming deps sync`")
+        return "\n".join(lines)
 
     @property
     def name(self) -> str:

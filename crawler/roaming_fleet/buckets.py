@@ -106,7 +106,7 @@ class FolderBucket:
     def create(self, path: str, data: bytes) -> bool:
         """Write a file unless it exists, and return whether it was written. Of concurrent calls, one succeeds."""
         file = self._file(path)
-        temporary = file.with_name(_TEMPORARY + secrets.token_hex(_TOKEN_BYTES))
+        temporary = file.with_name(_TEMPORARY + secrets.token_hex(6))
         with self._translated_errors(path, "written"):
             try:
                 write_atomically(temporary, data)
@@ -158,6 +158,5 @@ def _rename_exclusively(temporary: Path, file: Path) -> None:
 
 
 _TEMPORARY = ".roaming-"
-_TOKEN_BYTES = 6
 _SCHEMES = ("s3", "gs", "az")
 _NAME_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789._-"

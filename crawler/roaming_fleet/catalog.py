@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import PurePosixPath
 
 import msgspec
 
@@ -34,7 +33,6 @@ WEIGHT_SCALE = 10
 """Factor of weights in the files, which are whole numbers."""
 WHOLE_NAME = 100
 """Sum of the weights of all words of a site's name."""
-_GENERATION_CHARS = 12
 _REMOTE_THREADS = 16
 
 Shard = dict[str, list[int]]
@@ -80,7 +78,7 @@ def update_catalog(bucket: Bucket, confirm: Callable[[], None] = lambda: None) -
         confirm: Called before the catalog is published; raises an error if the lock was lost.
     """
     tags = sorted((blob.path, blob.tag) for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json"))
-    generation = hashlib.sha256(msgspec.json.encode([VERSION, tags])).hexdigest()[:_GENERATION_CHARS]
+    generation = hashlib.sha256(msgspec.json.encode([VERSION, tags])).hexdigest()[:12]
     files = list(bucket.list(CATALOG_DIR))
     try:
         old = load_head(bucket)
@@ -94,8 +92,8 @@ def update_catalog(bucket: Bucket, confirm: Callable[[], None] = lambda: None) -
         bucket.put(path, data)
     confirm()
     bucket.put(HEAD_PATH, msgspec.json.encode(head))
-    used = (generation, old.generation)
-    bucket.delete([blob.path for blob in files if blob.path != HEAD_PATH and _find_generation(blob.path) not in used])
+    used = (generation, old.generation or generation, HEAD_PATH)
+    bucket.delete([blob.path for blob in files if not any(part in blob.path for part in used)])
 
 
 def load_head(bucket: Bucket) -> CatalogHead:
@@ -193,10 +191,6 @@ def _shard_path(generation: str, number: int) -> str:
 
 def _lines_path(generation: str) -> str:
     return f"{CATALOG_DIR}/sites-{generation}.jsonl"
-
-
-def _find_generation(path: str) -> str:
-    return PurePosixPath(path).stem.partition("-")[2].partition("-")[0]
 
 
 def _damaged_error(bucket: Bucket) -> CatalogError:

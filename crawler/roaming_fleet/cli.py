@@ -101,6 +101,8 @@ def print_event(name: str, data: dict[str, Any]) -> None:
     if name == "start":
         waiting = f", {data['waiting']} wait for their next try" if data["waiting"] else ""
         click.echo(f"{data['due']} of {data['sites']} sites to crawl; {data['fresh']} are done{waiting}", err=True)
+    elif name == "locked":
+        click.echo("another sync is running; waiting for it", err=True)
     elif name == "site":
         count = to_single_line(data["error"]) if data["result"] == "failed" else f"{data['pages']} pages"
         stopped = f"; {data['stopped']}" if data["stopped"] else ""
@@ -164,7 +166,7 @@ def drop_sites(store: str, keys: Iterable[str]) -> list[str]:
     for key in wanted:
         if not is_site_key(key) or read_record(bucket, key) is None:
             raise SiteNotFoundError(store, key)
-    with hold_lock(bucket, f"drop-{secrets.token_hex(_TOKEN_BYTES)}") as lock:
+    with hold_lock(bucket, f"drop-{secrets.token_hex(3)}") as lock:
         for key in wanted:
             lock.confirm()
             for folder in (key, f"{FLEET_DIR}/state/{key}"):
@@ -199,6 +201,5 @@ def _format_kept(count: int, error: str) -> str:
     return f"{pluralize(count, 'page')} not fetched{reason}"
 
 
-_TOKEN_BYTES = 3
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 """Seconds of the units of an age."""

@@ -28,12 +28,12 @@ from mkdocs_roaming.library.readers import (
     safe_path,
 )
 from mkdocs_roaming.library.search import DEFAULT_HITS, Hit, Search
-from mkdocs_roaming.library.targets import REFRESH_SECONDS, open_library
+from mkdocs_roaming.library.targets import REFRESH_SECONDS, TargetHit, open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.text.markdown import pluralize
 from roaming_fleet.buckets import BlobNotFoundError, BucketError, is_bucket_url
 from roaming_fleet.catalog import read_records
-from roaming_fleet.objects import Bucket, open_bucket
+from roaming_fleet.objects import open_bucket
 from roaming_fleet.ranking import Ranking, coverage_factor
 from roaming_fleet.records import (
     HEAD_PATH,
@@ -43,6 +43,7 @@ from roaming_fleet.records import (
     SiteRecord,
     add_namespace,
     read_record,
+    site_info,
     without_terms,
 )
 
@@ -75,23 +76,6 @@ class RankedSite:
 
 
 @dataclass(frozen=True, slots=True)
-class SiteHit:
-    """A search hit on one of the sites."""
-
-    site: RankedSite
-    library: Library
-    hit: Hit
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class _SearchedSite:
-    site: RankedSite
-    library: Library
-    hits: Sequence[Hit]
-
-
-@dataclass(frozen=True, slots=True)
 class OpenSite:
     """An opened site with namespaced ids, such as `ruff:07f3277d`.
 
@@ -108,25 +92,6 @@ class OpenSite:
     library: Library
     search: Search
     opened_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Listing:
-    """The records of one catalog, and the sites by the URL of their home page."""
-
-    generation: str
-    records: tuple[SiteRecord, ...]
-    homes: dict[str, list[tuple[str, str]]]
-
-    @classmethod
-    def read(cls, bucket: Bucket, generation: str) -> _Listing:
-        records = tuple(read_records(bucket))
-        homes: dict[str, list[tuple[str, str]]] = {}
-        for record in records:
-            if record.entry and "://" in record.entry.url:
-                home = record.entry.url.rstrip("/") + "/"
-                homes.setdefault(_url_key(home).rstrip("/"), []).append((record.key, home))
-        return cls(generation, records, homes)
 
 
 class SiteRegistry:
@@ -152,7 +117,7 @@ class SiteRegistry:
         self._refreshing = threading.Lock()
         self._listing_lock = threading.Lock()
         self._records: dict[str, tuple[float, SiteRecord | None]] = {}
-        self._listing: _Listing | None = None
+        self._listing: tuple[str, Sequence[SiteRecord]] | None = None  # the records, and their generation
         self._listing_failed_at = float("-inf")
         self._last_ranking = Ranking(self._bucket)
         self._refreshed_at = clock()
@@ -202,8 +167,20 @@ class SiteRegistry:
         return self._ranking.head.generation
 
     def records(self) -> Sequence[SiteRecord]:
-        """Return the records in the catalog in the order of their keys."""
-        return self._current_listing().records
+        """Return the records in the catalog in the order of their keys; after a failure those of the previous one."""
+        generation = self.generation
+        with self._listing_lock:
+            last = self._listing
+            is_retried = self._clock() - self._listing_failed_at >= self.refresh_seconds
+            if last is None or (last[0] != generation and is_retried):
+                try:
+                    last = (generation, read_records(self._bucket))
+                except BucketError:
+                    if last is None:
+                        raise
+                    self._listing_failed_at = self._clock()
+                self._listing = last
+            return last[1]
 
     def record(self, key: str) -> SiteRecord | None:
         """Return the record of a site without search terms, or None if there is no such site."""
@@ -224,31 +201,17 @@ class SiteRegistry:
 
     def find_by_url(self, url: str) -> list[tuple[str, str]]:
         """Return the sites that a URL may be on, the deepest first, each with the URL in the site's spelling."""
-        homes = self._current_listing().homes
         address, sign, anchor = url.strip().partition("#")
         key = _url_key(address.partition("?")[0])
-        sites: list[tuple[str, str]] = []
-        prefix = key.rstrip("/")
-        while "/" in prefix:
-            rest = key[len(prefix) + 1 :]
-            sites += [(site, f"{home}{rest}{sign}{anchor}") for site, home in homes.get(prefix, ())]
-            prefix = prefix.rpartition("/")[0]
-        return sites
-
-    def _current_listing(self) -> _Listing:
-        """Return the listing of the current catalog; after a failure, the previous one for an interval."""
-        generation = self.generation
-        with self._listing_lock:
-            listing = self._listing
-            is_retried = self._clock() - self._listing_failed_at >= self.refresh_seconds
-            if listing is None or (listing.generation != generation and is_retried):
-                try:
-                    self._listing = listing = _Listing.read(self._bucket, generation)
-                except BucketError:
-                    if listing is None:
-                        raise
-                    self._listing_failed_at = self._clock()
-            return listing
+        sites: list[tuple[int, str, str]] = []
+        for record in self.records():
+            if record.entry and "://" in record.entry.url:
+                home = record.entry.url.rstrip("/") + "/"
+                home_key = _url_key(home)
+                if f"{key}/".startswith(home_key):
+                    sites.append((len(home_key), record.key, f"{home}{key[len(home_key) :]}{sign}{anchor}"))
+        sites.sort(key=lambda site: -site[0])
+        return [(site, own_url) for _, site, own_url in sites]
 
 
 def _url_key(url: str) -> str:
@@ -428,35 +391,38 @@ class Collection(SiteRegistry):
 
     def choose(self, question: str) -> list[RankedSite]:
         """Return the best sites for a question, ranked by the catalog and by their best sections."""
-        return [searched.site for searched in self._search_sites(question, _CHECKED_HITS)][:MAX_ANSWER_SITES]
+        return [site for site, _, _ in self._search_sites(question, _CHECKED_HITS)]
 
-    def find(self, query: str, *, limit: int = DEFAULT_HITS) -> list[SiteHit]:
+    def find(self, query: str, *, limit: int = DEFAULT_HITS) -> list[TargetHit]:
         """Return the best sections of the best sites.
 
         Scores of different sites are not comparable, so the best hit of a site gets the score of the site.
         """
-        hits: list[SiteHit] = []
-        searched_sites = self._search_sites(query, limit)[:MAX_ANSWER_SITES]
-        for searched in searched_sites:
-            site_score = searched.site.score / (searched_sites[0].site.score or 1.0)
-            for hit in searched.hits:
-                score = site_score * hit.score / (searched.hits[0].score or 1.0)
-                hits.append(SiteHit(searched.site, searched.library, hit, score))
+        hits: list[TargetHit] = []
+        searched_sites = self._search_sites(query, limit)
+        for site, library, site_hits in searched_sites:
+            info = site_info(site.key, site.entry)
+            note = library.find_left_out(query)
+            site_score = site.score / (searched_sites[0][0].score or 1.0)
+            for hit in site_hits:
+                score = site_score * hit.score / (site_hits[0].score or 1.0)
+                hits.append(TargetHit(library, hit, score, info, note))
         return sorted(hits, key=lambda hit: -hit.score)[:limit]
 
-    def _search_sites(self, question: str, limit: int) -> list[_SearchedSite]:
-        """Search the candidate sites, and sort them by how well their best sections match."""
+    def _search_sites(self, question: str, limit: int) -> list[tuple[RankedSite, Library, Sequence[Hit]]]:
+        """Search the candidate sites, and return those whose best sections match best, each with its hits."""
         words = self.strip_site(question)
         ranked = self.rank(question, MAX_SEARCHED_SITES)
         terms = self._ranking.query_terms(words) if len(ranked) > 1 else []
 
-        def search(site: RankedSite) -> _SearchedSite:
+        def search(site: RankedSite) -> tuple[RankedSite, Library, Sequence[Hit]]:
             opened = self.open(site.key)
             hits = opened.search.find(words, limit=limit)
             score = site.score * coverage_factor(opened.library, hits[:_CHECKED_HITS], terms)
-            return _SearchedSite(replace(site, entry=opened.entry, score=score), opened.library, hits)
+            return RankedSite(site.key, opened.entry, score), opened.library, hits
 
-        return sorted(self._for_each(search, ranked), key=lambda searched: -searched.site.score)
+        searched = sorted(self._for_each(search, ranked), key=lambda result: -result[0].score)
+        return searched[:MAX_ANSWER_SITES]
 
     def _get_site(self, key: str) -> RankedSite:
         """Return a site by its key.

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 Groups = Sequence[tuple[SiteSpec, ...]]
 
 _DASK_SCHEMES = ("tcp", "tls", "ws", "wss", "ucx")
-_PATIENCE = 60.0
-"""Seconds to wait for a worker."""
 _MAX_REASON_CHARS = 200
 
 
@@ -100,7 +98,7 @@ def _crawl_groups(
             yield site, future
 
 
-def dask_engine(address: str, patience: float = _PATIENCE) -> Engine:
+def dask_engine(address: str, patience: float = 60.0) -> Engine:
     """Return the engine that crawls in the workers of a Dask scheduler.
 
     A task whose worker dies runs again in another one; a site that was finished is not crawled again, because its

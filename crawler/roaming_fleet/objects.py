@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_SILENCE = 60.0
-_PATIENCE = 120.0
 _INTERACTIVE_SILENCE = 20.0
 _INTERACTIVE_PATIENCE = 10.0
 
@@ -40,7 +38,7 @@ class ObjectBucket:
 
     is_remote = True
 
-    def __init__(self, where: str, *, silence: float = _SILENCE, patience: float = _PATIENCE) -> None:
+    def __init__(self, where: str, *, silence: float = 60.0, patience: float = 120.0) -> None:
         """Open the bucket for a URL.
 
         Args:

@@ -138,7 +138,7 @@ def crawl_many(
     bucket = open_bucket(store)
     prepare_store(bucket)
     started = time.monotonic()
-    run = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + secrets.token_hex(_TOKEN_BYTES)
+    run = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + secrets.token_hex(3)
     with hold_lock(bucket, run) as lock:
         update_catalog(bucket, lock.confirm)
         records = {record.key: record for record in read_records(bucket)}
@@ -217,7 +217,7 @@ def config_digest(config: CrawlConfig) -> str:
     neutral = replace(config, embeddings=None, **{name: getattr(default, name) for name in names})
     model = config.embeddings.model if config.embeddings else ""
     options = msgspec.json.encode([neutral, model, digest_themes({})], order="sorted")
-    return f"{CONVERTER_VERSION}.{PARSER_VERSION}-{hashlib.sha256(options).hexdigest()[:_DIGEST_CHARS]}"
+    return f"{CONVERTER_VERSION}.{PARSER_VERSION}-{hashlib.sha256(options).hexdigest()[:16]}"
 
 
 def prepare_store(bucket: Bucket) -> None:
@@ -337,8 +337,6 @@ def _parse_site(words: Sequence[str], where: str) -> SiteSpec:
 
 
 _MAX_KEY_CHARS = 100
-_TOKEN_BYTES = 3
-_DIGEST_CHARS = 16
 _LOGIN = re.compile(r"([\w+.-]+:)?//[^/?#]*@")
 """The beginning of an address with a user: `https://ann:secret@docs.example/`."""
 _COMMENT = re.compile(r"(^|\s)#.*$")

@@ -81,11 +81,7 @@ class StoreTarget:
 
     def search(self, query: str, limit: int) -> list[TargetHit]:
         """Return the best sections of the best sites for a query."""
-        results: list[TargetHit] = []
-        for hit in self.collection.find(query, limit=limit):
-            info = site_info(hit.site.key, hit.site.entry)
-            results.append(TargetHit(hit.library, hit.hit, hit.score, info, hit.library.find_left_out(query)))
-        return results
+        return self.collection.find(query, limit=limit)
 
     def grep(self, pattern: str, limit: int) -> GrepResult:
         """Return the sections with lines that contain a string, of the site that the pattern names or of all."""

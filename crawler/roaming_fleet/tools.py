@@ -31,7 +31,7 @@ from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.models import OUTLINE_BUDGET
 from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS
 from mkdocs_roaming.text.markdown import pluralize, to_single_line, truncate_at_word
-from roaming_fleet.collection import Collection, OpenSite, RankedSite
+from roaming_fleet.collection import Collection, OpenSite
 from roaming_fleet.records import SITE_KEY, SiteNotFoundError, SiteRecord, is_site_key, site_info
 
 INSTRUCTIONS = """\
@@ -126,7 +126,7 @@ class StoreNavigator(Toolset):
         self.collection = collection
         self.cap = cap
         self._format_error = format_error
-        self._navigators: dict[str, tuple[OpenSite, Navigator]] = {}
+        self._navigators: dict[str, tuple[str, Navigator]] = {}  # with the labels of the sites
 
     @property
     def name(self) -> str:
@@ -161,10 +161,11 @@ class StoreNavigator(Toolset):
                 site, rest = resolve_site(self.collection, address)
                 if site is None:
                     return ToolError(f"{truncate_at_word(bare, _MAX_ID_CHARS)}: {self._explain_unknown_site(bare)}.")
-                outline = self._navigator(site).read_outline(rest or None)
+                label, navigator = self._navigator(site)
+                outline = navigator.read_outline(rest or None)
                 if isinstance(outline, ToolError):
                     return outline
-                result = OutlineResult(f"{self._label(site)}\n{outline.text}", outline.origin)
+                result = OutlineResult(f"{label}\n{outline.text}", outline.origin)
         except RoamingError as error:
             return self._to_tool_error(error)
         notice = self.collection.notice
@@ -191,9 +192,10 @@ class StoreNavigator(Toolset):
         results: list[SearchResult] = []
         for hit in hits:
             origin |= hit.library.origin([hit.hit.section.id])
-            lines.append(hit.library.find_left_out(query))
+            lines.append(hit.note)
             result = to_search_result(hit.library.sections, hit.hit, hit.score)
-            results.append(replace(result, breadcrumb=(site_label(hit.site), *result.breadcrumb)))
+            label = hit.site.label if hit.site else ""
+            results.append(replace(result, breadcrumb=(label, *result.breadcrumb)))
         note = "\n".join(filter(None, dict.fromkeys(lines)))
         fitting = limit_results(results, self.cap - len(origin.render()) - len(note))
         return SearchResults(query[:MAX_QUERY_CHARS], fitting, origin=origin, note=note)
@@ -225,21 +227,19 @@ class StoreNavigator(Toolset):
             room -= len(line)
         return OutlineResult("".join(lines), _LISTED)
 
-    def _navigator(self, site: str) -> Navigator:
-        """Return the tools over one site.
+    def _navigator(self, site: str) -> tuple[str, Navigator]:
+        """Return the label of a site, and the tools over it.
 
         Raises:
             RoamingError: The site cannot be opened.
         """
         if site not in self._navigators:
             opened = self.collection.open(site)
-            cap = self.cap - len(site_label(opened)) - 3 - MAX_IDS * (_MAX_ID_CHARS + 2)
+            label = site_label(opened)
+            cap = self.cap - len(label) - 3 - MAX_IDS * (_MAX_ID_CHARS + 2)
             navigator = Navigator(opened.library, search=opened.search, cap=cap, format_error=self._format_error)
-            self._navigators[site] = opened, navigator
-        return self._navigators[site][1]
-
-    def _label(self, site: str) -> str:
-        return site_label(self._navigators[site][0])
+            self._navigators[site] = label, navigator
+        return self._navigators[site]
 
     def _explain_unknown_site(self, address: str) -> str:
         site = address.partition(":")[0].strip().lower()
@@ -269,7 +269,7 @@ class StoreNavigator(Toolset):
             site, rest = resolve_site(self.collection, id_)
             if site is None:
                 return _unknown(shown, self._explain_unknown_site(id_))
-            navigator = self._navigator(site)
+            label, navigator = self._navigator(site)
         except RoamingError as error:
             return _unknown(shown, self._explain(error))
         if not rest:
@@ -277,12 +277,11 @@ class StoreNavigator(Toolset):
         result = navigator.expand_sections([rest], part)
         if isinstance(result, ToolError):
             return _unknown(shown, result.message)
-        label = self._label(site)
         sections = tuple(replace(section, breadcrumb=(label, *section.breadcrumb)) for section in result.sections)
         return replace(result, sections=sections)
 
 
-def site_label(site: RankedSite | OpenSite) -> str:
+def site_label(site: OpenSite) -> str:
     """Return what precedes the contents of a site in results; see `SiteInfo.label`."""
     return site_info(site.key, site.entry).label
 

@@ -56,7 +56,9 @@ class HybridSearch(Search):
 
     def words_only(self, query: str) -> bool:
         """Return whether a query was searched by words because its vector could not be computed."""
-        return not self.vectors.healthy and not self.vectors.has_cached(query)
+        vectors = self.vectors
+        is_cached = not vectors.problem and vectors.queries.cached(query) is not None
+        return not (vectors.healthy or is_cached)
 
     def judge(self, query: str, *, is_follow_up: bool = False) -> str:
         """Return the line above doubtful results; vectors find sections that have none of the query's words."""
@@ -124,7 +126,11 @@ def fuse_scores(by_words: Mapping[str, float], by_vectors: Mapping[str, float]) 
 
 
 class VectorIndex:
-    """The vectors of a library's sections, read on first use. Safe for several threads."""
+    """The vectors of a library's sections, read on first use. Safe for several threads.
+
+    Attributes:
+        problem: Why they could not be read; empty if they were, or not yet.
+    """
 
     def __init__(self, library: Library, queries: QueryEmbedder) -> None:
         self.library = library
@@ -132,17 +138,13 @@ class VectorIndex:
         self._lock = threading.Lock()
         self._columns: VectorColumns | None = None
         self._sections: list[tuple[SectionRef | None, int]] = []  # and the number of windows of each
-        self._problem = ""
+        self.problem = ""
         self._retry_at = float("-inf")
 
     @property
     def healthy(self) -> bool:
         """Whether the last attempts to read the vectors and to request one succeeded."""
-        return not self._problem and self.queries.healthy
-
-    def has_cached(self, query: str) -> bool:
-        """Return whether the vector of a query is in the cache and can be compared."""
-        return not self._problem and self.queries.cached(query) is not None
+        return not self.problem and self.queries.healthy
 
     def nearest(self, query: str, visible: SectionIndex | None = None) -> list[RankedSection] | None:
         """Return the sections nearest to a query with their cosines, or None if only words can be used.
@@ -161,9 +163,18 @@ class VectorIndex:
                 f"{columns.dimensions}; use the model of the build, or build the site again"
             )
             return None
-        ranked = self._rank_sections(columns.cosines(vector))
-        if visible is not None:
-            ranked = [row for row in ranked if visible.get(row[0].id)]
+        cosines = columns.cosines(vector)
+        ranked: list[RankedSection] = []
+        start = 0
+        for section, count in self._sections:
+            windows = cosines[start : start + count]
+            start += count
+            best = max(windows, default=0.0)
+            if section is None or best <= 0:
+                continue
+            if visible is None or visible.get(section.id):
+                ranked.append((section, best, windows.index(best)))
+        ranked.sort(key=lambda row: -row[1])  # equal ones stay in the order of the site
         return ranked[:_MAX_NEAR]
 
     def load(self) -> VectorColumns | None:
@@ -172,15 +183,15 @@ class VectorIndex:
             if self._columns is None and self.queries.clock() >= self._retry_at:
                 try:
                     self._columns = self._read()
-                    self._problem = ""
+                    self.problem = ""
                 except RoamingError as error:
                     self._fail(str(error))
-            return None if self._problem else self._columns
+            return None if self.problem else self._columns
 
     def _fail(self, reason: str) -> None:
         self._retry_at = self.queries.clock() + FAILURE_PAUSE
-        is_new = self._problem != reason
-        self._problem = reason
+        is_new = self.problem != reason
+        self.problem = reason
         if is_new:
             self.queries.on_warning(f"search uses words only: {reason}")
 
@@ -205,18 +216,6 @@ class VectorIndex:
             raise VectorsError(f"{where}{VECTORS_PATH} has more windows than the site's sections; build the site again")
         self._sections = [(library.sections.get(id_), count) for id_, count in vectors.sections]
         return VectorColumns(vectors)
-
-    def _rank_sections(self, cosines: Sequence[float]) -> list[RankedSection]:
-        """Return the sections by the cosine of their nearest window; equal ones in the order of the site."""
-        ranked: list[RankedSection] = []
-        start = 0
-        for section, count in self._sections:
-            windows = cosines[start : start + count]
-            start += count
-            best = max(windows, default=0.0)
-            if section is not None and best > 0:
-                ranked.append((section, best, windows.index(best)))
-        return sorted(ranked, key=lambda row: -row[1])
 
 
 _LANE_BYTES = 4

@@ -38,9 +38,6 @@ _CHECKSUM_BYTES = 4
 _MAX_SHARE = 4
 """A single file may have this part of the folder's size: a quarter."""
 
-_KEY_CHARS = 40
-_MIN_SECTIONS = 100
-
 
 class IndexCache(msgspec.Struct, frozen=True):
     """Index files in a folder, which several processes may use, and files with other data of a site.
@@ -53,7 +50,7 @@ class IndexCache(msgspec.Struct, frozen=True):
 
     folder: Path
     max_bytes: int = MAX_CACHE_BYTES
-    min_sections: int = _MIN_SECTIONS
+    min_sections: int = 100
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> IndexCache | None:
@@ -114,4 +111,4 @@ def index_key(manifest: Manifest, weights: Sequence[float]) -> str:
     """
     parts = (INDEX_VERSION, __version__, sys.byteorder, tuple(weights), manifest)
     digest = hashlib.sha256(msgspec.msgpack.encode(parts))
-    return digest.hexdigest()[:_KEY_CHARS]
+    return digest.hexdigest()[:40]

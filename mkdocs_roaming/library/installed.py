@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,10 +25,9 @@ from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, Sectio
 from mkdocs_roaming.manifest.sections import IdAllocator
 
 if TYPE_CHECKING:
-    from importlib.metadata import Distribution, EntryPoint
+    from importlib.metadata import Distribution
 
 GROUP = "roaming.docs"
-_MAX_NAMED = 2
 _SEPARATORS = re.compile(r"[-_.]+")
 """What separates words in the name of a distribution: `zope.interface`, `typing_extensions`."""
 
@@ -81,22 +80,15 @@ def find_bundles(path: Sequence[str] | None = None) -> list[Bundle]:
     Args:
         path: Folders with distributions, of another environment; those of this one by default.
     """
-    from importlib.metadata import distributions, entry_points  # imports email and zipfile
+    from importlib.metadata import distributions  # imports email and zipfile
 
-    points: Iterable[EntryPoint]
-    if path is None:
-        points = entry_points(group=GROUP)
-    else:
-        points = chain.from_iterable(distribution.entry_points for distribution in distributions(path=list(path)))
     bundles: dict[str, Bundle] = {}
-    for point in points:
-        distribution = point.dist
-        if point.group != GROUP or distribution is None:
-            continue
-        folder = _find_folder(point.value, distribution, is_here=path is None)
-        if folder:
-            bundle = Bundle(distribution.name, distribution.version, folder)
-            bundles[normalize_name(bundle.package)] = bundle
+    for distribution in distributions(path=list(path or sys.path)):
+        for entry_point in distribution.entry_points.select(group=GROUP):
+            folder = _find_folder(entry_point.value, distribution, is_here=path is None)
+            if folder:
+                bundle = Bundle(distribution.name, distribution.version, folder)
+                bundles.setdefault(normalize_name(bundle.package), bundle)
     return [bundles[name] for name in sorted(bundles)]
 
 
@@ -171,9 +163,9 @@ def _merge(manifests: Mapping[Bundle, Manifest]) -> Manifest:
         children = tuple(_move_nav(entry, bundle, renamed, ids) for entry in entries)
         nav.append(NavEntry(bundle.label, group, children=children))
     labels = [bundle.label for bundle in manifests]
-    name = ", ".join(labels[:_MAX_NAMED])
-    if len(labels) > _MAX_NAMED:
-        name += f" and {len(labels) - _MAX_NAMED} more"
+    name = ", ".join(labels[:2])
+    if len(labels) > 2:
+        name += f" and {len(labels) - 2} more"
     languages = {manifest.site.language for manifest in manifests.values()}
     language = languages.pop() if len(languages) == 1 else "en"
     site = SiteEntry(name, f"{INSTALLED_SCHEME}/", f"Documentation of {', '.join(labels)}.", language)

@@ -11,7 +11,6 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from string import ascii_letters, digits
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
@@ -47,7 +46,6 @@ MAX_LABEL_CHARS = 260
 
 _MAX_HOST_CHARS = 120
 _HOST_CHARS = frozenset(ascii_letters + digits + ".:[]-")
-_DEFAULT_HITS = 10
 _MAX_TITLE_CHARS = 120
 _MIN_SHARED_WORDS = 2
 """A page that is not in a bundle is named if its titles contain so many words of a query, or all."""
@@ -66,8 +64,8 @@ class Origin(Struct, frozen=True):
 
     def __or__(self, other: Origin) -> Origin:
         """Return the origin of two results together."""
-        hosts = dict.fromkeys((*self.hosts, *other.hosts))
-        flags = dict.fromkeys((*self.flags, *other.flags))
+        hosts = dict.fromkeys(self.hosts + other.hosts)
+        flags = dict.fromkeys(self.flags + other.flags)
         return Origin(tuple(hosts), tuple(flags))
 
     def render(self) -> str:
@@ -220,7 +218,7 @@ class Library:
         restricted._restrict = lru_cache(_MAX_SCOPES)(restricted._copy)
         return restricted
 
-    def search(self, query: str, *, limit: int = _DEFAULT_HITS) -> list[SearchResult]:
+    def search(self, query: str, *, limit: int = 10) -> list[SearchResult]:
         """Return the sections that match a query best, best first.
 
         Example:
@@ -240,33 +238,34 @@ class Library:
         It is empty unless the titles of the page contain two words of the query, or all, and more than those of any
         page in the bundle.
         """
-        language = self.manifest.site.language
-        left_out = self.memoize("titles", self._read_titles)
+        own, left_out = self.memoize("titles", self._read_titles)
         if not left_out:
             return ""
-        words = [word for word in parse_query(query, language) if not says_little(word)]
-        best = None
-        most = min(_MIN_SHARED_WORDS, len(words)) - 1
-        for page, terms in left_out:
-            count = sum(any(map(terms.issuperset, word.runs)) for word in words)
-            if count > most:
-                best = page
-                most = count
-        if best is None:
-            return ""
-        title = truncate_at_word(to_single_line(best.title), _MAX_TITLE_CHARS)
-        return f"Not in this bundle: {title}, {to_single_line(best.url)}"
+        words = [word for word in parse_query(query, self.manifest.site.language) if not says_little(word)]
 
-    def _read_titles(self) -> list[tuple[LeftOutPage | None, set[str]]]:
-        """Return the pages that are not in a bundle, after those that are, each with the terms of its titles."""
-        left_out = list(chain.from_iterable(map(load_left_out, self._reader.folders)))
-        titles: list[tuple[LeftOutPage | None, str]] = []
-        if left_out:
-            own = [" ".join(section.title for section in page.sections) for page in self.manifest.pages]
-            titles += [(None, text) for text in own]
-            titles += [(page, f"{page.title} {page.titles}") for page in left_out]
+        def count_words(terms: set[str]) -> int:
+            return sum(any(map(terms.issuperset, word.runs)) for word in words)
+
+        page, terms = max(left_out, key=lambda entry: count_words(entry[1]))
+        count = count_words(terms)
+        if count < min(_MIN_SHARED_WORDS, len(words)) or any(count_words(titles) >= count for titles in own):
+            return ""
+        title = truncate_at_word(to_single_line(page.title), _MAX_TITLE_CHARS)
+        return f"Not in this bundle: {title}, {to_single_line(page.url)}"
+
+    def _read_titles(self) -> tuple[list[set[str]], list[tuple[LeftOutPage, set[str]]]]:
+        """Return the terms of the titles of each page in a bundle, and the pages that are not, with theirs."""
         language = self.manifest.site.language
-        return [(page, set(extract_terms(text, language))) for page, text in titles]
+        left_out = [
+            (page, set(extract_terms(f"{page.title} {page.titles}", language)))
+            for folder in self._reader.folders
+            for page in load_left_out(folder)
+        ]
+        own: list[set[str]] = []
+        for page in self.manifest.pages if left_out else ():
+            titles = " ".join(section.title for section in page.sections)
+            own.append(set(extract_terms(titles, language)))
+        return own, left_out
 
     def outline(self, branch: str | None = None, *, tokens: int = OUTLINE_BUDGET) -> str:
         """Return the outline of the site, or of one branch of it, within a token budget.

@@ -72,10 +72,11 @@ _MAX_NEAREST = 3
 _MIN_SIMILARITY = 0.6
 """Minimum similarity of ids that are named for an unknown one."""
 
-_MIN_ID_DIGITS = 4
-_MAX_ID_DIGITS = 12
-_ID_CHARS = set("0123456789abcdef")
-_SITE_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789._-"
+_ID_DIGITS = set("0123456789abcdef")
+_MIN_ID_CHARS = 4
+_MAX_ID_CHARS = 12
+"""An unknown id of this length is compared with others; other texts are searched for."""
+
 _MAX_SHOWN_ID_CHARS = 60
 _MAX_WHOLE_TOKENS = 150
 """A search opens shorter sections."""
@@ -362,7 +363,8 @@ class Navigator(Toolset):
             pages = [sections.get(entry.id) for entry in iter_nav(group.children) if entry.page and entry.id]
             reason = f"a group of pages: read_outline({bare_id}) shows it"
             return UnknownSection(bare_id, self._list_sections(pages[:_MAX_NEAREST]), reason)
-        if _looks_like_id(bare_id):
+        digits = bare_id.rpartition(":")[2]
+        if _ID_DIGITS.issuperset(digits) and _MIN_ID_CHARS <= len(digits) <= _MAX_ID_CHARS:
             ids = [section.id for section in sections]
             similar = get_close_matches(bare_id, ids, _MAX_NEAREST, _MIN_SIMILARITY)
             nearest = self._list_sections(map(sections.get, similar))
@@ -471,13 +473,6 @@ class Navigator(Toolset):
         first = self._list_sections(closed[:_MAX_INSIDE])
         entry = list_section(self.sections, section)
         return replace(expansion, listed=(replace_struct(entry, tokens=0, inside=len(closed), named=first),))
-
-
-def _looks_like_id(text: str) -> bool:
-    """Return whether a text is an id with some digits too many or too few, perhaps after the name of a site."""
-    site, colon, digits = text.rpartition(":")
-    is_named = bool(site) and not site.strip(_SITE_CHARS) if colon else True
-    return is_named and _MIN_ID_DIGITS <= len(digits) <= _MAX_ID_DIGITS and _ID_CHARS.issuperset(digits)
 
 
 def _shorten_id(id_: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import zip_longest
 
 from mkdocs_roaming.library.navigator import MIN_CAP, Navigator
 from mkdocs_roaming.library.tools import MAX_IDS
@@ -160,15 +159,14 @@ def _select_sections(
         selected[number, section.id] = None
         return True
 
-    rest: list[list[tuple[int, str]]] = []
-    for number, ids in wanted.items():
-        waiting = [(number, id_) for id_ in ids]
-        while waiting and not select(*waiting.pop(0)):
-            pass
-        rest.append(waiting)
-    for row in zip_longest(*rest):
-        for entry in filter(None, row):
-            select(*entry)
+    queues = {number: list(ids) for number, ids in wanted.items()}
+    served: set[int] = set()  # rules whose first section was selected, or that have none
+    while any(queues.values()):
+        for number, ids in queues.items():
+            while ids and not select(number, ids.pop(0)):
+                if number in served:
+                    break
+            served.add(number)
     return selected
 
 

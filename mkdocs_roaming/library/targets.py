@@ -508,11 +508,11 @@ def open_target(
         UsageError: A store of many sites has no scope.
         LibraryError: No plugin knows the scheme of the address, or a store cannot be read.
     """
-    if _is_site(where):
-        return SiteTarget(where, search=search, trust_rules=trust_rules, scope=scope)
-    target: LibraryTarget | None = open_with_plugins(
-        where, search=search, trust_rules=trust_rules, open_sites=open_sites, refresh_seconds=refresh_seconds
-    )
+    target: LibraryTarget | None = None
+    if not _is_site(where):
+        target = open_with_plugins(
+            where, search=search, trust_rules=trust_rules, open_sites=open_sites, refresh_seconds=refresh_seconds
+        )
     if target is None:
         return SiteTarget(where, search=search, trust_rules=trust_rules, scope=scope)
     if not scope:

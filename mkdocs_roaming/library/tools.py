@@ -480,6 +480,7 @@ def expand_separately(
         drop: Forgets that sections are open: called for a section that is skipped.
         cap: Maximum number of characters of the rendered result.
     """
+    names = [truncate_at_word(id_, _MAX_ID_CHARS) for id_ in ids]
     result = ExpandResult(())
     skipped: list[str] = []
     for at, id_ in enumerate(ids[:MAX_IDS]):
@@ -490,17 +491,12 @@ def expand_separately(
             result.sections + opened.sections,
             result.missing + opened.missing,
             result.already_open + opened.already_open,
-            _shorten_ids((*skipped, *ids[at + 1 :])),
+            (*skipped, *names[at + 1 :]),
             result.origin | opened.origin,
         )
         if len(render(combined)) <= cap:
             result = combined
         else:
-            skipped.append(id_)
+            skipped.append(names[at])
             drop(shown.id for expansion in opened.sections for shown in expansion.shown)
-    left = _shorten_ids((*skipped, *ids[MAX_IDS:]))
-    return replace(result, skipped=left)
-
-
-def _shorten_ids(ids: Iterable[str]) -> tuple[str, ...]:
-    return tuple(truncate_at_word(id_, _MAX_ID_CHARS) for id_ in ids)
+    return replace(result, skipped=(*skipped, *names[MAX_IDS:]))

@@ -83,7 +83,7 @@ def test_interrupted_sync_reports_each_package(project: Any, web: Any) -> None:
 def test_sync_waits_for_another_and_gc_refuses(project: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in project.environ.items():
         monkeypatch.setenv(name, value)
-    holding = f"from roaming_deps.store import *\nwith hold_lock(Path({str(project.data)!r})): print(), input()"
+    holding = f"from pathlib import Path\nfrom mkdocs_roaming.locks import hold_folder\nwith hold_folder(Path({str(project.data)!r})): print(), input()"
     command = [sys.executable, "-c", holding]
     events = []
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:

@@ -12,7 +12,7 @@ import pytest
 
 from mkdocs_roaming.errors import UsageError
 from roaming_deps.lockfiles import read_dependencies
-from roaming_deps.project import MAX_MEGABYTES, Project, locks_changed
+from roaming_deps.project import MAX_BYTES, Project, locks_changed
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
@@ -54,7 +54,7 @@ def test_damaged_lock_file_is_named(name: str, text: str, tmp_path: Path) -> Non
         ("package-lock.json", b"[" * 100_000),
         ("pnpm-lock.yaml", b"- " * 100_000),
         ("requirements.txt", b"\xff"),
-        ("uv.lock", b" " * (MAX_MEGABYTES * 1_000_000 + 1)),
+        ("uv.lock", b" " * (MAX_BYTES + 1)),
     ],
 )
 def test_lock_file_that_cannot_be_read_is_named(name: str, data: bytes, tmp_path: Path) -> None:

@@ -72,9 +72,8 @@ def test_wrong_setting_is_named_with_its_file(tmp_path: Path, text: str, message
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "package.json"])
 def test_settings_are_read_from_regular_files_only(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).symlink_to("/dev/null")
-    with pytest.raises(UsageError, match=rf"{name}: cannot be read \(not a regular file of at most 20 MB\)"):
-        load_deps_settings(tmp_path)
+    (tmp_path / name).symlink_to("/dev/zero")  # it never ends
+    assert load_deps_settings(tmp_path) == DepsSettings()
 
 
 def test_lock_file_that_became_too_large_counts_as_changed(tmp_path: Path) -> None:
