@@ -55,6 +55,9 @@ class Target(NamedTuple):
     kind: str = "address"
 
 
+Targets = Iterator[Target]
+
+
 def find_foreign(answer: str, sections: Iterable[str], question: str = "", site: str = "") -> list[Span]:
     """Return the spans of the targets in an answer that no section, no question and no page of the site names.
 
@@ -77,7 +80,7 @@ def find_foreign(answer: str, sections: Iterable[str], question: str = "", site:
     return sorted(spans)
 
 
-def find_targets(markdown: str) -> Iterator[Target]:
+def find_targets(markdown: str) -> Targets:
     """Yield the targets in code, and in prose those of commands; some more than once."""
     edge = 0
     for begin, stop in [*find_code(markdown), (len(markdown), len(markdown))]:
@@ -164,7 +167,7 @@ def is_local(address: str) -> bool:
     return is_placeholder or _pattern("local_host").fullmatch(host) is not None
 
 
-def _find_in_part(markdown: str, start: int, stop: int, *, is_code: bool) -> Iterator[Target]:
+def _find_in_part(markdown: str, start: int, stop: int, *, is_code: bool) -> Targets:
     """Yield the targets in a block of code or a part of prose, as it is written and without what a shell ignores."""
     text = markdown[start:stop]
     if fence := _pattern("fence").match(text):
@@ -182,7 +185,7 @@ def _find_in_part(markdown: str, start: int, stop: int, *, is_code: bool) -> Ite
         yield from _find_all(plain, [start + offset for offset in offsets], is_code=is_code)
 
 
-def _find_all(text: str, offsets: Sequence[int], *, is_code: bool) -> Iterator[Target]:
+def _find_all(text: str, offsets: Sequence[int], *, is_code: bool) -> Targets:
     """Yield the targets in a text, each with its place in the Markdown; `offsets` are those of the characters."""
     arguments = _find_arguments(text, 0, len(text))
     if is_code:
@@ -201,7 +204,7 @@ def _find_all(text: str, offsets: Sequence[int], *, is_code: bool) -> Iterator[T
 # Addresses
 
 
-def _find_addresses(code: str, *names: str) -> Iterator[Target]:
+def _find_addresses(code: str, *names: str) -> Targets:
     """Yield URLs, IP addresses, and hosts that have a path, a port, quotation marks or a key that is for hosts."""
     for name in names:
         for match in _pattern(name).finditer(code):
@@ -235,7 +238,7 @@ def _is_used(match: Match, before: str, code: str) -> bool:
 # Arguments of commands
 
 
-def _find_names(code: str) -> Iterator[Target]:
+def _find_names(code: str) -> Targets:
     """Yield images and remotes that have no host, and words in which letters of two alphabets look alike."""
     for match in _pattern("mixed").finditer(code):
         if not _is_in_comment(code, match.start()):
@@ -253,7 +256,7 @@ def _find_names(code: str) -> Iterator[Target]:
                     yield Target(*word.span(), key, "source")
 
 
-def _find_arguments(code: str, start: int, stop: int) -> Iterator[Target]:
+def _find_arguments(code: str, start: int, stop: int) -> Targets:
     """Yield hosts without a scheme among the arguments of commands that connect to one."""
     while command := _pattern("command").search(code, start, stop):
         start = command.end()
@@ -310,7 +313,7 @@ def _is_value(word: str, option: str, command: Match) -> bool:
 # Scripts
 
 
-def _find_scripts(code: str, targets: Sequence[Target], *, is_code: bool) -> Iterator[Target]:
+def _find_scripts(code: str, targets: Sequence[Target], *, is_code: bool) -> Targets:
     """Yield what a shell or an interpreter gets from a pipe, from another command or from encoded text."""
     for match in _pattern("pipe").finditer(code):
         start = max(0, match.start() - _MAX_SCRIPT_CHARS)

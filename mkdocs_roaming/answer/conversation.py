@@ -102,11 +102,9 @@ def describe_call(call: ToolCall) -> ToolCalled:
     """Return the event of a call; its arguments are shortened, and may be anything that a model writes."""
     ids, _ = parse_expand_arguments(call.arguments)
     shown = tuple(id_[:_MAX_SHOWN_ID_CHARS] for id_ in ids[:_MAX_SHOWN_IDS])
-    name = call.name if isinstance(call.name, str) else ""
     query = first_argument(parse_arguments(call.arguments, "ids"), "query", "q")
-    if not isinstance(query, str):
-        return ToolCalled(call.id, name, shown)
-    return ToolCalled(call.id, name, shown, remove_invisible(query[:_MAX_SHOWN_QUERY_CHARS]))
+    text = remove_invisible(query[:_MAX_SHOWN_QUERY_CHARS]) if isinstance(query, str) else ""
+    return ToolCalled(call.id, call.name, shown, text)
 
 
 @dataclass(slots=True)
@@ -211,11 +209,10 @@ class Conversation:
         return addresses
 
     def _read_opened(self) -> Iterator[str]:
-        for id_ in self.navigator.opened:
-            section = self.navigator.sections.get(id_)
-            if section is not None and id_ not in self._texts:
+        for section in filter(None, map(self.navigator.sections.get, self.navigator.opened)):
+            if section.id not in self._texts:
                 with suppress(LibraryError):
-                    self._texts[id_] = self.navigator.library.text(section)
+                    self._texts[section.id] = self.navigator.library.text(section)
         return filter(None, map(self._texts.get, self.navigator.opened))
 
     def mark_cited(self, ids: Iterable[str]) -> None:

@@ -10,13 +10,11 @@ model gets before its first reply.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
 
-import anyio
 from msgspec.structs import replace as replace_struct
 
 from mkdocs_roaming.answer import prompts
@@ -67,7 +65,6 @@ _MAX_BLOCKING_CHARS = 2_000  # longer paragraphs are processed in a thread
 _MAX_NEAREST = 5
 _MAX_UNSPECIFIC = 3  # nearest sections without a rare word of the question
 _NEAREST_SECONDS = 3.0  # also builds the search index if nothing was searched before
-_log = logging.getLogger(__name__)
 
 
 async def answer(
@@ -399,10 +396,7 @@ async def _describe_not_found(run: Run) -> NotFound:
         query = "" if run.note else run.question  # the words of another language say nothing
         return search.find_specific(query, limit=_MAX_NEAREST) or search.find(query, limit=_MAX_UNSPECIFIC)
 
-    with anyio.move_on_after(_NEAREST_SECONDS):
-        try:
-            hits = await run_in_thread(find)
-            nearest = tuple(make_reference(hit.section.id) for hit in hits)
-        except Exception:
-            _log.debug("cannot find the nearest sections", exc_info=True)
+    with suppress(StopAnswer):
+        hits = await run.read(find, Deadline(_NEAREST_SECONDS, time.monotonic))
+        nearest = tuple(make_reference(hit.section.id) for hit in hits)
     return NotFound(tuple(map(make_reference, run.conversation.looked_at)), nearest)

@@ -15,6 +15,7 @@ from mkdocs_roaming.answer.models.base import (
     DEFAULT_CLAUDE_MODEL,
     AssistantTurn,
     Citation,
+    JsonObject,
     OpenSection,
     Part,
     Request,
@@ -33,7 +34,7 @@ from mkdocs_roaming.answer.models.replies import (
 )
 from mkdocs_roaming.library.tools import TOOLS, Tool, ToolError, ToolOutput, render, split_origin
 
-Block = dict[str, Any]
+Json = dict[str, Any]
 
 LEAST_THINKING_TOKENS = 2_000
 """Added to the maximum output of models that think first: their thinking counts as output."""
@@ -88,7 +89,7 @@ class AnthropicModel(ApiModel):
         """Create a model with the settings of `ApiModel`."""
         super().__init__(model, **settings)
         matching = (fixed for prefix, fixed in _LEAST_THINKING.items() if model.startswith(prefix))
-        self._thinking: Mapping[str, Any] = next(matching, {})
+        self._thinking: JsonObject = next(matching, {})
         thinks = "thinking" not in self._thinking and not model.startswith(_NO_THINKING)
         self.extra_output_tokens = LEAST_THINKING_TOKENS if thinks else 0
         if "claude" not in model:  # other servers ignore or refuse search results
@@ -117,7 +118,7 @@ class AnthropicModel(ApiModel):
 # the turns behind them have no state.
 
 
-def encode_request(request: Request, has_search_results: bool) -> dict[str, Any]:
+def encode_request(request: Request, has_search_results: bool) -> Json:
     """Return a request as parameters of the Messages API.
 
     The tools stay defined in the last round, in which none may be called: they are at the start of the cached prefix,
@@ -134,7 +135,7 @@ def encode_request(request: Request, has_search_results: bool) -> dict[str, Any]
     messages = _encode_turns(request, has_search_results)
     if system:
         system[-1]["cache_control"] = {"type": "ephemeral"}
-    parameters: dict[str, Any] = {"system": system, "messages": messages}
+    parameters: Json = {"system": system, "messages": messages}
     if tools:
         parameters["tools"] = tools
     if request.tools:
@@ -146,10 +147,10 @@ def encode_request(request: Request, has_search_results: bool) -> dict[str, Any]
     return parameters
 
 
-def _encode_turns(request: Request, has_search_results: bool) -> list[Block]:
-    messages: list[Block] = []
+def _encode_turns(request: Request, has_search_results: bool) -> list[Json]:
+    messages: list[Json] = []
 
-    def add(role: str, content: Iterable[Block]) -> None:
+    def add(role: str, content: Iterable[Json]) -> None:
         if messages and messages[-1]["role"] == role:
             messages[-1]["content"].extend(content)
         else:
@@ -159,7 +160,7 @@ def _encode_turns(request: Request, has_search_results: bool) -> list[Block]:
         match item:
             case ToolResult():
                 content = _encode_content(item.result, has_search_results)
-                block: Block = {"type": "tool_result", "tool_use_id": item.call.id, "content": content}
+                block: Json = {"type": "tool_result", "tool_use_id": item.call.id, "content": content}
                 if isinstance(item.result, ToolError):
                     block["is_error"] = True
                 add("user", [block])
@@ -170,7 +171,7 @@ def _encode_turns(request: Request, has_search_results: bool) -> list[Block]:
     return messages
 
 
-def _encode_reply(turn: AssistantTurn) -> list[Block]:
+def _encode_reply(turn: AssistantTurn) -> list[Json]:
     """Return the blocks of an earlier reply, as it was if its state is known."""
     state = turn.provider_state
     blocks = [dict(block) for block in state.blocks] if isinstance(state, TurnState) else []
@@ -183,15 +184,15 @@ def _encode_reply(turn: AssistantTurn) -> list[Block]:
     return blocks or [_text_block(prompts.NO_ANSWER)]
 
 
-def _text_block(text: str) -> Block:
+def _text_block(text: str) -> Json:
     return {"type": "text", "text": text}
 
 
-def _encode_tool(tool: Tool) -> Block:
+def _encode_tool(tool: Tool) -> Json:
     return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
 
 
-def _encode_content(result: ToolOutput, has_search_results: bool) -> list[Block]:
+def _encode_content(result: ToolOutput, has_search_results: bool) -> list[Json]:
     """Return the content of a tool result; each open section is a search result, so that it is cited by its own id."""
     if not has_search_results:
         return [_text_block(prompts.render_result(result))]
@@ -202,7 +203,7 @@ def _encode_content(result: ToolOutput, has_search_results: bool) -> list[Block]
     return [block for block in content if block["type"] != "text" or block["text"].strip()]
 
 
-def _encode_section(section: OpenSection) -> Block:
+def _encode_section(section: OpenSection) -> Json:
     return {
         "type": _SEARCH_RESULTS,
         "source": section.id,
@@ -225,37 +226,43 @@ def _without_key(value: Any, key: str) -> Any:
 class MessageReader(ReplyReader):
     """Reads the events of a stream, or a whole message."""
 
-    def __init__(self, parameters: Mapping[str, Any], note: str = "") -> None:
+    def __init__(self, parameters: JsonObject, note: str = "") -> None:
         """Start before the first event."""
         super().__init__(parameters, note)
-        self._blocks: dict[object, Block] = {}  # by their numbers, in order
+        self._blocks: dict[object, Json] = {}  # by their numbers, in order
 
-    def feed(self, data: Mapping[str, Any]) -> Iterator[Part]:
+    def feed(self, data: JsonObject) -> Iterator[Part]:
         """Yield the parts that an event completes."""
         match data["type"]:
             case "message_start":
                 yield from self._read_usage({**(data["message"].get("usage") or {}), "output_tokens": 0})
             case "content_block_start":
-                yield from self._start_block(data.get("index"), data["content_block"])
+                number = data.get("index")
+                content = {name: value for name, value in data["content_block"].items() if value is not None}
+                self._blocks[number] = content
+                if content["type"] == "tool_use":
+                    parsed = content.get("input", {})
+                    self.calls.append(PartialCall(number, str(content["id"]), str(content["name"]), parsed=parsed))
+                yield from self._add_text(content.get("text", ""))
             case "content_block_delta":
                 yield from self._read_delta(data.get("index"), data["delta"])
             case "content_block_stop" if block := self._blocks.get(data.get("index")):
                 yield from _find_native_citations(block)
             case "message_delta":
                 yield from self._read_usage(data.get("usage") or {})
-                self._read_reason(data["delta"].get("stop_reason"))
+                if isinstance(reason := data["delta"].get("stop_reason"), str):
+                    self.reason = _STOP_REASONS.get(reason, "end")
             case "message":
                 for number, block in enumerate(data["content"]):
-                    yield from self._start_block(number, block)
-                    yield from _find_native_citations(block)
-                yield from self._read_usage(data.get("usage") or {})
-                self._read_reason(data.get("stop_reason"))
+                    yield from self.feed({"type": "content_block_start", "index": number, "content_block": block})
+                    yield from self.feed({"type": "content_block_stop", "index": number})
+                yield from self.feed({"type": "message_delta", "delta": data, "usage": data.get("usage")})
 
     def end(self) -> Iterator[Part]:
         """Yield the calls, and complete the state that is sent back."""
         yield from super().end()
         calls = {call.index: call for call in self.calls}
-        blocks: list[Block] = []
+        blocks: list[Json] = []
         for number, block in self._blocks.items():
             if number in calls:
                 blocks.append({**block, "input": arguments_as_object(calls[number].to_call().arguments)})
@@ -263,14 +270,7 @@ class MessageReader(ReplyReader):
                 blocks.append(block if block.get("citations") else _without_key(block, "citations"))
         self.state = replace(self.state, blocks=tuple(blocks))
 
-    def _start_block(self, number: object, block: Mapping[str, Any]) -> Iterator[Part]:
-        self._blocks[number] = {name: value for name, value in block.items() if value is not None}
-        if block["type"] == "tool_use":
-            call = PartialCall(number, str(block["id"]), str(block["name"]), parsed=block.get("input", {}))
-            self.calls.append(call)
-        yield from self._add_text(block.get("text", ""))
-
-    def _read_delta(self, number: object, delta: Mapping[str, Any]) -> Iterator[Part]:
+    def _read_delta(self, number: object, delta: JsonObject) -> Iterator[Part]:
         block = self._blocks.setdefault(number, {"type": "text"})
         match delta["type"]:
             case "text_delta":
@@ -286,21 +286,19 @@ class MessageReader(ReplyReader):
             case "signature_delta":
                 block["signature"] = delta["signature"]
 
-    def _read_reason(self, stop_reason: object) -> None:
-        if isinstance(stop_reason, str):
-            self.reason = _STOP_REASONS.get(stop_reason, "end")
-
-    def _read_usage(self, counted: Mapping[str, Any]) -> Iterator[Part]:
+    def _read_usage(self, counted: JsonObject) -> Iterator[Part]:
         """Yield the usage since the last event: later events count totals."""
-        known = self.usage
-        counts = zip(map(counted.get, _COUNTS), astuple(known), strict=True)
-        usage = Usage(*(max(count - before, 0) if isinstance(count, int) else 0 for count, before in counts))
-        if usage != Usage():
-            self.usage = known + usage
+        counts: list[int] = []
+        for name, before in zip(_COUNTS, astuple(self.usage), strict=True):
+            count = counted.get(name)
+            counts.append(max(count - before, 0) if isinstance(count, int) else 0)
+        if any(counts):
+            usage = Usage(*counts)
+            self.usage += usage
             yield usage
 
 
-def _find_native_citations(block: Mapping[str, Any]) -> Iterator[Citation]:
+def _find_native_citations(block: JsonObject) -> Iterator[Citation]:
     """Yield the citations of a text that the model did not also write itself, as the rules ask for."""
     sources = dict.fromkeys(str(citation.get("source")) for citation in block.get("citations") or ())
     yield from (Citation(id_) for id_ in sources if f"[^{id_}]" not in block["text"])

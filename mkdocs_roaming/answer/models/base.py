@@ -41,6 +41,10 @@ _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 """What names of tools and ids of calls may not contain: the dot of `call.1`."""
 
 
+JsonObject = Mapping[str, Any]
+"""An object of JSON data, as APIs send and receive them."""
+
+
 # The request
 
 
@@ -283,7 +287,7 @@ class ModelOptions:
 
     context: int | None = None
     tools: bool = True
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: JsonObject = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check the parameters."""

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mkdocs_roaming.answer.models.base import JsonObject
+
 LEAST_CONTEXT = 1_024
 """A smaller number in an error is not the size of a context."""
 
@@ -44,7 +46,7 @@ def _is_named(entry: object, model: str) -> bool:
     return model in names or f"{model}:latest" in names
 
 
-def count_least_tokens(body: Mapping[str, Any]) -> float:
+def count_least_tokens(body: JsonObject) -> float:
     """Return the number of tokens that a request has at least, however economical the tokenizer."""
     text = "\n".join((*iter_texts((body.get("system"), body["messages"])), json.dumps(body.get("tools"))))
     return len(_RUN.sub(r"\1", text)) / _MOST_CHARS_PER_TOKEN

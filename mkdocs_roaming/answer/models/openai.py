@@ -12,6 +12,7 @@ from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models.base import (
     NO_USAGE,
     AssistantTurn,
+    JsonObject,
     ModelConfig,
     Part,
     Request,
@@ -33,7 +34,7 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.tools import TOOLS, Tool
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
-Message = dict[str, Any]
+Json = dict[str, Any]
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 _SYSTEM_ROLE = "[Ss]ystem role"
@@ -96,7 +97,7 @@ class OpenAIModel(ApiModel):
 # in lines with its id, as text from another author.
 
 
-def encode_request(request: Request, *, has_system_role: bool = True, keeps_tools: bool = False) -> dict[str, Any]:
+def encode_request(request: Request, *, has_system_role: bool = True, keeps_tools: bool = False) -> Json:
     """Return a request as parameters of the chat completions API.
 
     In the last round the tools are left out: many servers ignore `tool_choice`, and their models would call on.
@@ -106,7 +107,7 @@ def encode_request(request: Request, *, has_system_role: bool = True, keeps_tool
         has_system_role: Whether the rules may be a message of their own.
         keeps_tools: Whether the server requires the definitions of the tools that earlier turns called.
     """
-    parameters: dict[str, Any] = {"messages": _encode_turns(request, has_system_role)}
+    parameters: Json = {"messages": _encode_turns(request, has_system_role)}
     tools = TOOLS if keeps_tools and request.has_results else request.tools
     if tools:
         parameters["tools"] = [_encode_tool(tool) for tool in tools]
@@ -122,12 +123,12 @@ def estimate_request(request: Request) -> int:
     return sum(map(estimate_tokens, texts))
 
 
-def _encode_turns(request: Request, has_system_role: bool) -> list[Message]:
+def _encode_turns(request: Request, has_system_role: bool) -> list[Json]:
     """Return the messages in the order that the strictest servers require.
 
     No role follows itself, and only the model follows a tool: other text is appended to the message before it.
     """
-    messages: list[Message] = []
+    messages: list[Json] = []
 
     def add(role: str, text: str) -> None:
         last = messages[-1]["role"] if messages else ""
@@ -153,7 +154,7 @@ def _encode_turns(request: Request, has_system_role: bool) -> list[Message]:
     return messages
 
 
-def _encode_call(call: ToolCall) -> Mapping[str, Any]:
+def _encode_call(call: ToolCall) -> JsonObject:
     arguments = json.dumps(arguments_as_object(call.arguments), ensure_ascii=False)
     function = {"name": encode_tool_name(call.name), "arguments": arguments}
     return {"id": _encode_id(call.id), "type": "function", "function": function}
@@ -161,12 +162,10 @@ def _encode_call(call: ToolCall) -> Mapping[str, Any]:
 
 def _encode_id(id_: str) -> str:
     """Return the id of a call in the form that every server accepts: nine letters or digits, equal for equal ids."""
-    if len(id_) == _ID_CHARS and id_.isascii() and id_.isalnum():
-        return id_
     return hashlib.sha256(id_.encode()).hexdigest()[:_ID_CHARS]
 
 
-def _encode_tool(tool: Tool) -> Mapping[str, Any]:
+def _encode_tool(tool: Tool) -> JsonObject:
     function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
     return {"type": "function", "function": function}
 
@@ -179,14 +178,14 @@ class ChatReader(ReplyReader):
 
     _is_refused = False
 
-    def find_error(self, data: Mapping[str, Any]) -> object:
+    def find_error(self, data: JsonObject) -> object:
         """Return the error in a chunk or in its choice, or None."""
         choice = _first_choice(data)
         is_failed = choice.get("finish_reason") == "error"
         error = choice.get("error") or ("the reply ended with an error" if is_failed else None)
         return super().find_error(data) or (error and {"error": error})
 
-    def feed(self, data: Mapping[str, Any]) -> Iterator[Part]:
+    def feed(self, data: JsonObject) -> Iterator[Part]:
         """Yield the text of a chunk."""
         if isinstance(data.get("usage"), Mapping):
             self.usage = _parse_usage(data["usage"])
@@ -223,7 +222,7 @@ class ChatReader(ReplyReader):
                 self.has_thought = True
         return "".join(texts)
 
-    def _read_call(self, fragment: Mapping[str, Any]) -> None:
+    def _read_call(self, fragment: JsonObject) -> None:
         function = fragment.get("function") or fragment
         id_ = str(fragment.get("id") or "")
         name = str(function.get("name") or "")
@@ -250,12 +249,12 @@ class ChatReader(ReplyReader):
         return None if is_new else last
 
 
-def _first_choice(data: Mapping[str, Any]) -> Mapping[str, Any]:
+def _first_choice(data: JsonObject) -> JsonObject:
     choices = data.get("choices")
     return choices[0] if isinstance(choices, list) and choices else {}
 
 
-def _parse_usage(counted: Mapping[str, Any]) -> Usage:
+def _parse_usage(counted: JsonObject) -> Usage:
     def count(counts: object, name: str) -> int:
         value = counts.get(name) if isinstance(counts, Mapping) else None
         return value if isinstance(value, int) and value > 0 else 0

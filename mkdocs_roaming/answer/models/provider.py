@@ -15,7 +15,16 @@ from typing import Any, ClassVar, Self
 import anyio
 
 from mkdocs_roaming._http import ApiConfig, parse_api_error, parse_base_url, parse_retry_after
-from mkdocs_roaming.answer.models.base import DEFAULT_OPTIONS, ModelConfig, ModelOptions, Part, Request, Stop, Usage
+from mkdocs_roaming.answer.models.base import (
+    DEFAULT_OPTIONS,
+    JsonObject,
+    ModelConfig,
+    ModelOptions,
+    Part,
+    Request,
+    Stop,
+    Usage,
+)
 from mkdocs_roaming.answer.models.context import (
     CONTEXT_SOURCES,
     LEAST_CONTEXT,
@@ -34,6 +43,8 @@ from mkdocs_roaming.answer.models.refusals import (
 from mkdocs_roaming.answer.models.replies import ReplyReader
 from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError, UsageError
 from mkdocs_roaming.text.tokenizer import estimate_tokens
+
+Parts = AsyncGenerator[Part, None]
 
 MAX_BODY_BYTES = 4 * 2**20
 _REPLY_SECONDS = 600.0
@@ -91,7 +102,7 @@ class ProviderModel(ABC):
         self._service = service
         self._retries = retries
 
-    async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
+    async def reply(self, request: Request) -> Parts:
         """Stream the reply to a request.
 
         Raises:
@@ -131,7 +142,7 @@ class ProviderModel(ABC):
         return None
 
     @abstractmethod
-    def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
+    def _attempt(self, request: Request) -> Parts:
         """Stream the reply of one attempt; errors such as `KeyError` mean that the provider sent malformed data."""
 
 
@@ -248,7 +259,7 @@ class ApiModel(ProviderModel):
     def _make_reader(self, request: Request) -> ReplyReader:
         """Return the reader of the reply to a request, with the request's parameters."""
 
-    def _limit_output(self, request: Request, parameters: Mapping[str, Any]) -> int:
+    def _limit_output(self, request: Request, parameters: JsonObject) -> int:
         """Return the maximum output: what the request asks for, and thinking, as far as the context has room."""
         wanted = request.output_tokens + self.extra_output_tokens
         if self._context is None:
@@ -260,7 +271,7 @@ class ApiModel(ProviderModel):
         """Return what to do differently if a request is refused and no parameter is named, in order."""
         return ()
 
-    async def _attempt(self, request: Request) -> AsyncGenerator[Part, None]:
+    async def _attempt(self, request: Request) -> Parts:
         while True:
             reader = self._make_reader(request)
             try:
@@ -293,7 +304,7 @@ class ApiModel(ProviderModel):
                 return True
         return False
 
-    async def _send(self, reader: ReplyReader) -> AsyncGenerator[Part, None]:
+    async def _send(self, reader: ReplyReader) -> Parts:
         body = {**reader.parameters, **self._options.parameters, "model": self.name}
         if "stream" not in self._refused:
             body["stream"] = True
@@ -320,7 +331,7 @@ class ApiModel(ProviderModel):
         if LEAST_CONTEXT <= tokens < count_least_tokens(body):
             raise error_for_context(self._service, f"the server read only {tokens} tokens of it", tokens)
 
-    async def _read_reply(self, response: Any, reader: ReplyReader) -> AsyncGenerator[Part, None]:
+    async def _read_reply(self, response: Any, reader: ReplyReader) -> Parts:
         has_begun = False
         async with aclosing(self._read_events(response)) as events:
             async for event in events:

@@ -7,12 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models.base import (
     NO_USAGE,
     AssistantTurn,
+    JsonObject,
     Part,
     Request,
     StopReason,
@@ -118,7 +118,7 @@ class TurnState:
     """
 
     note: str
-    blocks: tuple[Mapping[str, Any], ...] = ()
+    blocks: tuple[JsonObject, ...] = ()
 
 
 def read_turns(request: Request) -> Iterator[str | AssistantTurn | ToolResult]:
@@ -148,7 +148,7 @@ class ReplyReader(ABC):
         has_thought: Whether the server sent reasoning.
     """
 
-    def __init__(self, parameters: Mapping[str, Any], note: str = "") -> None:
+    def __init__(self, parameters: JsonObject, note: str = "") -> None:
         """Start before the first event of a reply to a request with some parameters and a note."""
         self.parameters = parameters
         self.state = TurnState(note)
@@ -175,13 +175,13 @@ class ReplyReader(ABC):
         is_cut_off = self.reason == "length" and not self._argument_chars
         return self.has_thought or (is_cut_off and not remove_reasoning("".join(self.text)).strip())
 
-    def find_error(self, data: Mapping[str, Any]) -> object:
+    def find_error(self, data: JsonObject) -> object:
         """Return the error in an event, or None."""
         is_error = "error" in (data.get("type"), data.get("object")) or isinstance(data.get("message"), str)
         return data if is_error or data.get("error") or data.get("detail") else None
 
     @abstractmethod
-    def feed(self, data: Mapping[str, Any]) -> Iterator[Part]:
+    def feed(self, data: JsonObject) -> Iterator[Part]:
         """Yield the parts that an event completes; errors such as `KeyError` mean that it is malformed."""
 
     def end(self) -> Iterator[Part]:
