@@ -45,7 +45,7 @@ def run_endpoint(port: str, folder: str, pace: str, model: str = "scripted") -> 
     """Run the endpoint without limits. `model` is `scripted` or `offline`."""
     from mkdocs_roaming.answer.budget import Budget
     from mkdocs_roaming.answer.models.base import create_model
-    from mkdocs_roaming.serve.app import AppConfig, create_app
+    from mkdocs_roaming.serve.app import AppConfig, ServeTable, create_app
     from mkdocs_roaming.serve.middleware import RequestPolicy
     from mkdocs_roaming.serve.quotas import AnswerQuota
     from mkdocs_roaming.serve.server import bind_socket, freeze_objects, run_server
@@ -57,10 +57,10 @@ def run_endpoint(port: str, folder: str, pace: str, model: str = "scripted") -> 
     config = AppConfig(
         folder,
         answer_config,
+        ServeTable(feedback_log=str(Path(folder).parent / "feedback.jsonl"), metrics="off"),
         quota=AnswerQuota(*[unlimited] * 7),
         policy=RequestPolicy(proxies=1, requests_a_minute=unlimited, requests_a_minute_each=unlimited),
         on_change=freeze_objects,
-        feedback_log=Path(folder).parent / "feedback.jsonl",
     )
     run_server(create_app(config), bind_socket("127.0.0.1", int(port)))
 

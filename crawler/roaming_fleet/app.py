@@ -52,7 +52,7 @@ def create_store_app(
     *,
     metrics_place: str = METRICS_OFF,
 ) -> RequestGuard:
-    """Return the ASGI application of a store. Its metrics are served where `AppConfig.metrics` says."""
+    """Return the ASGI application of a store. Its metrics are served where `ServeTable.metrics` says."""
     metrics_address = parse_metrics_address(metrics_place)
     metrics = Metrics(STORE_OPERATIONS)
     tools = McpEndpoint(

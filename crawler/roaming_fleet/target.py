@@ -127,7 +127,7 @@ class StoreTarget:
         """Return the ASGI application of the store."""
         from roaming_fleet.app import create_store_app
 
-        return create_store_app(self.collection, config.policy, metrics_place=config.metrics)
+        return create_store_app(self.collection, config.policy, metrics_place=config.serve.metrics)
 
     def _store_given_error(self) -> UsageError:
         where = self.where

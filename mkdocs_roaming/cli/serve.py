@@ -81,7 +81,9 @@ def serve(lib: str, host: str, port: int, check: bool, **given: Any) -> None:
     _check_path(lib)
     answers = AnswerConfig(model, budget, options.search_factory(_warn))
     config = build_config(lib, answers, options.settings, os.environ, given, host=host)
-    target = open_target(lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.look_every)
+    target = open_target(
+        lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.serve.look_every
+    )
     store = target.store
     create = store.create_app if store else create_app
     if store:

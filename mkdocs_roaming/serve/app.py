@@ -77,52 +77,6 @@ _END_SECONDS = 10  # an answer whose time is over may still search for results
 _log = logging.getLogger("mkdocs_roaming.serve")
 
 
-@dataclass(frozen=True, slots=True)
-class AppConfig:
-    """Configuration of the application.
-
-    Attributes:
-        target: The library: a URL, a folder, or a Markdown file.
-        address: The URL that the server listens on, for the log.
-        answers: The model, the budget and the search.
-        key: Signs conversation tokens, and hides clients in counters. Without a key a random one is used, and tokens
-            are valid until the process ends.
-        site: Folder of the built site, if it is served too.
-        counters_url: URL of a Redis for quotas that several processes share.
-        question_log: File for questions; without it none are logged.
-        feedback_log: File for feedback; without it none is accepted.
-        metrics: The address where the metrics are served, or `off`.
-        look_every: Time between two checks of the site.
-        incomplete_seconds: Time after which an incomplete deployment is used.
-        on_change: Called in a thread after the deployment changed.
-        trust_rules: Follow the rules of a site, also if it is not a local folder.
-        ping_seconds: Silence in a stream after which a comment is sent.
-        drain: Time for answers in progress when the server stops.
-    """
-
-    target: str
-    answers: AnswerConfig
-    key: bytes = b""
-    site: Path | None = None
-    policy: RequestPolicy = field(default_factory=RequestPolicy)
-    quota: AnswerQuota = field(default_factory=AnswerQuota)
-    counters_url: str | None = None
-    question_log: Path | None = None
-    feedback_log: Path | None = None
-    metrics: str = METRICS_OFF
-    look_every: float = POLL_SECONDS
-    incomplete_seconds: float = INCOMPLETE_SECONDS
-    on_change: Callable[[], None] = lambda: None
-    trust_rules: bool = False
-    kept_answers: int = MAX_CACHED_ANSWERS
-    ping_seconds: float = PING_SECONDS
-    drain: int = DRAIN_SECONDS
-    address: str = ""
-
-
-# Settings, environment and command line
-
-
 class ServeTable(msgspec.Struct, frozen=True):
     """The table [serve]."""
 
@@ -141,6 +95,43 @@ class ServeTable(msgspec.Struct, frozen=True):
             description="Address of the metrics, path for /metrics of the endpoint, or off.", extra={"metavar": "WHERE"}
         ),
     ] = METRICS_ADDRESS
+
+
+@dataclass(frozen=True, slots=True)
+class AppConfig:
+    """Configuration of the application.
+
+    Attributes:
+        target: The library: a URL, a folder, or a Markdown file.
+        answers: The model, the budget and the search.
+        serve: The table [serve], with the options of the command line; names of hosts are in `policy`.
+        key: Signs conversation tokens, and hides clients in counters. Without a key a random one is used, and tokens
+            are valid until the process ends.
+        site: Folder of the built site, if it is served too.
+        counters_url: URL of a Redis for quotas that several processes share.
+        incomplete_seconds: Time after which an incomplete deployment is used.
+        on_change: Called in a thread after the deployment changed.
+        ping_seconds: Silence in a stream after which a comment is sent.
+        drain: Time for answers in progress when the server stops.
+        address: The URL that the server listens on, for the log.
+    """
+
+    target: str
+    answers: AnswerConfig
+    serve: ServeTable = field(default_factory=lambda: ServeTable(metrics=METRICS_OFF))
+    key: bytes = b""
+    site: Path | None = None
+    policy: RequestPolicy = field(default_factory=RequestPolicy)
+    quota: AnswerQuota = field(default_factory=AnswerQuota)
+    counters_url: str | None = None
+    incomplete_seconds: float = INCOMPLETE_SECONDS
+    on_change: Callable[[], None] = lambda: None
+    ping_seconds: float = PING_SECONDS
+    drain: int = DRAIN_SECONDS
+    address: str = ""
+
+
+# Settings, environment and command line
 
 
 POLICY_KEYS = tuple(name for name in table_keys(RequestPolicy) if name not in ("hosts", "origins", "proxies"))
@@ -163,7 +154,7 @@ def build_config(
     """
     table = decode_table(settings.serving.get("serve", {}), ServeTable, f"{settings.where}: [serve]")
     replaced = {name: given[name] for name in ("proxies", "metrics") if given[name] is not None}
-    table = msgspec.structs.replace(table, **replaced)
+    table = msgspec.structs.replace(table, trust_rules=given["trust_rules"] or table.trust_rules, **replaced)
     key = environ.get(KEY_VARIABLE, "").encode("utf-8")
     if 0 < len(key) < MIN_KEY_CHARS:
         raise UsageError(
@@ -192,17 +183,12 @@ def build_config(
     return AppConfig(
         target,
         answers,
+        table,
         key=key,
         site=given["site"],
         policy=policy,
         quota=quota.with_client_money(answers.budget.cost or 0.0),
         counters_url=environ.get(COUNTERS_VARIABLE) or None,
-        question_log=Path(table.question_log) if table.question_log else None,
-        feedback_log=Path(table.feedback_log) if table.feedback_log else None,
-        metrics=table.metrics,
-        look_every=table.look_every,
-        trust_rules=given["trust_rules"] or table.trust_rules,
-        kept_answers=table.kept_answers,
         drain=ceil(answers.budget.seconds) + _END_SECONDS if table.drain is None else table.drain,
     )
 
@@ -237,9 +223,9 @@ def create_app(config: AppConfig) -> RequestGuard:
     """Return the application. Raise UsageError for an invalid configuration."""
     create_watcher = partial(
         SiteWatcher,
-        look_every=config.look_every,
+        look_every=config.serve.look_every,
         incomplete_seconds=config.incomplete_seconds,
-        trust_rules=config.trust_rules,
+        trust_rules=config.serve.trust_rules,
         search_factory=config.answers.search_factory,
         on_change=config.on_change,
     )
@@ -249,9 +235,9 @@ def create_app(config: AppConfig) -> RequestGuard:
     limiter = QuotaLimiter(config.quota, counters, secret=config.key)
     if config.answers.model.name != Offline.name:
         limiter.check_cost(config.answers.budget.cost)
-    metrics_address = parse_metrics_address(config.metrics)
+    metrics_address = parse_metrics_address(config.serve.metrics)
     metrics = Metrics(OPERATIONS)
-    journal = Journal(config.question_log, config.feedback_log)
+    journal = Journal(config.serve.question_log, config.serve.feedback_log)
 
     def log_answer(record: AnswerRecord) -> None:
         metrics.count_answer(record)
@@ -263,8 +249,8 @@ def create_app(config: AppConfig) -> RequestGuard:
         site,
         config.answers,
         TokenSigner(config.key or os.urandom(32)),
-        cache=AnswerCache(config.kept_answers),
-        on_record=log_answer if config.question_log else metrics.count_answer,
+        cache=AnswerCache(config.serve.kept_answers),
+        on_record=log_answer if config.serve.question_log else metrics.count_answer,
         on_cost=metrics.count_cost,
     )
     routes = Routes(service, metrics, journal, limiter, config.ping_seconds)

@@ -63,11 +63,11 @@ class Journal:
     """Writes questions and feedback to their files, if there are any."""
 
     def __init__(
-        self, questions: Path | None = None, feedback: Path | None = None, *, clock: Callable[[], float] = time.time
+        self, questions: str | Path = "", feedback: str | Path = "", *, clock: Callable[[], float] = time.time
     ) -> None:
         """Open the files. Raise UsageError if that fails."""
-        self._questions = JsonLinesFile(questions) if questions else None
-        self.feedback = JsonLinesFile(feedback) if feedback else None
+        self._questions = JsonLinesFile(Path(questions)) if questions else None
+        self.feedback = JsonLinesFile(Path(feedback)) if feedback else None
         self._clock = clock
         self.writer = ThreadPoolExecutor(1, "log")
         """A thread for calls: redaction of a long question would block the event loop."""

@@ -33,7 +33,7 @@ from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID
 from mkdocs_roaming.library.rules import RULES_CALL_ID
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import SearchFactory
-from mkdocs_roaming.serve.app import AppConfig, create_app
+from mkdocs_roaming.serve.app import AppConfig, ServeTable, create_app
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from mkdocs_roaming.serve.quotas import AnswerQuota
 from mkdocs_roaming.serve.server import bind_socket
@@ -201,7 +201,9 @@ def starting() -> Iterator[Start]:
             limits = replace(budget or Budget(), whole_site_tokens=0)
             answers = AnswerConfig(model or Offline(), limits, search_factory)
             place = f"127.0.0.1:{find_free_port()}"
-            config = AppConfig(str(target), answers, **{"key": KEY, "quota": LARGE_QUOTA, "metrics": place, **settings})
+            table = {name: settings.pop(name) for name in ServeTable.__struct_fields__ if name in settings}
+            serve = ServeTable(**{"metrics": place, **table})
+            config = AppConfig(str(target), answers, serve, **{"key": KEY, "quota": LARGE_QUOTA, **settings})
             endpoint = stack.enter_context(running(create_app(config), ready=ready))
             endpoint.metrics_url = f"http://{place}/metrics"
             return endpoint

@@ -300,7 +300,7 @@ def test_rules_of_remote_site_need_trust(
     folder = replace(made, manifest=msgspec.structs.replace(made.manifest, rules=rules)).publish(tmp_path / "ruled")
     config = configure(tmp_path, f"[serve]\n{settings}\n", trust_rules=option)
     with host(files_of(folder)) as site:
-        answer = start(site.url, trust_rules=config.trust_rules).http.post(
+        answer = start(site.url, trust_rules=config.serve.trust_rules).http.post(
             "/v1/ask", json={"question": "murmur?"}, headers={"Accept": "application/json"}
         )
     assert (places["Server"] in [section["id"] for section in answer.json()["trail"]]) is trusted
