@@ -25,7 +25,7 @@ from mkdocs_roaming.publish.writer import publish_mirror
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages, discover
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
-from roaming_crawler.files import FolderFetcher, explain_empty_folder, parse_folder_site
+from roaming_crawler.files import explain_empty_folder, parse_folder_site
 from roaming_crawler.flags import flag_manifest, select_flagged
 from roaming_crawler.frontier import visit_pages
 from roaming_crawler.page import PageBody, SkippedPage
@@ -94,7 +94,7 @@ async def crawl(
     local = None if has_web_scheme(url) else parse_folder_site(url)
     if local:
         url = local.start
-        fetcher = fetcher or FolderFetcher(local)
+        fetcher = fetcher or local
     start = canonical_url(url)
     if start is None and "@" in url.partition("://")[2].partition("/")[0]:
         raise UsageError("the URL contains a user name; leave it out: sites with a login are not crawled")
@@ -298,7 +298,7 @@ class _Crawl:
             notes.append(f"{root}: its {len(manifest.rules)} rules are dropped; only rules of own sites apply")
         host = urlsplit(root).netloc
         manifest = structs.replace(manifest, pages=tuple(pages.values()), crawled_from=host, rules=())
-        texts = await _split_llms_full(session, manifest, root)
+        texts: dict[str, bytes] = {}
         unread = await _fetch_pages(session, manifest, root, texts, self.on_event)
         if unread is None:
             return None
@@ -325,22 +325,17 @@ class _Crawl:
         return replace(result, markdown=result.pages, flagged=tuple(flagged), left_out=left_out)
 
 
-async def _split_llms_full(session: Session, manifest: Manifest, root: str) -> dict[str, bytes]:
-    """Return the pages that llms-full.txt contains at the manifest's offsets: one request for many pages."""
-    if all(page.full is None for page in manifest.pages):
-        return {}
-    response = await session.find(urljoin(root, LLMS_FULL), cap=2 * MAX_FULL_BYTES)
-    return extract_pages(manifest.pages, response.body if response else b"")
-
-
 async def _fetch_pages(
     session: Session, manifest: Manifest, root: str, texts: dict[str, bytes], on_event: EventHandler
 ) -> list[SkippedPage] | None:
-    """Add the texts of pages that are not in `texts`.
+    """Fetch the texts of pages, at first those that llms-full.txt contains at the manifest's offsets: in one request.
 
     Returns:
         The pages that cannot be fetched, None as soon as too many are missing or do not match their digests.
     """
+    if any(page.full is not None for page in manifest.pages):
+        response = await session.find(urljoin(root, LLMS_FULL), cap=2 * MAX_FULL_BYTES)
+        texts |= extract_pages(manifest.pages, response.body if response else b"")
     skipped: list[SkippedPage] = []
     queue = iter([page for page in manifest.pages if page.path not in texts])
     room = int(_MAX_WRONG_PAGES * len(manifest.pages))

@@ -58,10 +58,8 @@ _KEEPALIVE_SECONDS = 15
 _MAX_HEADER_BYTES = 64 * 1024
 _HEADER_OVERHEAD = 4
 """Bytes of a header line beside its name and value."""
-_MAX_CHARSET_CHARS = 40
-_MAX_ETAG_CHARS = 500
-_MAX_DATE_CHARS = 100
-_MAX_ROBOTS_CHARS = 1_000
+_MAX_VALUE_CHARS = 1_000
+"""Longest part of a header that is stored."""
 _MAX_MESSAGE_CHARS = 200
 _MAX_AGE_DIGITS = 9
 _MAX_DISCARDED_BYTES = 64 * 1024
@@ -400,10 +398,10 @@ class WebFetcher:
             status=reply.status_code,
             body=body,
             kind=kind.strip().lower(),
-            charset=charset.lower()[:_MAX_CHARSET_CHARS],
-            etag=headers.get("etag", "")[:_MAX_ETAG_CHARS],
-            modified=headers.get("last-modified", "")[:_MAX_DATE_CHARS],
-            robots=robots[:_MAX_ROBOTS_CHARS],
+            charset=charset.lower()[:_MAX_VALUE_CHARS],
+            etag=headers.get("etag", "")[:_MAX_VALUE_CHARS],
+            modified=headers.get("last-modified", "")[:_MAX_VALUE_CHARS],
+            robots=robots[:_MAX_VALUE_CHARS],
         )
         return response, headers
 
@@ -428,7 +426,7 @@ async def _read_body(reply: httpx2.Response, url: str, cap: int) -> bytes:
         return b""
     coding = reply.headers.get("content-encoding", "").strip().lower()
     if coding not in ("identity", "gzip", ""):
-        raise FetchError(f"{url}: unrequested content encoding {coding[:_MAX_CHARSET_CHARS]!r}; refused")
+        raise FetchError(f"{url}: unrequested content encoding {coding[:_MAX_VALUE_CHARS]!r}; refused")
     async for piece in reply.aiter_raw():
         body += piece
         if len(body) > cap:

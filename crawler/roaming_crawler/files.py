@@ -32,6 +32,27 @@ class FolderSite:
     url: str
     start: str
 
+    async def get(self, request: Request) -> Response:
+        """Return the file at a URL, as a static web server does.
+
+        For a folder this is its index.html, after a redirect to the trailing slash.
+        """
+        path = url_to_path(self.url, request.url)
+        if path is None:  # for example robots.txt of the published site's host
+            return Response(request.url, _NOT_FOUND)
+        for name in (path or "index.html", f"{path.rstrip('/')}/index.html", f"{path}.html"):
+            file = (self.folder / name).resolve()
+            if not file.is_relative_to(self.folder) or not file.is_file():
+                continue
+            size = file.stat().st_size
+            if size > request.cap:
+                raise FetchError(f"{request.url}: {size} bytes; raise --max-page-bytes if needed")
+            kind = mimetypes.guess_type(name)[0] or "text/plain"
+            redirects = name.endswith("/index.html") and not path.endswith(("/", "index.html"))
+            url = f"{request.url}/" if redirects else request.url
+            return Response(url, OK, file.read_bytes(), kind)
+        return Response(request.url, _NOT_FOUND)
+
 
 def parse_folder_site(target: str) -> FolderSite:
     """Return the folder that a path or a `file:` URL names.
@@ -56,32 +77,6 @@ def explain_empty_folder(site: FolderSite) -> str:
     below = find_site_folders(site.folder)
     hint = f"name the folder of a site, such as {below[0]}" if below else "build the site first, then name its folder"
     return f"{site.folder}: no page to publish; found no index.html, llms.txt or {MANIFEST_PATH} there; {hint}"
-
-
-class FolderFetcher:
-    """Serves a folder like a static web server."""
-
-    def __init__(self, site: FolderSite) -> None:
-        """Serve the folder of a site."""
-        self._site = site
-
-    async def get(self, request: Request) -> Response:
-        """Return the file at a URL; for a folder, its index.html after a redirect to the trailing slash."""
-        path = url_to_path(self._site.url, request.url)
-        if path is None:  # for example robots.txt of the published site's host
-            return Response(request.url, _NOT_FOUND)
-        for name in (path or "index.html", f"{path.rstrip('/')}/index.html", f"{path}.html"):
-            file = (self._site.folder / name).resolve()
-            if not file.is_relative_to(self._site.folder) or not file.is_file():
-                continue
-            size = file.stat().st_size
-            if size > request.cap:
-                raise FetchError(f"{request.url}: {size} bytes; raise --max-page-bytes if needed")
-            kind = mimetypes.guess_type(name)[0] or "text/plain"
-            redirects = name.endswith("/index.html") and not path.endswith(("/", "index.html"))
-            url = f"{request.url}/" if redirects else request.url
-            return Response(url, OK, file.read_bytes(), kind)
-        return Response(request.url, _NOT_FOUND)
 
 
 def _existing_path(target: str) -> Path:

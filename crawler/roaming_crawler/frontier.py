@@ -21,7 +21,7 @@ from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import DiscoveredPages
-from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, SkippedPage, make_page_ref
+from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, PageResult, SkippedPage, make_page_ref
 from roaming_crawler.publish import VisitedPages, read_published_pages
 from roaming_crawler.sandbox import ProcessPoolReader
 from roaming_crawler.scope import is_page_url, loose_key
@@ -216,12 +216,12 @@ class _Frontier:
         deferred = self.deferred
         self.deferred = []
         for ref in deferred:
-            result: FetchedPage | SkippedPage = SkippedPage(ref.url, session.stopped)
+            result: PageResult = SkippedPage(ref.url, session.stopped)
             if self.fetcher.is_known(ref):
                 result = await self.fetcher.get(ref)
             self._add(ref, self._store(ref, result))
 
-    async def _fetch(self, ref: PageRef) -> FetchedPage | SkippedPage:
+    async def _fetch(self, ref: PageRef) -> PageResult:
         result = self._store(ref, await self.fetcher.get(ref))
         known = len(self.known) - len(self.variants.left_out)
         if isinstance(result, SkippedPage):
@@ -231,11 +231,11 @@ class _Frontier:
             self.on_event("page", {"url": result.url, "path": result.path, "markdown": markdown, "known": known})
         return result
 
-    def _store(self, ref: PageRef, result: FetchedPage | SkippedPage) -> FetchedPage | SkippedPage:
+    def _store(self, ref: PageRef, result: PageResult) -> PageResult:
         ref.text = None
         return result if isinstance(result, SkippedPage) else self.table.store_body(ref, result)
 
-    def _add(self, ref: PageRef, result: FetchedPage | SkippedPage) -> None:
+    def _add(self, ref: PageRef, result: PageResult) -> None:
         """Add a page in the order of the level, and its links to the next level."""
         if isinstance(result, SkippedPage):
             links = result.links
@@ -266,11 +266,11 @@ class _Frontier:
 async def _gather_in_order(
     refs: Sequence[PageRef],
     tasks: int,
-    fetch: Callable[[PageRef], Awaitable[FetchedPage | SkippedPage]],
-    add: Callable[[PageRef, FetchedPage | SkippedPage], None],
+    fetch: Callable[[PageRef], Awaitable[PageResult]],
+    add: Callable[[PageRef, PageResult], None],
 ) -> None:
     """Fetch pages concurrently, and add the results in order."""
-    results: dict[int, FetchedPage | SkippedPage] = {}
+    results: dict[int, PageResult] = {}
     queue = iter(enumerate(refs))
     added = 0
 

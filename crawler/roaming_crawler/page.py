@@ -100,6 +100,9 @@ class SkippedPage:
     nav: tuple[NavItem, ...] = ()
 
 
+PageResult = FetchedPage | SkippedPage
+
+
 class _Markdown(NamedTuple):
     """A page's own Markdown and its URL, which is empty if only llms-full.txt contains it."""
 
@@ -149,7 +152,7 @@ class PageFetcher:
     _not_found_pages: list[frozenset[str]] = field(default_factory=list)
     """Words of what the host returns with status 200 for missing pages."""
 
-    async def get(self, ref: PageRef) -> FetchedPage | SkippedPage:
+    async def get(self, ref: PageRef) -> PageResult:
         """Return the page, or why it is skipped."""
         markdown = None
         html = _Html()
@@ -246,7 +249,7 @@ class PageFetcher:
 
     def _make_page(
         self, ref: PageRef, markdown: _Markdown | None, html: _Html, headings: tuple[Heading, ...]
-    ) -> FetchedPage | SkippedPage:
+    ) -> PageResult:
         parsed = html.parsed
         url = html.response.url if html.response else ref.url
         canonical_path = self.scope.path(parsed.canonical) if parsed.canonical else None

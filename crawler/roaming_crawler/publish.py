@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -149,7 +148,7 @@ def publish_crawl(
             iter_pages(),
             cache=ConversionCache(cache_folder / "cache", write_through=True),
             warn=notes.append,
-            map_fn=lambda convert, pages: map(partial(convert_safely, convert), pages),
+            map_fn=_convert_safely,
             mapping_factory=lambda: stack.enter_context(DiskDict(cache_folder)),
         )
         by_path = {outputs[page.key].path: page for page in pages}
@@ -165,14 +164,17 @@ def publish_crawl(
         reconvert_stale_pages(batch)
         skipped += unwanted.values()
         coverage = _measure_pages(batch, {path: page.parsed.outside for path, page in by_path.items()})
-        texts = ((path, batch.converted[path].markdown.encode("utf-8", "surrogatepass")) for path in batch.pages)
-        rollback.save({path: file_digest(text) for path, text in texts})
+        digests = {}
+        for path in batch.pages:
+            digests[path] = file_digest(batch.converted[path].markdown.encode("utf-8", "surrogatepass"))
+        rollback.save(digests)
         previous = rollback.restore_texts(previous) if previous else None
+        # A skill would name addresses of the original site, and instruct agents with texts of others.
+        options = structs.replace(config.options, agent_skill=False)
         report = publish_batch(
             batch,
             folder,
-            # A skill would name addresses of the original site, and instruct agents with texts of others.
-            structs.replace(config.options, agent_skill=False),
+            options,
             embeddings=config.embeddings,
             previous=previous,
             descriptions=descriptions,
@@ -180,17 +182,34 @@ def publish_crawl(
         )
     stale = [page.url for page in pages if page.is_stale]
     result = compare_with_previous(session, rollback, report, skipped, notes, stale)
-    shares = {path: page.share for path, page in coverage.items()}
-    lost = {path: page.visible_words - page.words for path, page in coverage.items()}
+    result = _with_coverage(result, coverage)
+    return replace(result, flagged=tuple(flagged), left_out=visited.left_out)
+
+
+def _convert_safely(
+    convert: Callable[[Page], ConvertedPage | str], pages: Iterable[Page]
+) -> Iterator[ConvertedPage | str]:
+    """Yield the converted pages, and a message for each one that our own code fails on."""
+    for page in pages:
+        try:
+            yield convert(page)
+        except RoamingError:  # of the setup
+            raise
+        except Exception as error:
+            yield describe_failure("converted", error)
+
+
+def _with_coverage(result: CrawlResult, pages: Mapping[str, Coverage]) -> CrawlResult:
+    shares = {path: page.share for path, page in pages.items()}
+    lost = {path: page.visible_words - page.words for path, page in pages.items()}
     incomplete = [path for path in shares if shares[path] < _MIN_COVERAGE and lost[path] >= _MIN_LOST_WORDS]
-    kept_words = sum(page.words for page in coverage.values())
+    incomplete.sort(key=shares.__getitem__)
+    words = sum(page.words for page in pages.values())
     return replace(
         result,
-        coverage=Coverage(kept_words + sum(lost.values()), kept_words),
+        coverage=Coverage(words + sum(lost.values()), words),
         page_coverage={path: round(share, _SHARE_DIGITS) for path, share in shares.items()},
-        incomplete=tuple(sorted(incomplete, key=shares.__getitem__)),
-        flagged=tuple(flagged),
-        left_out=visited.left_out,
+        incomplete=tuple(incomplete),
     )
 
 
@@ -309,16 +328,6 @@ def _make_outputs(pages: Sequence[FetchedPage], site_url: str, common: CommonPar
     return outputs
 
 
-def convert_safely(convert: Callable[[Page], ConvertedPage | str], page: Page) -> ConvertedPage | str:
-    """Return the converted page, a message if our own code fails on it."""
-    try:
-        return convert(page)
-    except RoamingError:  # of the setup
-        raise
-    except Exception as error:
-        return describe_failure("converted", error)
-
-
 def _make_site(
     discovered: DiscoveredPages,
     visited: VisitedPages,
@@ -329,30 +338,26 @@ def _make_site(
 ) -> Site:
     url = discovered.scope.url
     address = urlsplit(url)
-    parsed = [page.parsed for page in sorted(visited.pages, key=lambda page: page.path != "")]
     home = next((page.parsed for page in visited.pages if page.path == ""), ParsedPage())
+    parsed = [page.parsed for page in sorted(visited.pages, key=lambda page: page.path != "")]
     index = discovered.indexes[0] if discovered.indexes else LlmsIndex()
     site_names = Counter(page.site_name for page in parsed if page.site_name)
-    names = (
-        config.name,
-        index.title,
-        common_name,
-        *(name for name, _ in site_names.most_common(1)),
-        _NO_NAME.sub("", home.title),
-        address.netloc,
-        address.path.rstrip("/").rpartition("/")[2],
-    )
-    nav, source = _make_nav(discovered, visited.pages, {page.path: page.title for page in outputs.values()})
-    has_llms_txt = config.options.llms_txt is not False or bool(PublishedFiles(folder).author_text.strip())
+    names = [config.name, index.title, common_name]
+    names += [name for name, _ in site_names.most_common(1)]
+    names += [_NO_NAME.sub("", home.title), address.netloc]
+    languages = (page.language for page in parsed)
+    titles = {page.path: page.title for page in outputs.values()}
+    nav, source = _make_nav(discovered, visited.pages, titles)
+    own_llms_txt = config.options.llms_txt is not False or PublishedFiles(folder).author_text.strip()
     return Site(
-        name=next(filter(None, names), ""),
+        name=next(filter(None, names), Path(address.path).name),
         url=url,
         description=config.description or index.summary or home.description,
-        language=next((page.language for page in parsed if page.language), "en"),
+        language=next(filter(None, languages), "en"),
         nav=nav,
         nav_source=source,
         crawled_from=address.netloc,
-        has_llms_txt=has_llms_txt,
+        has_llms_txt=bool(own_llms_txt),
         redirects=visited.copies,
     )
 

@@ -38,6 +38,8 @@ MAX_PAGES_OPTION = "--max-pages"
 _DAY = 24 * 3600.0
 """Longest time that RFC 9309 lets a robots.txt be cached."""
 _WEEK = 7 * _DAY
+_RENEWED_HEADERS = ("etag", "modified", "robots")
+"""What a response with status 304 may change of a cached one."""
 _MAX_HOPS = 3
 _MAX_ROBOTS_DOWNLOAD = 8 * MAX_ROBOTS_BYTES
 _CLIENT_ERRORS = range(400, 500)
@@ -252,7 +254,10 @@ class Session:
                 raise
             return self._use_stale(key, last, str(error))
         if response.status == NOT_MODIFIED:
-            response = _renew(last, response, request.url)
+            if last is None or not (last.etag or last.modified):
+                raise FetchError(f"{request.url}: status 304 for an unconditional request")
+            renewed = {name: getattr(response, name) or getattr(last, name) for name in _RENEWED_HEADERS}
+            response = structs.replace(last, **renewed)
             self.unchanged += 1
         elif last is not None and not response.ok and not response.is_missing:
             return self._use_stale(key, last, f"{request.url}: status {response.status}")
@@ -270,14 +275,6 @@ class Session:
     def _may_fetch(self, url: str) -> bool:
         robots = self._robots.get(url_origin(url))
         return robots is None or robots.allows(url)
-
-
-def _renew(last: Response | None, response: Response, url: str) -> Response:
-    """Return the cached response with the headers of a response with status 304."""
-    if last is None or not (last.etag or last.modified):
-        raise FetchError(f"{url}: status 304 for an unconditional request")
-    renewed = {name: getattr(response, name) or getattr(last, name) for name in ("etag", "modified", "robots")}
-    return structs.replace(last, **renewed)
 
 
 def product_token(user_agent: str) -> str:
