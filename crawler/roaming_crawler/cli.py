@@ -34,6 +34,7 @@ _MIN_WAIT_ON_LINE = 1.5
 """Shorter waits are those between two requests."""
 _REDRAW_INTERVAL = 0.25
 _LINE_INTERVAL = 5.0
+_CLEAR_LINE = "\r\x1b[K"
 _AT_ONCE = click.IntRange(1, 256)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -205,15 +206,14 @@ class CrawlProgress:
     skipped: int = 0
     known: int = 0
     waiting: str = ""
-    width: int = 0
     started: float = field(default_factory=time.monotonic)
 
     def run(self, done: threading.Event) -> None:
         """Show the numbers and the time at intervals, also during steps without events, until `done` is set."""
         while not done.wait(_REDRAW_INTERVAL if self.redraws else _LINE_INTERVAL):
             self.show()
-        if self.width:
-            click.echo("\r" + " " * self.width + "\r", err=True, nl=False)
+        if self.redraws:
+            click.echo(_CLEAR_LINE, err=True, nl=False)
 
     def on_event(self, name: str, data: dict[str, Any]) -> None:
         """Update the numbers."""
@@ -238,8 +238,7 @@ class CrawlProgress:
             click.echo(line, err=True)
             return
         line = line[: shutil.get_terminal_size().columns - 1]
-        click.echo(f"\r{line.ljust(self.width)}", err=True, nl=False)
-        self.width = len(line)
+        click.echo(_CLEAR_LINE + line, err=True, nl=False)
 
 
 def _print_result(result: CrawlResult, folder: Path) -> None:

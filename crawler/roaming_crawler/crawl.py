@@ -172,7 +172,11 @@ class _Crawl:
         discovered = await discover(session, scope, self.start, config.discovery)
         manifest = discovered.manifest
         self.on_event("found", {"pages": len(discovered.entries), "manifest": manifest is not None})
-        _check_published_site(self.folder, manifest.site.url if manifest else scope.url)
+        with suppress(OSError, ManifestError):  # such as a copy of a folder without its state
+            published = iter_pages(self.folder / MANIFEST_PATH)[0].site.url
+            is_own = published == (manifest.site.url if manifest else scope.url)
+            if not is_own and not (state.path / "state.json").exists():
+                raise UsageError(f"{self.folder}: contains the files of {published}; give a new or empty folder")
         result = None
         if manifest:
             result = await self._mirror_site(session, discovered, manifest, descriptions, notes)
@@ -398,11 +402,3 @@ def _check_output_folder(folder: Path) -> None:
         is_foreign = any(not file.name.startswith(".") and not file.is_symlink() for file in folder.iterdir())
     if is_foreign:
         raise UsageError(f"{folder}: contains files that no crawl has written; give a new or empty folder")
-
-
-def _check_published_site(folder: Path, url: str) -> None:
-    """Raise UsageError for a folder with the published files of another site, such as a copy without its state."""
-    with suppress(OSError, ManifestError):
-        published = iter_pages(folder / MANIFEST_PATH)[0].site.url
-        if published != url and not (folder / STATE_DIR / "state.json").exists():
-            raise UsageError(f"{folder}: contains the files of {published}; give a new or empty folder")

@@ -80,12 +80,8 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """Kill the process."""
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with suppress(OSError):  # unsent data cannot be flushed
-                    pipe.close()
+        with suppress(OSError), self._process:  # unsent data cannot be flushed
+            self._process.kill()
 
 
 def run_worker() -> None:

@@ -148,7 +148,7 @@ class VariantFilter:
         if not chosen:
             folders = [folder for folder in groups if folder is not None]
             count = max(1, _GROWTH * len(self._decided))
-            for folder in nlargest(count, folders, key=lambda folder: _rank_version(folder.name)):
+            for folder in nlargest(count, folders, key=lambda folder: rank_version(folder.name)):
                 self._decided[folder] = False
             chosen = self._take_decided(groups)
         return [ref for ref in refs if ref.url in chosen], list(chain.from_iterable(groups.values()))
@@ -175,7 +175,7 @@ class VariantFilter:
             if folder.option != "version":
                 continue
             twin = folder.parent, loose_key(folder.parent + url[len(folder.url) :])
-            self._best[twin] = max(_rank_version(folder.name), self._best.get(twin, _NO_RANK))
+            self._best[twin] = max(rank_version(folder.name), self._best.get(twin, _NO_RANK))
             if folder.name.isdigit():
                 self._numbers.setdefault(folder.parent, set()).add(folder.name)
 
@@ -216,7 +216,7 @@ class VariantFilter:
         That is without a version, in the version of the start page, or else in one that users prefer.
         """
         parent = folder.parent
-        rank = _rank_version(folder.name)
+        rank = rank_version(folder.name)
         own = ""
         for start_folder in find_variant_folders(self.start, self.scope.url):
             if start_folder.option == "version" and start_folder.parent == parent:
@@ -333,12 +333,12 @@ def split_numbers(name: str) -> list[int]:
 
 
 @lru_cache(maxsize=_CACHED_NAMES)
-def _rank_version(name: str) -> _Rank:
+def rank_version(name: str) -> _Rank:
     """Return the sort key of a version: `stable` and `latest` before numbers, numbers before development versions."""
     name = name.lower()
-    is_final = not name.removeprefix("v").strip("0123456789.x")
-    rank = _RANKS.get(name, _FINAL_RANK if is_final else 0)
-    return rank, tuple(split_numbers(name))
+    numbers = tuple(split_numbers(name))
+    is_final = bool(numbers) and not name.removeprefix("v").strip("0123456789.x")
+    return _RANKS.get(name, _FINAL_RANK if is_final else 0), numbers
 
 
 def _split_tag(tag: str) -> list[str]:

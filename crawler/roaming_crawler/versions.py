@@ -28,7 +28,7 @@ from roaming_crawler.fetch import FetchError, Response, UnavailableError
 from roaming_crawler.parser import parse_page
 from roaming_crawler.scope import canonical_url, scope_url, url_origin
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, Session
-from roaming_crawler.variants import SAME_VERSION, find_variant_folders, match_version, split_numbers
+from roaming_crawler.variants import SAME_VERSION, find_variant_folders, match_version, rank_version, split_numbers
 
 PLACEHOLDER = "{version}"
 """Part of a URL that is replaced by the names that a version may have."""
@@ -58,8 +58,6 @@ _NUMBER = re.compile(r"\d+(?:[._][0-9a-z]+)*(?:[-+][0-9a-z.]{1,20})?(?!\w)", re.
 """The version in a name: `3_1` in `release-3_1 (old)`."""
 _SIBLING = re.compile(r"(?:(?:en|docs?|documentation)/)*([^/]{1,60})/")
 """A folder that may be a version, such as `3.1/` or `en/latest/`."""
-_USUAL_NAME = re.compile(r"v?\d+(\.(\d+|x))*$|(latest|stable)$")
-"""A name that is a version without being the wanted one, such as `v2` or `3.x`."""
 
 Kind = Literal["manifest", "version", "latest"]
 
@@ -319,7 +317,7 @@ def _find_siblings(links: Iterable[str], base: str, version: str) -> list[Listed
     siblings: dict[str, ListedVersion] = {}
     for link in sorted(links, key=lambda link: (link.count("/"), link)):
         match = _SIBLING.match(link, len(base)) if link.startswith(base) else None
-        if match and (_USUAL_NAME.match(match[1]) or match_version(match[1], version)):
+        if match and (rank_version(match[1])[0] or match_version(match[1], version)):
             url = base + match[0]
             siblings.setdefault(url, ListedVersion((match[1],), url, link))
     return list(siblings.values())
