@@ -14,7 +14,6 @@ from mkdocs_roaming.html.visitor import (
     Visitor,
     element_text,
     find_class,
-    format_bold,
     has_class,
     normalized_text,
 )
@@ -138,7 +137,7 @@ def _write_objects(visitor: Visitor, terms: list[list[Element]], level: int, lan
         return
     title = ", ".join(map(format_code_span, names))
     if visitor.context.nesting:
-        out.append(format_bold(title))
+        out.append(f"**{title}**")
     else:
         anchor = next((first.get("id") for first, *_ in terms if first.get("id")), None)
         with visitor.within(level=level):

@@ -26,7 +26,6 @@ from mkdocs_roaming.html.visitor import (
     Pieces,
     Visitor,
     element_text,
-    format_bold,
     has_class,
     is_hidden,
     is_paragraph,
@@ -244,13 +243,13 @@ def write_definitions(visitor: Visitor, element: Element, out: Blocks) -> None:
         visitor.record_anchor(entry)
         if entry.tag == "dt":
             with visitor.within(nesting=visitor.context.nesting + 1):
-                text = format_bold(visitor.render_line(entry, styles="strong"))
+                text = visitor.render_line(entry, styles="strong")
             if not text:
                 continue
             if after_term:
-                items[-1][0] += HARD_BREAK + text
+                items[-1][0] += f"{HARD_BREAK}**{text}**"
             else:
-                items.append([text])
+                items.append([f"**{text}**"])
             after_term = True
         else:
             parts = visitor.render_nested(entry)
@@ -272,7 +271,7 @@ def write_caption(visitor: Visitor, element: Element, out: Blocks) -> None:
 def write_rubric(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a heading that is not in the table of contents as bold text."""
     if text := visitor.render_line(element, styles="strong"):
-        out.append(format_bold(text))
+        out.append(f"**{text}**")
 
 
 def write_line_block(visitor: Visitor, element: Element, out: Blocks) -> None:
@@ -315,7 +314,7 @@ def write_admonition(visitor: Visitor, element: Element, out: Blocks) -> None:
     with visitor.within(written_title=title, default_language=language):
         parts = visitor.render_nested(element)
     if text and text.casefold() != kind.casefold():
-        parts.insert(0, format_bold(text))
+        parts.insert(0, f"**{text}**")
     if parts:
         content = "\n\n".join(parts)
         out.append(quote_lines(f"[!{kind}]\n{content}"))

@@ -269,30 +269,27 @@ def _format_terminal_line(visitor: Visitor, line: Element) -> str:
 
 def write_code_span(visitor: Visitor, element: Element, pieces: Pieces) -> None:
     """Write inline code. Links in it are kept around their part of the code."""
-    if not visitor.context.in_link and element.find(".//a[@href]") is not None:
-        _write_linked_code(visitor, element, pieces)
-    else:
+    if visitor.context.in_link or element.find(".//a[@href]") is None:
         _write_code(visitor, element_text(element), pieces)
-
-
-def _write_code(visitor: Visitor, text: str, pieces: Pieces) -> None:
-    if text and pieces and pieces[-1][:1] == "`" == pieces[-1][-1:]:
-        visitor.write_text(" ", pieces)  # adjacent code spans would be read as one with backticks in it
-    if text:
-        visitor.record_plain(text)
-        pieces.append(format_code_span(text))
-
-
-def _write_linked_code(visitor: Visitor, element: Element, pieces: Pieces) -> None:
+        return
     for href, group in groupby(iter_code_pieces(visitor, element), key=lambda piece: piece[1]):
         text = "".join(text for text, _ in group)
         if href and not is_script_url(href):
-            inner: list[str] = []
+            inner: Pieces = []
             _write_code(visitor, text, inner)
             escape_exclamation_mark(pieces)
             pieces.append(f"[{''.join(inner)}]({visitor.destination(href)})")
         else:
             _write_code(visitor, text, pieces)
+
+
+def _write_code(visitor: Visitor, text: str, pieces: Pieces) -> None:
+    if not text:
+        return
+    if pieces and pieces[-1][:1] == pieces[-1][-1:] == "`":
+        visitor.write_text(" ", pieces)  # adjacent code spans would be read as one with backticks in it
+    visitor.record_plain(text)
+    pieces.append(format_code_span(text))
 
 
 def iter_code_pieces(visitor: Visitor, element: Element) -> Iterator[CodePiece]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from lxml import etree
 
-from mkdocs_roaming.html.themes import Roles, ThemeSet, compile_selector, load_themes, name_class, tag_roles
+from mkdocs_roaming.html.themes import ROLE_CLASS, Roles, ThemeSet, compile_selector, load_themes, tag_roles
 from mkdocs_roaming.html.visitor import Element, element_text
 
 _GROUPS = re.compile(
@@ -46,31 +46,14 @@ def parse_body(html: str) -> Element:
     text = html.replace("\0", "\ufffd")
     if len(text) > _LARGE:
         text = _TOO_MANY_ATTRIBUTES.sub(r"<\1>", text)
-    root, is_too_deep = _parse(text)
+    root, is_too_deep = _parse(text, remove_comments=True)
     for tags in (_GROUPS, ANY_TAG):
         if is_too_deep:
-            root, is_too_deep = _parse(tags.sub(" ", text))
+            root, is_too_deep = _parse(tags.sub(" ", text), remove_comments=True)
     if root is None:
         return etree.Element("body")
     body = root.find("body")
     return body if body is not None else root
-
-
-def _parse(text: str) -> tuple[Element | None, bool]:
-    """Return the root, None if there is none, and whether lxml dropped elements that are nested too deeply."""
-    if not text.strip():
-        return None, False
-    parser = etree.HTMLParser(huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8")
-    try:
-        root = etree.fromstring(_encode(text), parser)
-    except etree.XMLSyntaxError:
-        return None, False
-    return root, any("depth in document" in entry.message for entry in parser.error_log)
-
-
-def _encode(text: str) -> bytes:
-    """Return HTML for a parser, with the end tags of void elements that would otherwise contain what follows them."""
-    return _VOID.sub(r"\g<0></\1>", text).encode("utf-8", "replace")
 
 
 def parse_document(text: str) -> Element:
@@ -79,12 +62,25 @@ def parse_document(text: str) -> Element:
     Raises:
         lxml.etree.ParserError: The page is empty.
     """
-    # Plain elements: the element classes of lxml.html cost a fifth of the time that a page takes.
-    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True)
-    tree = etree.fromstring(_encode(text.replace("\0", "")), parser)
-    if tree is None:
+    root, _ = _parse(text.replace("\0", ""), remove_comments=False)
+    if root is None:
         raise etree.ParserError("Document is empty")
-    return tree
+    return root
+
+
+def _parse(text: str, *, remove_comments: bool) -> tuple[Element | None, bool]:
+    """Return the root, None if there is none, and whether lxml dropped elements that are nested too deeply."""
+    # Plain elements: the element classes of lxml.html cost a fifth of the time that a page takes.
+    parser = etree.HTMLParser(
+        encoding="utf-8", huge_tree=True, remove_comments=remove_comments, remove_pis=remove_comments
+    )
+    # The parser does not know some void elements: without end tags they would contain what follows them.
+    html = _VOID.sub(r"\g<0></\1>", text).encode("utf-8", "replace")
+    try:
+        root = etree.fromstring(html, parser)
+    except etree.XMLSyntaxError:
+        return None, False
+    return root, any("depth in document" in entry.message for entry in parser.error_log)
 
 
 def find_article(page: str | Element, themes: ThemeSet | None = None) -> Element:
@@ -104,7 +100,7 @@ def find_article(page: str | Element, themes: ThemeSet | None = None) -> Element
                 article = copy.deepcopy(article)
             for role, part in parts.items():
                 for element in compile_selector(part)(article):
-                    element.set("class", f"{element.get('class', '')} {name_class(role)}".strip())
+                    element.set("class", f"{element.get('class', '')} {ROLE_CLASS}{role}".strip())
             _remove_skipped(article, themes.roles)
             if _has_visible_text(article, themes.roles):
                 _move_post_metadata(article)

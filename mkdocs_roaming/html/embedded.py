@@ -241,16 +241,12 @@ def _decode(data: str) -> str:
     encoded += "A" * (-len(encoded) % _BASE64_GROUP)  # zeros, which the decoders ignore
     with suppress(ValueError, zlib.error):
         content = base64.b64decode(encoded.replace("-", "+").replace("_", "/"))
-        return _decompress_zlib(content)
+        if content.startswith((b"\x78", b"\x1f")):
+            content = zlib.decompressobj(wbits=_ZLIB_OR_GZIP).decompress(content, _MAX_PROGRAM)
+        return content.rstrip(b"\0").decode()
     with suppress(IndexError, ValueError):
         return _decompress_lz(base64.b64decode(encoded.replace("-", "/")))
     return ""
-
-
-def _decompress_zlib(content: bytes) -> str:
-    if content.startswith((b"\x78", b"\x1f")):
-        content = zlib.decompressobj(wbits=_ZLIB_OR_GZIP).decompress(content, _MAX_PROGRAM)
-    return content.rstrip(b"\0").decode()
 
 
 _BYTE = 8

@@ -15,7 +15,7 @@ from lxml import etree
 from mkdocs_roaming.html.document import remove_element
 from mkdocs_roaming.html.inline import add_space_after, add_space_before
 from mkdocs_roaming.html.mathml import format_tag, write_tex
-from mkdocs_roaming.html.themes import Roles, load_themes, name_class
+from mkdocs_roaming.html.themes import ROLE_CLASS, Roles, load_themes
 from mkdocs_roaming.html.visitor import Blocks, Element, Pieces, Visitor, element_text, has_class, local_name
 from mkdocs_roaming.manifest.models import path_to_url, url_to_path
 
@@ -232,10 +232,10 @@ def _wrap_formulas(article: Element, roles: Roles, pattern: re.Pattern[str]) -> 
         setattr(element, place, None)
         end = len(text)
         for match in reversed(matches):
-            formula = etree.Element("span", {"class": name_class("math")})
+            formula = etree.Element("span", {"class": f"{ROLE_CLASS}math"})
             formula.text = match[0]
             if match[0].startswith("\\$"):  # AsciiMath
-                formula.set("class", name_class("code-span"))
+                formula.set("class", f"{ROLE_CLASS}code-span")
                 formula.text = match[0].removeprefix("\\$").removesuffix("\\$")
             formula.tail = text[match.end() : end]
             insert(formula)

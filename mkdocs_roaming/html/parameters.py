@@ -21,7 +21,6 @@ from mkdocs_roaming.html.visitor import (
     Visitor,
     element_text,
     find_class,
-    format_bold,
     has_class,
     is_paragraph,
     normalized_text,
@@ -59,7 +58,7 @@ def write_table(visitor: Visitor, element: Element, out: Blocks) -> None:
         title = find_class(element, "doc-section-title", tag="span")
         if title is not None:  # the style "spacy" has the title within the table
             text = normalized_text(title).rstrip(":").capitalize()
-            out.append(format_bold(f"{escape_text(text)}:"))
+            out.append(f"**{escape_text(text)}:**")
     elif not has_class(element, "autosummary"):
         tables.write_table(visitor, element, out)
         return
@@ -273,11 +272,11 @@ def _format_details(visitor: Visitor, nodes: list[str | Element]) -> Details:
 def _write_field(visitor: Visitor, label: Element, body: Element, out: Blocks) -> None:
     visitor.record_anchor(body)
     text = visitor.render_line(label, styles="strong").rstrip(":：").rstrip()
-    title = format_bold(f"{text}:") if text else ""
+    title = f"**{text}:**" if text else ""
     items = list(_render_body(visitor, body))
-    if items and title:
-        out.append(title)
     if items:
+        if title:
+            out.append(title)
         blocks.add_items(items, out)
         return
     parts = visitor.render_nested(body)

@@ -44,10 +44,20 @@ def write_table(visitor: Visitor, element: Element, out: Blocks) -> None:
     if is_hidden(element):
         return
     visitor.record_anchor(element)
-    head, body = _split_rows(visitor, element)
-    cells = [cell for row in head + body for cell in row]
+    parts: dict[str, list[Row]] = {"thead": [], "tbody": [], "tfoot": []}
+    cells: Row = []
+    for child in element:
+        for row in [child] if child.tag == "tr" else child.iterchildren("tr"):
+            cells_of_row = [cell for cell in row.iterchildren("td", "th") if visitor.role(cell) != "skip"]
+            if cells_of_row:
+                parts.get(child.tag, parts["tbody"]).append(cells_of_row)
+                cells += cells_of_row
     if not cells:
         return
+    head = parts["thead"]
+    body = parts["tbody"] + parts["tfoot"]
+    if body and not head and all(cell.tag == "th" for cell in body[0]):
+        head = [body.pop(0)]
     is_simple = all(map(_is_one_line, cells))
     is_layout = not head and (len(body) == 1 or all(len(row) == 1 for row in body))  # it only arranges its cells
     if len(cells) == 1 or (is_layout and not is_simple):
@@ -55,7 +65,10 @@ def write_table(visitor: Visitor, element: Element, out: Blocks) -> None:
             visitor.write_blocks(cell, out)
         return
     if not is_simple:
-        out.append(_format_html(visitor, element))
+        pieces: Pieces = []
+        _write_html(visitor, element, pieces, 0)
+        lines = "".join(pieces).split("\n")
+        out.append("\n".join(line for line in lines if line.strip()).strip())
         return
     caption = element.find("caption")
     if caption is not None and (text := visitor.render_line(caption, styles="emphasis")):
@@ -70,23 +83,6 @@ def write_grid(visitor: Visitor, element: Element, out: Blocks) -> None:
     rows = [cells[start : start + width] for start in range(0, len(cells), width)]
     if rows:
         out.append(_format_pipes(visitor, rows[0], rows[1:]))
-
-
-def _split_rows(visitor: Visitor, element: Element) -> tuple[list[Row], list[Row]]:
-    """Return the rows of the head, and those of the body and the foot."""
-    parts: dict[str, list[Row]] = {"thead": [], "tbody": [], "tfoot": []}
-    for child in element:
-        part = parts.get(child.tag, parts["tbody"])
-        rows = [child] if child.tag == "tr" else child.iterchildren("tr")
-        for row in rows:
-            cells = [cell for cell in row.iterchildren("td", "th") if visitor.role(cell) != "skip"]
-            if cells:
-                part.append(cells)
-    head = parts["thead"]
-    body = parts["tbody"] + parts["tfoot"]
-    if body and not head and all(cell.tag == "th" for cell in body[0]):
-        head = [body.pop(0)]
-    return head, body
 
 
 def _is_one_line(cell: Element) -> bool:
@@ -142,13 +138,6 @@ def _find_icon_name(element: Element) -> str:
 # HTML
 
 
-def _format_html(visitor: Visitor, element: Element) -> str:
-    pieces: Pieces = []
-    _write_html(visitor, element, pieces, 0)
-    lines = "".join(pieces).split("\n")
-    return "\n".join(line for line in lines if line.strip()).strip()
-
-
 def _write_html(visitor: Visitor, element: Element, pieces: Pieces, depth: int) -> None:
     leaf = _escape_html(element_text(element)) if depth > _MAX_DEPTH else _format_leaf(visitor, element)
     if leaf is not None:
@@ -184,20 +173,14 @@ def _format_leaf(visitor: Visitor, element: Element) -> str | None:
     if role != "code":
         return None
     code = escape(extract_code(element, visitor.themes.roles), quote=False)
-    language = _find_code_language(element)
-    attribute = f' class="language-{escape(language)}"' if language else ""
-    code = _BLANK_LINE.sub("&#10;", code)  # a blank line would end the HTML block
-    return f"<pre><code{attribute}>{code}</code></pre>"
-
-
-def _find_code_language(element: Element) -> str | None:
-    """Return the language that a `pre` element or an element around it names."""
     language = find_block_language(element)
     for parent in element.iterancestors():
         if language is not None or parent.tag in _CELL_TAGS:
             break
         language = find_language(parent.get("class"))
-    return language
+    attribute = f' class="language-{escape(language)}"' if language else ""
+    code = _BLANK_LINE.sub("&#10;", code)  # a blank line would end the HTML block
+    return f"<pre><code{attribute}>{code}</code></pre>"
 
 
 def _format_tags(visitor: Visitor, element: Element) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mkdocs_roaming.html.blocks import add_items
 from mkdocs_roaming.html.themes import compile_selector
-from mkdocs_roaming.html.visitor import Blocks, Element, Visitor, format_bold
+from mkdocs_roaming.html.visitor import Blocks, Element, Visitor
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _SHORT = 2
@@ -25,9 +25,9 @@ def write_tabs(visitor: Visitor, element: Element, out: Blocks) -> None:
 
 def write_tab_list(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write the panels of a WAI-ARIA tab list in its place, unless a panel is missing or already written."""
-    if visitor.tab_panels is None:
-        visitor.tab_panels = _index_panels(visitor, element.getroottree().getroot())
     known = visitor.tab_panels
+    if known is None:
+        known = visitor.tab_panels = _index_panels(visitor, element.getroottree().getroot())
     labels = [tab for tab in element.iter() if tab.get("role") == "tab"]
     panels: list[Element] = []
     for tab in labels:
@@ -74,7 +74,7 @@ def _write_panels(visitor: Visitor, labels: list[Element], panels: list[Element]
             with visitor.within(in_link=True):
                 text = visitor.render_line(label, styles="strong")
             if text:
-                item.append(format_bold(text))
+                item.append(f"**{text}**")
             if visitor.role(panel) == "group":
                 visitor.write_blocks(panel, item)  # not write_group: the page hides all panels but the first
             else:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from lxml import etree
 
 ENTRY_POINT_GROUP = "roaming.themes"
+ROLE_CLASS = "roaming-"
+"""With a role behind it, the class that gives an element this role, whatever its other classes are."""
 
 Role = str
 """What an element is converted as, one of `ROLES`."""
@@ -134,11 +136,6 @@ def block_tags() -> frozenset[str]:
     return frozenset(tags | {"figcaption", "starlight-tabs", "summary"})
 
 
-def name_class(role: Role) -> str:
-    """Return the class that gives an element a role, whatever its other classes are."""
-    return f"roaming-{role}"
-
-
 class _Rule(NamedTuple):
     """A compiled selector of a class."""
 
@@ -157,7 +154,7 @@ class Roles(dict[tuple[Any, str | None], Role]):
         """Compile the selectors of themes, and of a site's own classes."""
         self._tags: dict[str, Role] = {}
         self._rules: dict[str, list[_Rule]] = {}
-        selectors = [(f".{name_class(role)}", role, _RANK_OF_MARK) for role in ROLES]
+        selectors = [(f".{ROLE_CLASS}{role}", role, _RANK_OF_MARK) for role in ROLES]
         for selector, role in classes.items():
             selectors.append((selector if "." in selector else f".{selector}", role, _RANK_OF_SITE))
         for theme in themes:

@@ -446,8 +446,3 @@ def strip_breaks(text: str) -> str:
 def is_paragraph(block: str) -> bool:
     """Return whether a block is a paragraph, not a heading, a list, a quote, a table, code or the like."""
     return _OTHER_BLOCK.match(block) is None
-
-
-def format_bold(text: str) -> str:
-    """Format text as bold text."""
-    return f"**{text}**" if text else ""

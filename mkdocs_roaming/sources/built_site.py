@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from html import unescape
@@ -150,7 +151,10 @@ class _SiteReader:
         self._options = options
         self._warn = warn
         self._themes = load_themes(options.publish.classes)
-        self._old = _load_old_site(folder)
+        self._old = SiteEntry("", "")
+        """The site of an earlier publication, which knows its name and URL."""
+        with suppress(OSError, ManifestError):
+            self._old = load_manifest(read_regular_file(folder / MANIFEST_PATH)).site
         self._url = self._find_url()
         self._pages: dict[str, Page] = {}
         self._files: dict[str, Path] = {}
@@ -389,20 +393,17 @@ class _SiteReader:
             source = self._sources[path]
             page = self._pages.get(moved.get(path, path))
             if page is not None:
-                self._add_source(page, source, meta, text)
+                self._meta[page.path] = meta
+                title = to_single_line(str(meta.get("title") or ""))
+                self._pages[page.path] = replace(
+                    page,
+                    source=source,
+                    title=title or page.title,
+                    code_languages=tuple(iter_fences(text)),
+                    **read_metadata(meta),
+                )
             elif path not in left_out:
                 self._unplaced[path] = source, meta.get("llms") is False, text
-
-    def _add_source(self, page: Page, source: str, meta: Mapping[str, Any], text: str) -> None:
-        self._meta[page.path] = meta
-        title = to_single_line(str(meta.get("title") or ""))
-        self._pages[page.path] = replace(
-            page,
-            source=source,
-            title=title or page.title,
-            code_languages=tuple(iter_fences(text)),
-            **read_metadata(meta),
-        )
 
     def _drop_other_languages(self) -> None:
         """Drop the pages in folders that are sites in another language than the home page."""
@@ -483,12 +484,10 @@ class _SiteReader:
 
 def _find_site_url(folder: Path) -> str | None:
     """Return the URL of a built site that its home page or its sitemap names; None if neither does."""
-    try:
+    with suppress(OSError, etree.ParserError, ValueError):
         home = parse_document(decode_text(read_regular_file(folder / "index.html")))
         if canonical := extract_canonical_url(home):
             return canonical.removesuffix("index.html").rstrip("/") + "/"
-    except (OSError, etree.ParserError, ValueError):
-        pass
     # The URL that all others of the sitemap begin with; a sitemap without the home page has none.
     urls = sorted(map(unescape, _LOCATION.findall(_read_text(folder / "sitemap.xml"))))
     if urls and urls[0].endswith("/") and all(url.startswith(urls[0]) for url in urls):
@@ -500,14 +499,6 @@ def _unique(titles: Mapping[str, str]) -> dict[str, str]:
     """Return the path of each title that one path only has."""
     counts = Counter(titles.values())
     return {title: path for path, title in titles.items() if counts[title] == 1}
-
-
-def _load_old_site(folder: Path) -> SiteEntry:
-    """Return the name and the URL of an earlier publication, empty if there is none."""
-    try:
-        return load_manifest(read_regular_file(folder / MANIFEST_PATH)).site
-    except (OSError, ManifestError):
-        return SiteEntry("", "")
 
 
 def _read_text(file: Path) -> str:

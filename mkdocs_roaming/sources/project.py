@@ -200,12 +200,11 @@ def read_project(file: Path) -> Project:
         return _read_generator(file, read_mkdocs_yaml(file))
     data = read_toml(file)
     if file.name == OWN_FILE or (OWN_TABLE in data and "project" not in data):
-        return _read_own_table(file, data)
+        return _read_own_table(file, data.get(OWN_TABLE))
     return _read_generator(file, data.get("project", data))
 
 
-def _read_own_table(file: Path, data: Mapping[str, Any]) -> Project:
-    table = data.get(OWN_TABLE)
+def _read_own_table(file: Path, table: object) -> Project:
     if table is None:
         return Project(file)
     if not isinstance(table, dict):
@@ -230,11 +229,16 @@ def _read_generator(file: Path, data: object) -> Project:
     docs = file.parent / (_text(file, data, "docs_dir") or "docs")
     nav = data.get("nav")
     is_nav_complete = isinstance(nav, list) and _NAV_PLUGINS.isdisjoint(plugins)
-    has_directory_urls = data.get("use_directory_urls") is not False
+    block = plugins.get(PLUGIN)
+    if not isinstance(block, dict | None):
+        raise UsageError(f"{file}: {PLUGIN}: expected a mapping of options, got {block!r}")
+    offline = plugins.get("offline")
+    is_offline_disabled = isinstance(offline, dict) and offline.get("enabled") is False
+    is_offline = "offline" in plugins and not is_offline_disabled
     return Project(
         file=file,
         generator=file,
-        block=_read_block(file, plugins),
+        block=(block or {}) if PLUGIN in plugins else None,
         url=_text(file, data, "site_url"),
         name=_text(file, data, "site_name"),
         description=_text(file, data, "site_description") or "",
@@ -243,23 +247,8 @@ def _read_generator(file: Path, data: object) -> Project:
         site=file.parent / (_text(file, data, "site_dir") or "site"),
         theme=str(theme or "mkdocs"),
         snippets=_read_snippet_folders(file, data.get("markdown_extensions")),
-        directory_urls=has_directory_urls and not _is_enabled(plugins, "offline"),
+        directory_urls=data.get("use_directory_urls") is not False and not is_offline,
     )
-
-
-def _read_block(file: Path, plugins: Mapping[str, Any]) -> dict[str, Any] | None:
-    if PLUGIN not in plugins:
-        return None
-    block = plugins[PLUGIN]
-    if not isinstance(block, dict | None):
-        raise UsageError(f"{file}: {PLUGIN}: expected a mapping of options, got {block!r}")
-    return block or {}
-
-
-def _is_enabled(plugins: Mapping[str, Any], name: str) -> bool:
-    options = plugins.get(name)
-    is_disabled = isinstance(options, dict) and options.get("enabled") is False
-    return name in plugins and not is_disabled
 
 
 def _read_entries(value: object) -> dict[str, Any]:

@@ -271,7 +271,13 @@ def _read_lists(element: Element, resolve: Resolve) -> list[NavItem]:
         if has_class(child, "part-title"):  # mdBook
             groups.append((_read_text(child), []))
         elif _is_item(child):
-            _add_item(items, _read_item(child, resolve), is_listed=tag == "li")
+            item = _read_item(child, resolve)
+            if item.title or item.path is not None:
+                items.append(item)
+            elif items and tag == "li":  # mdBook: an inner list is in an item of its own
+                items[-1] = replace(items[-1], children=(*items[-1].children, *item.children))
+            else:
+                items.extend(item.children)
         elif tag in _CONTAINERS or "-" in tag:
             inner = _read_lists(child, resolve)
             items.extend(_join_groups([(caption, inner)]))
@@ -280,15 +286,6 @@ def _read_lists(element: Element, resolve: Resolve) -> list[NavItem]:
         elif tag in _CAPTIONS and "caption" in child.get("class", ""):
             caption = _read_text(child)
     return _join_groups(groups)
-
-
-def _add_item(items: list[NavItem], item: NavItem, *, is_listed: bool) -> None:
-    if item.title or item.path is not None:
-        items.append(item)
-    elif items and is_listed:  # mdBook: an inner list is in an item of its own
-        items[-1] = replace(items[-1], children=(*items[-1].children, *item.children))
-    else:
-        items.extend(item.children)
 
 
 def _join_groups(groups: Iterable[tuple[str, list[NavItem]]]) -> list[NavItem]:
@@ -380,10 +377,10 @@ class _MergedNav:
     def add(self, nav: Sequence[NavItem]) -> None:
         """Add the items of another navigation, each after the item that it follows there."""
         counts: Counter[tuple[str | None, str]] = Counter()
-        is_known = any((*_key(item), 1) in self._items for item in nav)
+        names = [(item.path, item.title if item.path is None else "") for item in nav]
+        is_known = any((*name, 1) in self._items for name in names)
         at = None if is_known else self._last
-        for item in nav:
-            name = _key(item)
+        for item, name in zip(nav, names, strict=True):
             counts[name] += 1
             key = (*name, counts[name])
             if key not in self._items:
@@ -406,10 +403,6 @@ class _MergedNav:
 
 _Key = tuple[str | None, str, int]
 """Path of a page or title of a group, and the number of its occurrence."""
-
-
-def _key(item: NavItem) -> tuple[str | None, str]:
-    return (item.path, "" if item.path is not None else item.title)
 
 
 def _drop_repeated(items: Iterable[NavItem], seen: set[str] | None = None) -> Iterator[NavItem]:
