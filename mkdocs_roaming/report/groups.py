@@ -21,6 +21,8 @@ MIN_SIMILARITY = 0.28
 
 _ABSENT_WEIGHT = 2.0  # weight of a word that the site lacks; that of the others is 1
 
+Vector = Mapping[str, float]
+
 
 class Clue(Struct, frozen=True):
     """A question, the id of the section that matches best, and the words that no section contains."""
@@ -37,42 +39,48 @@ def group_questions(clues: Sequence[Clue], language: str = "en") -> list[list[in
         clues: The questions.
         language: The language of the site.
     """
-    features = [_weigh_features(clue, language) for clue in clues]
-    counts = Counter(name for weights in features for name in weights)
-    rarities = {name: log(1 + len(clues) / count) for name, count in counts.items()}
     groups = defaultdict[object, list[int]](list)
-    for group in _cluster(features, rarities):
+    for group in _cluster(_make_vectors(clues, language)):
         sections = Counter(clues[position].section for position in group)
         best = max(sections, key=sections.__getitem__)
         groups[best or group[0]] += group
     return sorted(map(sorted, groups.values()), key=lambda group: (-len(group), group))
 
 
-def _weigh_features(clue: Clue, language: str) -> dict[str, float]:
+def _make_vectors(clues: Sequence[Clue], language: str) -> list[Vector]:
+    """Return unit vectors of the stems in each question, weighted by rarity."""
     fillers = load_words("en", "search.filler_words")
-    absent = {part for text in clue.absent for word in parse_words(text, language) for part in word.parts}
-    features: dict[str, float] = {}
-    for word in parse_words(clue.question, language):
-        if not word.stop and word.text.lower() not in fillers:
-            features |= {part: _ABSENT_WEIGHT if part in absent else 1.0 for part in word.parts}
-    return features
-
-
-def _cluster(features: Iterable[Mapping[str, float]], rarities: Mapping[str, float]) -> Iterable[list[int]]:
-    """Return the positions of similar questions: each joins the nearest first one of a group, or begins a group."""
-    groups = defaultdict[int, list[int]](list)
-    index = defaultdict[str, dict[int, float]](dict)  # the weights of a name in the first questions of the groups
-    for position, weights in enumerate(features):
-        vector = {name: weight * rarities[name] for name, weight in weights.items()}
+    features = []
+    for clue in clues:
+        absent = {part for word in parse_words(" ".join(clue.absent), language) for part in word.parts}
+        weights: dict[str, float] = {}
+        for word in parse_words(clue.question, language):
+            if not word.stop and word.text.lower() not in fillers:
+                weights |= {part: _ABSENT_WEIGHT if part in absent else 1.0 for part in word.parts}
+        features.append(weights)
+    counts = Counter(part for weights in features for part in weights)
+    vectors: list[Vector] = []
+    for weights in features:
+        vector = {part: weight * log(1 + len(clues) / counts[part]) for part, weight in weights.items()}
         length = hypot(*vector.values())
+        vectors.append({part: weight / length for part, weight in vector.items()})
+    return vectors
+
+
+def _cluster(vectors: Sequence[Vector]) -> Iterable[list[int]]:
+    """Return the positions of similar vectors: each joins the nearest first one of a group, or begins a group."""
+    groups: dict[int, list[int]] = {}
+    firsts = defaultdict[str, list[int]](list)  # the first vectors of groups, by the stems that they contain
+    for position, vector in enumerate(vectors):
         products = defaultdict[int, float](float)
-        for name, weight in vector.items():
-            for first, first_weight in index[name].items():
-                products[first] += weight / length * first_weight
-        first = max(products, key=products.__getitem__, default=position)
-        if products[first] < MIN_SIMILARITY:
-            first = position
-            for name, weight in vector.items():
-                index[name][position] = weight / length
-        groups[first].append(position)
+        for part, weight in vector.items():
+            for first in firsts[part]:
+                products[first] += weight * vectors[first][part]
+        nearest = max(products, key=products.__getitem__, default=position)
+        if products[nearest] >= MIN_SIMILARITY:
+            groups[nearest].append(position)
+            continue
+        groups[position] = [position]
+        for part in vector:
+            firsts[part].append(position)
     return groups.values()
