@@ -154,9 +154,11 @@ def _contains(text: str, literal: str) -> bool:
     while start >= 0:
         end = start + len(literal)
         before = text[max(start - 2, 0) : start]
+        after = text[end : end + 1]
         is_fraction = before[:1].isdecimal() and before[1:] in (".", ",")
-        is_longer = _is_one_word(literal[:1], before[-1:]) or _is_one_word(literal[-1:], text[end : end + 1])
-        if not (is_fraction or is_longer):
+        begins_earlier = _is_one_word(literal[:1], before[-1:])
+        ends_later = _is_one_word(literal[-1:], after)
+        if not (is_fraction or begins_earlier or ends_later):
             return True
         start = text.find(literal, start + 1)
     return False
@@ -212,7 +214,7 @@ def compute_share(name: str, values: Sequence[float]) -> Figure:
     share = sum(values) / count
     spread = _Z**2 / count
     middle = (share + spread / 2) / (1 + spread)
-    variance = share * (1 - share) / count + (spread / 2) ** 2 / _Z**2
+    variance = share * (1 - share) / count + spread / (4 * count)
     half = _Z * sqrt(variance) / (1 + spread)
     low = max(0.0, min(middle - half, share))
     high = min(1.0, max(middle + half, share))

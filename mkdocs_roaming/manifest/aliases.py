@@ -74,8 +74,9 @@ def assign_ids(pages: Sequence[PublishedPage], previous: PreviousSite | None = N
     allocator = IdAllocator(reserved=inherited.owners)
     ids: list[list[str]] = [[] for _ in pages]
     aliases: list[list[tuple[str, ...]]] = [[] for _ in pages]
-    for number in sorted(range(len(pages)), key=lambda number: pages[number].page.path):  # not by the order of the nav
-        first = new.starts.get(pages[number].page.path, 0)
+    paths = [page.page.path for page in pages]
+    for number in sorted(range(len(paths)), key=paths.__getitem__):  # the order of the nav changes no id
+        first = new.starts.get(paths[number], 0)
         for at, key in enumerate(keys[number], first):
             id_ = allocator.allocate(key, at, inherited.own_ids.get(at, ()))
             former = [alias for alias in inherited.ids.get(at, ()) if alias != id_]
@@ -239,11 +240,9 @@ class _Matcher:
         self.heirs: dict[str, int] = {}
         self._old = old
         self._new = new
-        self._kept = {  # pages with the same path and title
-            path
-            for path, start in old.starts.items()
-            if path in new.starts and new.rows[new.starts[path]].title == old.rows[start].title
-        }
+        old_pages = {(path, old.rows[start].title) for path, start in old.starts.items()}
+        new_pages = {(path, new.rows[start].title) for path, start in new.starts.items()}
+        self._kept = {path for path, _ in old_pages & new_pages}  # pages with the same path and title
 
     def match_texts(self) -> None:
         """Match sections with the same text below the heading, those at the same place first."""
@@ -275,12 +274,14 @@ class _Matcher:
 
     def _add(self, old: int, new: int) -> bool:
         """Match two sections; return whether they can be."""
+        is_page = self._old.rows[old].parent is None
+        is_section_now = self._new.rows[new].parent is not None
         # A page remains a page: its introduction may have become a section.
-        becomes_page = self._old.rows[old].parent is not None or self._new.rows[new].parent is None
-        if becomes_page and new not in self.used:
-            self.successors[old] = new
-            self.used.add(new)
-        return old in self.successors
+        if new in self.used or (is_page and is_section_now):
+            return False
+        self.successors[old] = new
+        self.used.add(new)
+        return True
 
     def match_pages(self) -> None:
         """Match pages: the path and the title are the same, or most sections with the same text are on the other page.
@@ -372,8 +373,8 @@ class _Matcher:
 
     def _find_likely(self, words: Iterable[str], places: dict[str, list[int]]) -> list[int]:
         """Return the remaining sections that share the most of the rarest words."""
-        spread = {word: len(places[word]) for word in words if word in places and len(places[word]) <= _MAX_SPREAD}
-        rarest = sorted(spread, key=lambda word: (spread[word], word))[:_MAX_SPREAD]
+        rare = [word for word in words if word in places and len(places[word]) <= _MAX_SPREAD]
+        rarest = sorted(rare, key=lambda word: (len(places[word]), word))[:_MAX_SPREAD]
         shared = Counter[int]()
         for word in rarest:
             shared.update(at for at in places[word] if at not in self.used)

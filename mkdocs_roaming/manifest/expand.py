@@ -61,7 +61,11 @@ class ShownSection(Struct, frozen=True):
     inside: tuple[str, ...] = ()
 
 
+ReadText = Callable[[SectionRef], str]
+"""Returns a section's own text."""
+
 _Part = tuple[list[ShownSection], list[ListedSection]]
+"""Sections whose text is shown, and sections that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ class Expansion:
 def expand_section(
     sections: SectionIndex,
     ref: SectionRef,
-    read: Callable[[SectionRef], str],
+    read: ReadText,
     *,
     cap: int = MAX_EXPANSION_CHARS,
     part: int = 1,
@@ -148,9 +152,7 @@ def _titles_inside(sections: SectionIndex, ref: SectionRef, id_: str) -> tuple[s
     return tuple(_shorten(section.section.title) for section in path)
 
 
-def render_section_file(
-    sections: SectionIndex, ref: SectionRef, read: Callable[[SectionRef], str]
-) -> tuple[str, tuple[int, int], str]:
+def render_section_file(sections: SectionIndex, ref: SectionRef, read: ReadText) -> tuple[str, tuple[int, int], str]:
     """Return the file of a section, which is the section expanded: text, a slice of its page's Markdown, and text.
 
     Args:
@@ -246,9 +248,7 @@ def list_section(sections: SectionIndex, ref: SectionRef) -> ListedSection:
     return ListedSection(ref.id, _shorten(ref.section.title), ref.section.tokens, sections.count_descendants(ref))
 
 
-def _select_sections(
-    sections: SectionIndex, ref: SectionRef, read: Callable[[SectionRef], str], room: int
-) -> tuple[list[ShownSection], list[ListedSection]]:
+def _select_sections(sections: SectionIndex, ref: SectionRef, read: ReadText, room: int) -> _Part:
     """Select the sections that fit next to the list of those that do not, in document order."""
     own = read(ref)
     shown = [ShownSection(ref.id, own)]
@@ -273,7 +273,7 @@ def _select_sections(
 
 
 def _select_unopened(
-    sections: SectionIndex, ref: SectionRef, read: Callable[[SectionRef], str], room: int, opened: Collection[str]
+    sections: SectionIndex, ref: SectionRef, read: ReadText, room: int, opened: Collection[str]
 ) -> tuple[list[ShownSection], list[ListedSection], list[ListedSection]]:
     """Select the sections that fit and are not open, small ones first; listings of source code are last.
 

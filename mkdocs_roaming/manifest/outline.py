@@ -28,8 +28,12 @@ _LEGEND = (
 _TEXT_LIMITS = ((80, 120), (60, 120), (40, 120), (0, 120), (0, 90), (0, 60), (0, 40), (0, 0))
 """Maximum characters of a line's sentence and of its titles inside, from much to little room."""
 _BARE = len(_TEXT_LIMITS) - 1
+"""The index of the limits without any text."""
+
 _PAGE_OUTLINE_BUDGET = 1000
 _MAX_TITLE_TOKENS = 40
+"""Tokens of a line's title: in scripts without spaces, a title of the maximum length has more."""
+
 _MAX_TITLE_CHARS = 100
 _MAX_CHILD_TITLE_CHARS = 40
 _MAX_MARKER_TITLE_CHARS = 24
@@ -426,7 +430,9 @@ def _render_marker(lines: Sequence[_Line], count: int, depth: int) -> str:
     first = lines[count]
     rest = len(lines) - count
     title = truncate_at_word(first.title, _MAX_MARKER_TITLE_CHARS)
-    return f"{_INDENT[: 2 * depth]}[{first.ids[0]}+] {rest} more: {title}{' …' if rest > 1 else ''}\n"
+    if rest > 1:
+        title += " …"
+    return f"{_INDENT[: 2 * depth]}[{first.ids[0]}+] {rest} more: {title}\n"
 
 
 def _count_texts_below(placed: _Placed) -> int:

@@ -11,7 +11,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, count
 from typing import NamedTuple
 
@@ -312,14 +312,12 @@ def hash_id(key: str) -> str:
 class IdAllocator:
     """Ids that are unique on a site: if an id is taken, the key is hashed again with `~1`, `~2` … appended."""
 
-    def __init__(self, digest: Callable[[str], str] = hash_id, reserved: Mapping[str, object] | None = None) -> None:
+    def __init__(self, reserved: Mapping[str, object] | None = None) -> None:
         """Start without ids.
 
         Args:
-            digest: Maps a key to an id.
             reserved: Ids that only their owners get.
         """
-        self._digest = digest
         self._taken: set[str] = set()
         self._reserved = reserved or {}
 
@@ -331,8 +329,8 @@ class IdAllocator:
             owner: The owner of the id.
             preferred: Ids to use instead if the id of the key is taken or reserved.
         """
-        further = (self._digest(f"{key}~{attempt}") for attempt in count(1))
-        for id_ in chain((self._digest(key),), preferred, further):
+        further = (hash_id(f"{key}~{attempt}") for attempt in count(1))
+        for id_ in chain((hash_id(key),), preferred, further):
             if id_ not in self._taken and self._reserved.get(id_, owner) == owner:
                 self._taken.add(id_)
                 return id_

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, islice, takewhile
 from math import log
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 Phrase = tuple[str, ...]
 """Terms that are close to each other."""
@@ -31,6 +31,7 @@ SATURATION = 1.2
 LENGTH_SHARE = 0.75
 MIN_RARITY = 1e-6
 _SMOOTHING = 0.5
+"""Added to numbers of rows, so that a term in none or in all of them has a rarity."""
 
 _NEXT_PLACE = 0.5
 """Closeness of words in neighbouring places."""
@@ -39,6 +40,8 @@ _WIDTH = 3
 """Numbers of an entry: row, kind, places."""
 
 _PLACE_BITS = 16
+"""Bits of one of the two places of an entry; 0 is none."""
+
 _PLACE_MASK = (1 << _PLACE_BITS) - 1
 _MAX_PLACE = _PLACE_MASK - 1
 
@@ -49,10 +52,10 @@ _Frequencies = dict[int, tuple[float, float]]
 class PostingMatches(Struct, frozen=True):
     """The matching rows and groups, each with its score, in ascending order of rows."""
 
-    rows: array[int] = field(default_factory=lambda: array("I"))
-    scores: array[float] = field(default_factory=lambda: array("d"))
-    groups: array[int] = field(default_factory=lambda: array("I"))
-    group_scores: array[float] = field(default_factory=lambda: array("d"))
+    rows: array[int]
+    scores: array[float]
+    groups: array[int]
+    group_scores: array[float]
 
 
 class PostingsData(Struct, frozen=True, array_like=True):

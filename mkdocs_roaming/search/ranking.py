@@ -218,9 +218,11 @@ def _drop_stop_words(word: Word, language: str) -> Word:
         return word
     runs: list[tuple[str, ...]] = []
     for run in word.runs:
-        terms = run if len(run) == 1 else tuple(term for term in run if not is_stop_word(term, language))
-        if terms:
-            runs.append(terms)
+        content = tuple(term for term in run if not is_stop_word(term, language))
+        if len(run) == 1:
+            runs.append(run)
+        elif content:
+            runs.append(content)
     return replace(word, runs=tuple(runs))
 
 
@@ -247,7 +249,10 @@ def _synonym_share(exact: PostingMatches, synonyms: PostingMatches) -> float:
 
 def _is_name(word: Word) -> bool:
     """Return whether a word looks like a name from code: of several parts, or with a sign."""
-    return not word.text[0].isdigit() and (len(word.parts) > 1 or not word.text[0].isalnum())
+    first = word.text[0]
+    if first.isdigit():
+        return False
+    return len(word.parts) > 1 or not first.isalnum()
 
 
 def _unasked_pages(index: Index, words: Iterable[Word]) -> set[int]:
@@ -299,7 +304,8 @@ def _pair_shares(index: Index, matched: Iterable[_MatchedWord], scores: Mapping[
     sums = Counter[int]()
     count = 0
     for first, second in pairwise(places):
-        closeness = {row: are_close(first[row], second[row]) for row in best if row in first and row in second}
+        rows = first.keys() & second.keys()
+        closeness = {row: are_close(first[row], second[row]) for row in best if row in rows}
         sums.update(closeness)
         count += any(closeness.values())
     return {row: total / max(count, _MIN_PAIRS) for row, total in sums.items()}

@@ -57,18 +57,38 @@ _SECTIONS_OF_WORD = 50
 """The same for a query of one word, which may be the name of an option in any of them."""
 
 _MIN_COVERAGE = 0.25
+"""Below this coverage the confidence is 0."""
+
 _WEIGHTS = (0.67, 0.17, 2.8, 0.82)
+"""The weights of the features, fitted as docs/explanation/benchmarks.md describes."""
+
 _LEAST_SHARE = 0.0015
+"""Share of sections in general that contain a word which is not in the table of shares."""
+
 _NUMBER_SHARE = 0.03
+"""The same for numbers."""
+
 _LOG_RATIO_RANGE = (-3.0, 4.0)
 _PRIOR_SECTIONS = 40
+"""Number of sections with the general shares that are added to those of the site, so that small sites say less."""
+
 _COMMON_WORD_WEIGHT = 0.4
 _SYNONYM_SHARE = 0.3
 _MAX_SYNONYM_SECTIONS = 3
+"""Weight of a section with a similar word, and number of those that count for a word that the site lacks."""
+
 _LEAST_PAIR_RARITY = 1.5
+"""Pairs of more frequent words are near each other by chance."""
+
 _MIN_NAME_COVERAGE = 0.6
+"""Coverage from which a plain word may be a name in code."""
+
 _RARE_SHARE = 0.03
+"""Share of the sections up to which a word is foreign on a site."""
+
 _MIN_SCRIPT_CHARS = 20
+"""Number of characters of its script from which a text is in a language."""
+
 _MIN_SIGNS = 5
 """Signs of another language that a query needs; a stop word or a word in another script counts twice."""
 
