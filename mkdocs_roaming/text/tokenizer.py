@@ -128,7 +128,7 @@ def estimate_tokens(text: str) -> int:
     words = (b" " + data.translate(_WORD_CLASSES)).count(b" w")
     signs = len(data.translate(None, _WORDS_AND_SPACES))
     if not text.isascii():
-        signs -= len(_WIDE_SPACE.findall(text))
+        signs -= len(re.findall(_WIDE_SPACE, text))
     if b"--" in data or b"==" in data:
         signs -= sum(len(line) - 1 for line in _LINE_OF_SIGNS.findall(data))
     return max(-(-len(text) // _CHARS_PER_TOKEN), words + signs)
@@ -138,7 +138,7 @@ def estimate_tokens(text: str) -> int:
 _WORD_BYTES = (string.ascii_letters + string.digits + "_").encode()
 _WORD_CLASSES = bytes(ord("w" if byte in _WORD_BYTES else " ") for byte in range(256))
 _WORDS_AND_SPACES = _WORD_BYTES + bytes(byte for byte in range(128) if chr(byte).isspace())
-_WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_WIDE_SPACE = "[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 _LINE_OF_SIGNS = re.compile(b"--+|==+")
 _CHARS_PER_TOKEN = 4
 """Maximum number of characters of a token on average."""
