@@ -89,12 +89,9 @@ class ServeTable(msgspec.Struct, frozen=True):
     trust_rules: bool = False
     question_log: str = ""
     feedback_log: str = ""
-    metrics: Annotated[
-        str,
-        msgspec.Meta(
-            description="Address of the metrics, path for /metrics of the endpoint, or off.", extra={"metavar": "WHERE"}
-        ),
-    ] = METRICS_ADDRESS
+    metrics: Annotated[str, msgspec.Meta(description="Address of the metrics, or off.", extra={"metavar": "WHERE"})] = (
+        METRICS_ADDRESS
+    )
 
 
 @dataclass(frozen=True, slots=True)
