@@ -116,11 +116,13 @@ def _is_known(target: Target, known: Sequence[frozenset[str]], site: str) -> boo
     """Return whether a target is in a set of keys, of which the first are those of the question, or on the site."""
 
     def has(*names: str) -> bool:
-        return any(name in keys for keys in known for name in names)
+        return not all(keys.isdisjoint(names) for keys in known)
 
     key = target.key
-    if has(key) or target.kind in ("script", "word"):
-        return has(key)
+    if has(key):
+        return True
+    if target.kind in ("script", "word"):
+        return False
     host, _, path = key.partition("/")
     is_readers = host in known[0] and ("." in host or target.kind == "address")
     if is_readers or has(f"{key}/*") or (site and f".{host}".endswith(f".{site}")):

@@ -64,7 +64,9 @@ def find_flaw(reply: str, withheld: Sequence[str]) -> Flaw | None:
         reply: The text of the reply.
         withheld: Its paragraphs, without invalid citations.
     """
-    sentences = [sentence for text in withheld for sentence in _SENTENCE_END.split(text) if sentence.strip()]
+    sentences: list[str] = []
+    for text in withheld:
+        sentences += filter(str.strip, _SENTENCE_END.split(text))
     says_so = all(map(gap_words().search, sentences)) if sentences else GAP_CITATION.search(reply)
     cites_sources = "[^" in reply.lower().replace(f"[^{NO_SOURCE}]", "")
     if says_so and not cites_sources:
@@ -105,15 +107,17 @@ def read_calls(text: str) -> list[ToolCall]:
 
 def _find_calls(value: object) -> list[ToolCall]:
     """Return the calls in JSON data: objects with a tool and arguments under any usual names, and lists of them."""
-    if isinstance(value, list):
-        return [call for item in value for call in _find_calls(item)]
-    if not isinstance(value, Mapping):
-        return []
-    name = first_argument(value, "name", "function", "tool", "tool_name", "action")
-    if isinstance(name, str) and parse_tool_name(name):
-        arguments = first_argument(value, "arguments", "parameters", "input", "args", "tool_input")
-        return [ToolCall("", name, limit_depth(arguments))]
-    return [call for item in value.values() for call in _find_calls(item)]
+    items: Iterable[object] = value if isinstance(value, list) else ()
+    if isinstance(value, Mapping):
+        name = first_argument(value, "name", "function", "tool", "tool_name", "action")
+        if isinstance(name, str) and parse_tool_name(name):
+            arguments = first_argument(value, "arguments", "parameters", "input", "args", "tool_input")
+            return [ToolCall("", name, limit_depth(arguments))]
+        items = value.values()
+    calls: list[ToolCall] = []
+    for item in items:
+        calls += _find_calls(item)
+    return calls
 
 
 def find_statements(paragraph: str) -> Iterator[Statement]:

@@ -251,7 +251,9 @@ def read_small_site(navigator: Navigator, max_tokens: int) -> SmallSite | None:
 async def _reopen_sections(run: Run) -> list[Event]:
     """Open the sections that earlier answers cited, or else opened, the latest ones; cited ones count as used."""
     history = run.conversation.history
-    cited = [id_ for exchange in reversed(history) for id_ in find_citations(exchange.answer)]
+    cited: list[str] = []
+    for exchange in reversed(history):
+        cited += find_citations(exchange.answer)
     find_section = run.navigator.sections.get
     sections = [*filter(None, map(find_section, cited))] or filter(None, map(find_section, reversed(run.opened)))
     ids = list(dict.fromkeys(section.id for section in sections))[:_MAX_REOPENED]

@@ -221,13 +221,13 @@ def take_sections(result: ToolOutput) -> tuple[list[OpenSection], ToolOutput]:
     """Return the opened sections of a tool result one by one, each with its breadcrumb, and the result without them."""
     if not isinstance(result, ExpandResult | SearchResults):
         return [], result
-    sections = [
-        OpenSection(shown.id, (*expansion.breadcrumb, *shown.inside), shown.text)
-        for expansion in result.sections
-        for shown in expansion.shown
-        if shown.text.strip()
-    ]
-    return sections, replace(result, sections=tuple(replace(expansion, shown=()) for expansion in result.sections))
+    sections: list[OpenSection] = []
+    expansions: list[Expansion] = []
+    for expansion in result.sections:
+        texts = [shown for shown in expansion.shown if shown.text.strip()]
+        sections += [OpenSection(shown.id, (*expansion.breadcrumb, *shown.inside), shown.text) for shown in texts]
+        expansions.append(replace(expansion, shown=()))
+    return sections, replace(result, sections=tuple(expansions))
 
 
 def render_result(result: ToolOutput) -> str:
@@ -237,11 +237,10 @@ def render_result(result: ToolOutput) -> str:
         sections, rest = take_sections(rest)
         return label + "".join(f"{format_section(section)}\n" for section in sections) + render(rest)
     if isinstance(result, ExpandResult):
-        result = replace(result, sections=tuple(map(_enclose_sections, result.sections)))
+        expansions: list[Expansion] = []
+        for expansion in result.sections:
+            sections, _ = take_sections(ExpandResult((expansion,)))
+            shown = tuple(ShownSection(section.id, format_section(section)) for section in sections)
+            expansions.append(replace(expansion, shown=shown))
+        result = replace(result, sections=tuple(expansions))
     return render(result)
-
-
-def _enclose_sections(expansion: Expansion) -> Expansion:
-    sections, _ = take_sections(ExpandResult((expansion,)))
-    shown = tuple(ShownSection(section.id, format_section(section)) for section in sections)
-    return replace(expansion, shown=shown)

@@ -200,7 +200,10 @@ def _iter_passages(
     language = navigator.library.manifest.site.language
     words = parse_query(query, language)
     seen = set[str]()
-    terms = {term for word in words if not word.stop for run in word.runs for term in run}
+    terms = set[str]()
+    for word in words:
+        if not word.stop:
+            terms.update(*word.runs)
     for section, text, definitions, warnings in _iter_texts(navigator, sections):
         max_chars = MAX_PASSAGE_CHARS // (2 if seen else 1)
         passage = choose_passage(text, words, language, max_chars=max_chars, definitions=definitions)

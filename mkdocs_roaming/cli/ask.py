@@ -110,11 +110,11 @@ def _ask_until_answered(
     """
     site: SiteInfo | None = None
     answer: Answer | None = None
-    deadline = time.monotonic() + budget.seconds
     for candidate in candidates:
         site = candidate.site
+        start = time.monotonic()
         answer = ask_site(candidate, budget)
-        seconds = deadline - time.monotonic()
+        seconds = budget.seconds - (time.monotonic() - start)
         if answer.state != "not_found" or seconds <= 0:
             break
         budget = replace(budget, seconds=seconds)

@@ -38,7 +38,7 @@ def find_number(data: object, field: str, model: str) -> int | None:
         values = data if len(data) == 1 else [entry for entry in data if _is_named(entry, model)]
     else:
         return None
-    return next((size for value in values if (size := find_number(value, field, model))), None)
+    return next(filter(None, (find_number(value, field, model) for value in values)), None)
 
 
 def _is_named(entry: object, model: str) -> bool:

@@ -7,7 +7,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mkdocs_roaming._http import parse_base_url
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.models.base import (
     NO_USAGE,
@@ -70,10 +69,6 @@ class OpenAIModel(ApiModel):
         if not config.name:
             raise UsageError("openai needs the name of a model, such as openai:qwen3")
         return super().from_config(config)
-
-    @staticmethod
-    def _parse_url(base_url: str) -> str:
-        return parse_base_url(base_url, "/v1")
 
     def _make_reader(self, request: Request) -> ReplyReader:
         parameters = encode_request(

@@ -119,7 +119,8 @@ class ProviderModel(ABC):
                         yield part
                 return
             except ModelError as error:
-                error.unbilled = unbilled = unbilled and error.unbilled and not started
+                unbilled = unbilled and error.unbilled and not started
+                error.unbilled = unbilled
                 is_final = started or not error.retryable or failures >= self._retries.count
                 if is_final or (error.retry_after or 0.0) > self._retries.patience:
                     raise
@@ -136,10 +137,6 @@ class ProviderModel(ABC):
     def is_hosted(self) -> bool:
         """Whether the API is on another network, so that answers cost money. A plugin may have this attribute, too."""
         return self._service.is_hosted
-
-    async def find_context(self) -> int | None:
-        """Return the tokens of the context that the server has loaded, or None if that is not known."""
-        return None
 
     @abstractmethod
     def _attempt(self, request: Request) -> Parts:
@@ -231,7 +228,7 @@ class ApiModel(ProviderModel):
     @staticmethod
     def _parse_url(base_url: str) -> str:
         """Return the base URL in the form that `path` is appended to."""
-        return parse_base_url(base_url)
+        return parse_base_url(base_url, "/v1")
 
     async def find_context(self) -> int | None:
         """Return the tokens of the context; None if they are not known.

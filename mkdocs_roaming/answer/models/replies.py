@@ -53,12 +53,13 @@ def limit_depth(arguments: object) -> object:
     """Return arguments, or a text instead of those that are nested so deeply that they cannot be written again."""
     level = [arguments]
     for _ in range(_MAX_DEPTH):
-        level = [
-            item
-            for value in level
-            if isinstance(value, Mapping | list | tuple)
-            for item in (value.values() if isinstance(value, Mapping) else value)
-        ]
+        below: list[object] = []
+        for value in level:
+            if isinstance(value, Mapping):
+                below += value.values()
+            elif isinstance(value, list | tuple):
+                below += value
+        level = below
     return "(nested too deeply)" if level else arguments
 
 
