@@ -116,8 +116,9 @@ def _has_text(markdown: str) -> bool:
 def find_warning(markdown: str) -> str:
     """Return the short warning that a section begins with; empty if there is none."""
     warning = _WARNING.match(_HEADING.sub("", markdown, count=1))
-    is_short = warning is not None and _measure(warning[0]) <= _MAX_NOTE_CHARS
-    return _leave_out(warning[0].strip()) if warning and is_short else ""
+    if warning is None or _measure(warning[0]) > _MAX_NOTE_CHARS:
+        return ""
+    return _leave_out(warning[0].strip())
 
 
 def choose_passage(
@@ -139,7 +140,8 @@ def choose_passage(
 
     def collect(match: re.Match[str]) -> str:
         note = _leave_out(match[2]).replace("\\\n", "\n")
-        footnotes.setdefault(match[1], truncate_at_word(" ".join(note.split()), _MAX_NOTE_CHARS))
+        line = " ".join(note.split())
+        footnotes.setdefault(match[1], truncate_at_word(line, _MAX_NOTE_CHARS))
         return ""
 
     text = sub_outside_code(_FOOTNOTE, collect, _resolve_references(f"{definitions}\n\n{body}"))
@@ -261,14 +263,16 @@ def _split_parts(markdown: str, query: _Query) -> Iterator[_Part]:
     for block in parse_blocks(markdown).blocks:
         if block.info.strip() == "mermaid":
             continue
-        spans = [(row.start, row.end) for row in block.children if row.kind in ("item", "row")]
-        if block.kind == "table" and spans:
-            spans[0] = (block.start, block.start + 2)  # with the line below the header
-        text, *rows = (markdown[lines[start] : lines[end]] for start, end in [(block.start, block.end), *spans])
+        text = markdown[lines[block.start] : lines[block.end]]
         if block.kind == "fence":
             text = _format_fence(block)
         elif block.kind == "html":
             text = escape_markup(unescape(_HTML.sub(" ", text)))
+        rows: list[str] = []
+        if block.kind in ("list", "table"):
+            rows = [markdown[lines[row.start] : lines[row.end]] for row in block.children]
+        if block.kind == "table":
+            rows[0] = markdown[lines[block.start] : lines[block.start + 2]]  # with the line below the header
         yield _Part(block.kind, text, _measure(text), query.find(text), tuple(rows))
 
 
@@ -278,8 +282,8 @@ def _format_fence(fence: Block) -> str:
     mark = fence.markup
     while mark in code:
         mark += mark[0]
-    lines = [f"{mark}{fence.info.replace('`', '')}", code, mark] if code else [f"{mark}{fence.info}", mark]
-    return "\n".join(lines)
+    opening = mark + fence.info.replace("`", "")
+    return "\n".join([opening, code, mark] if code else [opening, mark])
 
 
 def _leave_out(markdown: str, marks: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -301,6 +305,7 @@ def _resolve_references(markdown: str) -> str:
         reference = references.get(normalizeReference(match[2] or match[1]))
         if reference is None or not reference.href:
             return match[1]
-        return f"[{match[1]}]({reference.href.replace('(', '%28').replace(')', '%29')})"
+        address = reference.href.replace("(", "%28").replace(")", "%29")
+        return f"[{match[1]}]({address})"
 
     return sub_outside_code(_REFERENCE, resolve, markdown)

@@ -145,7 +145,10 @@ def _resolve_in_html(text: str, link: ResolveLink) -> str:
 
 
 def _resolve_in_definitions(text: str, link: ResolveLink) -> str:
-    return _DEFINITION.sub(lambda match: match["before"] + _resolve_destination(match["url"], link), text)
+    def replace(match: re.Match[str]) -> str:
+        return match["before"] + _resolve_destination(match["url"], link)
+
+    return _DEFINITION.sub(replace, text)
 
 
 def _resolve_destination(destination: str, link: ResolveLink) -> str:

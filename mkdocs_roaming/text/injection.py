@@ -131,7 +131,7 @@ def scan_hidden_texts(texts: Iterable[str]) -> list[InjectedText]:
 def find_instructions(text: str) -> list[re.Match[str]]:
     """Return the instructions to a model in a text, in the order of the text."""
     (patterns,) = _select_patterns([text])
-    return [match for match, _ in _hitinstructions(text, patterns.instructions)]
+    return [match for match, _ in _match_instructions(text, patterns.instructions)]
 
 
 def explains_injection(text: str) -> bool:
@@ -255,7 +255,7 @@ def _select_patterns(texts: Sequence[str], *, is_hidden: bool = False) -> list[_
     return patterns
 
 
-def _hitinstructions(text: str, patterns: Iterable[Signal]) -> list[tuple[re.Match[str], Severity]]:
+def _match_instructions(text: str, patterns: Iterable[Signal]) -> list[tuple[re.Match[str], Severity]]:
     matches: list[tuple[re.Match[str], Severity]] = []
     for signal in patterns:
         matches += ((match, signal.severity) for match in _compile(*signal.patterns).finditer(text))
@@ -265,7 +265,7 @@ def _hitinstructions(text: str, patterns: Iterable[Signal]) -> list[tuple[re.Mat
 def _judge(passage: _Passage, patterns: _Patterns) -> InjectedText | None:
     """Return what a passage contains, or None if its signals do not add up to the threshold."""
     text = passage.text
-    for match, severity in _hitinstructions(text, patterns.instructions):
+    for match, severity in _match_instructions(text, patterns.instructions):
         if not is_reported_speech(text, match):
             hints = _find_hints(text)
             return _describe(passage, "instruction", match.start(), [severity, *(hint.severity for hint in hints)])
@@ -312,7 +312,10 @@ _SignalKind = Literal["instructions", "signals", "hints"]
 @cache
 def _signals(kind: _SignalKind) -> tuple[Signal, ...]:
     space = r"\s+" if kind == "instructions" else " "  # they are also searched in whole pages
-    return tuple(_expand(signal, words.names, space) for words in _words() for signal in getattr(words, kind))
+    signals: list[Signal] = []
+    for words in _words():
+        signals += (_expand(signal, words.names, space) for signal in getattr(words, kind))
+    return tuple(signals)
 
 
 def _expand(signal: Signal, names: Mapping[str, str], space: str) -> Signal:
@@ -332,7 +335,8 @@ def _compile(*patterns: str) -> re.Pattern[str]:
 
 @cache
 def _topics() -> re.Pattern[str]:
-    return re.compile("|".join(topic for words in _words() for topic in words.topics), re.IGNORECASE)
+    topics = chain.from_iterable(words.topics for words in _words())
+    return re.compile("|".join(topics), re.IGNORECASE)
 
 
 # Patterns of characters and of text, with which no parser helps: the text is hostile, and broken where it helps it.
@@ -419,10 +423,11 @@ def _quote_tags(tags: list[str]) -> str:
 
 
 def _name_characters(characters: list[str]) -> str:
-    return ", ".join(
-        f"{count} × U+{ord(char):04X} {unicodedata.name(char, '').lower()}".rstrip()
-        for char, count in Counter(characters).items()
-    )
+    names: list[str] = []
+    for character, count in Counter(characters).items():
+        name = unicodedata.name(character, "").lower()
+        names.append(f"{count} × U+{ord(character):04X} {name}".rstrip())
+    return ", ".join(names)
 
 
 _CONCEALED = re.compile(r"\x1b\[(?:\d+;)*8m")

@@ -141,7 +141,8 @@ def check_support(
 def mark_addresses(answer: str, addresses: Sequence[tuple[int, int]]) -> Support:
     """Return the result for an answer that cannot be checked: marks on addresses that no opened section contains."""
     to_utf16 = make_utf16_converter(answer)
-    return Support(0.0, tuple(Mark("name", to_utf16(start), to_utf16(end)) for start, end in addresses))
+    marks = (Mark("name", to_utf16(start), to_utf16(end)) for start, end in addresses)
+    return Support(0.0, tuple(marks))
 
 
 def slice_utf16(text: str, start: int, end: int) -> str:
@@ -191,10 +192,13 @@ class _Checker:
     def _find_unknown_numbers(self, prose: str) -> Iterator[tuple[int, int]]:
         known = self.evidence.numbers | self.evidence.chosen_numbers
         for number, start, end in find_numbers(prose):
-            is_in_name = _END_OF_NAME.match(prose, start - 1, start) or _END_OF_NAME.fullmatch(prose, start - 2, start)
-            is_known = number in known or (not self.reads_prose and number.replace(".", "") in known)
-            if not is_known and not is_in_name:
-                yield start, end
+            if number in known:
+                continue
+            if not self.reads_prose and number.replace(".", "") in known:  # in some languages `1.024` is 1024
+                continue
+            if _END_OF_NAME.match(prose, start - 1, start) or _END_OF_NAME.fullmatch(prose, start - 2, start):
+                continue
+            yield start, end
 
     def _is_foreign(self, clause: str) -> bool:
         """Return whether half of a clause's words, and three or more, are not in the evidence in any form."""
@@ -238,7 +242,8 @@ def blank_citations(answer: str) -> str:
 def _is_english(prose: str) -> bool:
     words = [word.lower() for word in find_words(_NAME.sub(" ", prose))]
     function_words = load_words("en", "support.function_words")
-    return sum(word in function_words for word in words) >= _MIN_LANGUAGE_SHARE * len(words)
+    count = sum(word in function_words for word in words)
+    return count >= _MIN_LANGUAGE_SHARE * len(words)
 
 
 def _find_gaps(answer: str) -> Iterator[tuple[int, int]]:

@@ -133,7 +133,8 @@ def _read_paragraph(text: str, offsets: list[int], block: Block) -> Iterator[Seg
 def _strip(text: str, start: int, end: int, leading: str = " \t") -> tuple[int, int]:
     """Return start and end of a line without white space at its end, and characters at its beginning."""
     line = text[start:end].rstrip()
-    return start + len(line) - len(line.lstrip(leading)), start + len(line)
+    end = start + len(line)
+    return end - len(line.lstrip(leading)), end
 
 
 def _split_paragraph(text: str, start: int, end: int) -> Iterator[Segment]:
@@ -336,9 +337,9 @@ class Evidence:
         number_words = (load_table(self._language, "support.number_words", str) or "").split()  # two, three …
         self.numbers = {str(number) for number, word in enumerate(number_words, 2) if word in words}
         for number, _, _ in find_numbers(self.text):
-            self.numbers.add(number)
             parts = number.split(".", _MAX_VERSION_PARTS)
-            self.numbers.update(".".join(parts[:length]) for length in range(2, len(parts)))  # 3.12 of 3.12.1
+            beginnings = (".".join(parts[:length]) for length in range(2, len(parts)))  # 3.12 of 3.12.1
+            self.numbers.update((number, *beginnings))
 
     def _read_code(self, texts: Iterable[str]) -> None:
         code = _LINE_OF_CODE.join(normalize_text(line) for text in texts for line in _find_code(text))
