@@ -33,7 +33,6 @@ WEIGHT_SCALE = 10
 """Factor of weights in the files, which are whole numbers."""
 WHOLE_NAME = 100
 """Sum of the weights of all words of a site's name."""
-_REMOTE_THREADS = 16
 
 Shard = dict[str, list[int]]
 """Alternating site numbers and weights by term."""
@@ -180,7 +179,7 @@ def _build(generation: str, records: Iterable[SiteRecord], count: int) -> tuple[
 
 def _read_all(bucket: Bucket, keys: Sequence[str]) -> Iterator[SiteRecord]:
     """Yield records, read concurrently if that waits for a network. Damaged ones are left out."""
-    with ThreadPoolExecutor(_REMOTE_THREADS if bucket.is_remote else 1) as threads:
+    with ThreadPoolExecutor(16 if bucket.is_remote else 1) as threads:
         for start in range(0, len(keys), _BATCH):
             yield from filter(None, threads.map(partial(read_record, bucket), keys[start : start + _BATCH]))
 

@@ -232,7 +232,7 @@ def prepare_store(bucket: Bucket) -> None:
     if isinstance(bucket, FolderBucket):
         is_used = bucket.root.is_dir() and any(bucket.root.iterdir())
     else:
-        is_used = any(True for folder in (".roaming", "roaming") for _ in bucket.list(folder))
+        is_used = any(map(bucket.list, (".roaming", "roaming")))
     if is_used:
         raise UsageError(f"{bucket.where}: neither empty nor a store of sites; give another place for many sites")
     bucket.create(STORE_MARKER, json.dumps({"version": 1}).encode())

@@ -11,6 +11,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from string import ascii_letters, digits
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
@@ -256,11 +257,8 @@ class Library:
     def _read_titles(self) -> tuple[list[set[str]], list[tuple[LeftOutPage, set[str]]]]:
         """Return the terms of the titles of each page in a bundle, and the pages that are not, with theirs."""
         language = self.manifest.site.language
-        left_out = [
-            (page, set(extract_terms(f"{page.title} {page.titles}", language)))
-            for folder in self._reader.folders
-            for page in load_left_out(folder)
-        ]
+        pages = chain.from_iterable(map(load_left_out, self._reader.folders))
+        left_out = [(page, set(extract_terms(f"{page.title} {page.titles}", language))) for page in pages]
         own: list[set[str]] = []
         for page in self.manifest.pages if left_out else ():
             titles = " ".join(section.title for section in page.sections)

@@ -195,14 +195,14 @@ class Navigator(Toolset):
         """
         search = self.search
         query = f"{question}\n{earlier}" if earlier else question
-        similar = None if earlier else search.find_similar_names(question)
-        note = search.judge(question) if similar is None else ""
-        if similar:
-            note = f"{NO_ANSWER} Similar names: {', '.join(similar)}."
-            hits = search.find(" ".join(similar), limit=_MAX_RANKED)
-        elif similar is not None:
+        names = None if earlier else search.find_similar_names(question)
+        note = search.judge(question) if names is None else ""
+        if names:
+            note = f"{NO_ANSWER} Similar names: {', '.join(names)}."
+            hits = search.find(" ".join(names), limit=_MAX_RANKED)
+        elif names is not None:  # the question is a name that occurs nowhere, not even similar ones do
             hits = []
-        elif note not in ("", NO_ANSWER):
+        elif note not in ("", NO_ANSWER):  # the question is in another language
             hits = search.find_foreign(query, limit=_MAX_RANKED)
         else:
             note = note if is_query else ""
@@ -439,6 +439,7 @@ class Navigator(Toolset):
         """Return the opened sections, and the hits as far as they fit: with a snippet unless they are open."""
         ids = {expansion.id for expansion in opened}
         before = [hit.section for hit in hits if hit.section.id in self._open.chars and hit.section.id not in ids]
+        lines = (note, self.library.find_left_out(query))
         results = SearchResults(
             query[:MAX_QUERY_CHARS],
             (),
@@ -447,20 +448,18 @@ class Navigator(Toolset):
             self._list_sections(before),
             unknown,
             self.search.confidence(query),
-            "\n".join(filter(None, (note, self.library.find_left_out(query)))),
+            "\n".join(filter(None, lines)),
             self._origin(opened),
         )
         ids.update(section.id for section in before)
-        closed = [hit for hit in hits if hit.section.id not in ids][:max_lines]
-        room = self.cap - len(render(results))
-        lines = {
-            line.id: line for line in limit_results((to_search_result(self.sections, hit) for hit in closed), room)
-        }
+        closed = [hit for hit in hits if hit.section.id not in ids]
+        closed_results = (to_search_result(self.sections, hit) for hit in closed[:max_lines])
+        shown = {result.id: result for result in limit_results(closed_results, self.cap - len(render(results)))}
         for hit in hits:
             if hit.section.id in ids:
-                lines[hit.section.id] = to_search_result(self.sections, hit, has_snippet=False)
-        shown = [lines[hit.section.id] for hit in hits if hit.section.id in lines]
-        return replace(results, hits=tuple(shown))
+                shown[hit.section.id] = to_search_result(self.sections, hit, has_snippet=False)
+        in_order = [shown[hit.section.id] for hit in hits if hit.section.id in shown]
+        return replace(results, hits=tuple(in_order))
 
     def _list_inside(self, expansion: Expansion) -> Expansion:
         """Return the expansion of a section's own text with its subsections that are not open."""

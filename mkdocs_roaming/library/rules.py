@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain, product
 
 from mkdocs_roaming.library.navigator import MIN_CAP, Navigator
 from mkdocs_roaming.library.tools import MAX_IDS
@@ -50,7 +51,8 @@ class RulesResult:
     @property
     def words(self) -> str:
         """The words of the question that open sections, separated by commas."""
-        return ", ".join(dict.fromkeys(words for rule in self.fired if rule.opens for words in rule.words))
+        matches = chain.from_iterable(rule.words for rule in self.fired if rule.opens)
+        return ", ".join(dict.fromkeys(matches))
 
 
 def rules_share(open_chars: int, used: int = 0) -> int:
@@ -211,7 +213,8 @@ class PhraseMatcher:
         for start in starts:
             ends = {start}
             for readings in units:
-                ends = {end for position in ends for terms in readings for end in self._follow(position, terms)}
+                branches = [self._follow(position, terms) for position, terms in product(ends, readings)]
+                ends = set(chain.from_iterable(branches))
             matches += [(start[0], number + bool(rest)) for number, rest in ends]
         if not matches:
             return None

@@ -52,7 +52,6 @@ _MAX_UNKNOWN = 8
 _MAX_UNKNOWN_CHARS = 40
 _MAX_SIMILAR = 5
 _MIN_SIMILARITY = 0.75
-_SCORE_DIGITS = 4
 _MAX_TITLES = 6
 _MAX_TITLE_CHARS = 120
 _MAX_OUTER_TITLE_CHARS = 80
@@ -393,7 +392,7 @@ def to_search_result(
         truncate_at_word(" ".join(section.section.title.split()), _MAX_TITLE_CHARS),
         tuple(truncate_at_word(" ".join(title.split()), _MAX_OUTER_TITLE_CHARS) for title in titles),
         hit.snippet if has_snippet else "",
-        round(hit.score if score is None else score, _SCORE_DIGITS),
+        round(hit.score if score is None else score, 4),
         sections.url(section),
     )
 

@@ -29,7 +29,6 @@ _MAX_ERROR_CHARS = 500
 _MAX_NAME_CHARS = 60
 _DEFAULT_HITS = 5
 _MAX_PART = 10**6
-_MAX_INT_DIGITS = 9
 _ID_DIGITS = 8
 """Digits of an id that is written as a number: leading zeros are missing then."""
 
@@ -366,13 +365,11 @@ def _join_texts(value: object) -> str:
 
 def parse_int(value: object, default: int, minimum: int, maximum: int) -> int:
     """Return an argument as a number within limits, or the default if it is none."""
-    if isinstance(value, str):
-        text = value.strip()
-        digits = text[1:] if text.startswith(("+", "-")) else text
-        is_number = digits.isascii() and digits.isdecimal() and len(digits) <= _MAX_INT_DIGITS
-        value = int(text) if is_number else default
-    elif isinstance(value, float):
-        value = int(value) if abs(value) < 10**_MAX_INT_DIGITS else default
+    if isinstance(value, (str, float)):
+        try:
+            value = int(value)
+        except (ValueError, OverflowError):  # other words, or no finite number
+            return default
     if isinstance(value, bool) or not isinstance(value, int):
         return default
     return min(max(value, minimum), maximum)
