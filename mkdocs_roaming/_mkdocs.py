@@ -199,13 +199,6 @@ def page_name(file: File, folder: str, config: MkDocsConfig) -> PageName:
     return PageName(path, tuple(dict.fromkeys(sources)))
 
 
-def docs_prefix(config: MkDocsConfig, files: Files) -> str:
-    """Return the path of the docs folder below the project, which patterns may start with; empty if pages have it."""
-    folder = os.path.relpath(config.docs_dir, project_folder(config)).replace(os.sep, "/") + "/"
-    has_folder = any(file.src_uri.startswith(folder) for file in files.documentation_pages())
-    return "" if has_folder else folder
-
-
 def make_page(page: MkDocsPage, folder: str, code_languages: tuple[tuple[str, str], ...]) -> Page:
     """Return a page for publication."""
     return Page(

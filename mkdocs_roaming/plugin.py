@@ -31,7 +31,6 @@ from mkdocs_roaming._mkdocs import (
     add_template_content,
     blog_posts,
     dev_server_path,
-    docs_prefix,
     find_llms_txt,
     find_redirects,
     is_inner_build,
@@ -174,8 +173,9 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 check_llms_txt(llms_txt.content_bytes, Path(config.docs_dir), self._options)
         if not is_inner_build(config):
             self._builds = {}
-            root = docs_prefix(config, files)
-            roots = [root] if root else []
+            docs = os.path.relpath(config.docs_dir, project_folder(config)).replace(os.sep, "/") + "/"
+            is_folder_of_pages = any(file.src_uri.startswith(docs) for file in files.documentation_pages())
+            roots = [] if is_folder_of_pages else [docs]  # patterns may start with it
             self._selection = Selection(self._options.include, self._options.exclude, roots=roots)
         return nav
 

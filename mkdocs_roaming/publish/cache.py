@@ -82,25 +82,20 @@ class ConversionCache:
     """
 
     def __init__(self, folder: Path | None, *, write_through: bool = False) -> None:
-        self._folder = folder
+        self.folder = folder
         self._write_through = write_through
         self._new: dict[str, _PageEntry] = {}
         self._site: SiteFiles | None = None
         self.reused = 0
 
-    @property
-    def is_enabled(self) -> bool:
-        """Whether anything is cached."""
-        return self._folder is not None
-
     def get(
         self, page: Page, pointer: str, addresses: str, link: Callable[[str], str], image: Callable[[str], str]
     ) -> ConvertedPage | None:
         """Return the cached conversion of a page, or None if converting it now would give another result."""
-        if self._folder is None:
+        if self.folder is None:
             return None
         try:
-            entry = decode_json((self._folder / _file_name(page.path)).read_bytes(), _PageEntry)
+            entry = decode_json((self.folder / _file_name(page.path)).read_bytes(), _PageEntry)
         except (OSError, ValueError):
             return None
         if entry.key != _page_key(page, pointer):
@@ -118,23 +113,19 @@ class ConversionCache:
 
     def put(self, page: Page, pointer: str, addresses: str, converted: ConvertedPage) -> None:
         """Add a conversion, which `commit` writes when it is certain that the page is published."""
-        if self._folder is None:
+        if self.folder is None:
             return
         self._new[page.path] = _PageEntry(_page_key(page, pointer), addresses, converted)
         if self._write_through:
             with suppress(OSError):
                 self._write(page.path)
 
-    def file(self, name: str) -> Path | None:
-        """Return the path of another file in the cache, or None if the cache is disabled."""
-        return self._folder / name if self._folder else None
-
     def read_site(self, key: str) -> SiteFiles | None:
         """Return the files of the last build if they have this key."""
-        if self._folder is None:
+        if self.folder is None:
             return None
         try:
-            cached = msgspec.msgpack.decode((self._folder / _SITE_NAME).read_bytes(), type=prepare(SiteFiles))
+            cached = msgspec.msgpack.decode((self.folder / _SITE_NAME).read_bytes(), type=prepare(SiteFiles))
         except (OSError, ValueError, msgspec.MsgspecError):
             return None
         self._site = cached if cached.key == key else None
@@ -146,29 +137,29 @@ class ConversionCache:
         The cleartext of a page that was excluded late, for example because it is encrypted, must not stay in the
         cache. If the folder is not writable, nothing is cached.
         """
-        if self._folder is None:
+        if self.folder is None:
             return
         names = set(map(_file_name, paths))
         try:
             for path in paths:
                 if path in self._new:
                     self._write(path)
-            for file in self._folder.glob("*.json"):
+            for file in self.folder.glob("*.json"):
                 if file.name not in names:
                     file.unlink(missing_ok=True)
             if site is None:
-                (self._folder / _SITE_NAME).unlink(missing_ok=True)
+                (self.folder / _SITE_NAME).unlink(missing_ok=True)
             elif site is not self._site:
-                write_atomically(self._folder / _SITE_NAME, msgspec.msgpack.encode(site))
+                write_atomically(self.folder / _SITE_NAME, msgspec.msgpack.encode(site))
         except (OSError, UnicodeEncodeError):
             return
 
     def _write(self, path: str) -> None:
-        assert self._folder is not None
+        assert self.folder is not None
         entry = self._new.pop(path)
         with suppress(UnicodeEncodeError):  # text with lone surrogates is not cached
             # A part of it, after an interruption, cannot be decoded.
-            overwrite_file(self._folder / _file_name(path), msgspec.json.encode(entry))
+            overwrite_file(self.folder / _file_name(path), msgspec.json.encode(entry))
 
 
 def project_cache_folder(project: Path) -> Path:

@@ -138,7 +138,7 @@ def publish_batch(
     pages = _BatchPages(batch, sort_paths_by_nav(site, batch.pages))
     published = PublishedFiles(folder)
     is_plain = previous is None and rules is None and embeddings is None
-    is_cached = is_plain and options.llms_txt != "preamble" and batch.cache.is_enabled
+    is_cached = is_plain and options.llms_txt != "preamble" and batch.cache.folder is not None
     key = _compute_key(pages, options, descriptions) if is_cached else ""
     files = batch.cache.read_site(key) if key else None
     output = _Output(folder, site, pages, options, published, extra, page_copies=page_copies, files=files)
@@ -154,7 +154,8 @@ def publish_batch(
         output.set_manifest(manifest, key)
     else:
         output.notes += files.notes
-    report = output.publish(embeddings, batch.warn, batch.cache.file(_CACHED_VECTORS))
+    vectors = batch.cache.folder / _CACHED_VECTORS if batch.cache.folder else None
+    report = output.publish(embeddings, batch.warn, vectors)
     batch.cache.commit(batch.pages, output.files if key else None)
     return replace(report, reused=batch.cache.reused, left_out=tuple(batch.left_out))
 

@@ -43,13 +43,13 @@ def make_command(lib: str, options: tuple[str, ...] = (), *, extras: str = "mcp"
 
 def make_server_name(site: str, url: str) -> str:
     """Return the name of a site's server, of letters, digits and hyphens: Claude Code accepts no others."""
-
-    def slugify(text: str) -> str:
+    for text in (site, url.rpartition("://")[2]):
         decomposed = unicodedata.normalize("NFKD", text[:_MAX_SITE_CHARS])
         letters = decomposed.encode("ascii", "ignore").decode().lower()
-        return _UNSAFE.sub("-", letters)[:_MAX_NAME_CHARS].strip("-")
-
-    return slugify(site) or slugify(url.rpartition("://")[2]) or "docs"
+        name = _UNSAFE.sub("-", letters)[:_MAX_NAME_CHARS].strip("-")
+        if name:
+            return name
+    return "docs"
 
 
 def format_client_config(client: str, server: McpServer) -> str:
