@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -82,9 +83,9 @@ def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
     """
     _check_options(url, folder, options)
     if options["many"]:
+        crawl_sites = load_entry_point("roaming.crawl", "many")
         if options["workers"] is None:
             options["workers"] = 0  # several sites at once use all processors already
-        crawl_sites = load_entry_point("roaming.crawl", "many")
         crawl_sites(
             options["many"],
             folder,
@@ -148,25 +149,26 @@ def _run_crawl(url: str, folder: Path, config: CrawlConfig, *, as_json: bool) ->
 
     from roaming_crawler.crawl import crawl as crawl_site
 
+    run = partial(crawl_site, url, folder, config)
+    if as_json:
+        return anyio.run(partial(run, on_event=print_event_as_json))
     progress = CrawlProgress(redraws=sys.stderr.isatty())
     done = threading.Event()
     clock = threading.Thread(target=progress.run, args=(done,), daemon=True)
-    on_event = print_event_as_json if as_json else progress.on_event
-    if not as_json:
-        clock.start()
+    clock.start()
     try:
-        return anyio.run(lambda: crawl_site(url, folder, config, on_event=on_event))
+        return anyio.run(partial(run, on_event=progress.on_event))
     finally:
         done.set()
-        if not as_json:
-            clock.join()
+        clock.join()
 
 
 def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> None:
     """Raise UsageError for options of many sites without `--many`, and the other way round."""
-    if options["many"] and url:
-        raise UsageError(f"{url}: --many takes its sites from {options['many']}; give one or the other")
-    if not options["many"]:
+    file = options["many"]
+    if file and url:
+        raise UsageError(f"{url}: --many takes its sites from {file}; give one or the other")
+    if not file:
         if not url:
             raise click.UsageError("give the URL of a site, or --many with a file of them")
         for name in ("engine", "refresh_older_than", "scratch"):

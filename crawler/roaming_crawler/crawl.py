@@ -166,8 +166,7 @@ class _Crawl:
         state = session.state
         config = self.config
         notes: list[str] = []
-        scope = await self._find_variant(session)
-        scope = scope or await self._find_scope(session, notes)
+        scope = await self._find_variant(session) or await self._find_scope(session, notes)
         self.on_event("start", {"url": self.start, "scope": scope.url, "resumed": resume, "known": len(state.old)})
         discovered = await discover(session, scope, self.start, config.discovery)
         manifest = discovered.manifest
@@ -206,10 +205,10 @@ class _Crawl:
         if last and last.given != record.given:
             raise UsageError(f"{self.folder}: contains a crawl of {last.given}; give another folder, or that URL")
         if last and (last.language, last.version) != (record.language, record.version):
-            given = {"--language": last.language, "--version": last.version}
-            options = " ".join(f"{name} {value}" for name, value in given.items() if value)
-            options = f"with {options}" if options else "without --language and --version"
-            raise UsageError(f"{self.folder}: contains a crawl {options}; give another folder, or the same options")
+            options = f"--language {last.language or '(none)'} and --version {last.version or '(none)'}"
+            raise UsageError(
+                f"{self.folder}: contains a crawl with {options}; give another folder, or the same options"
+            )
         limit = state.site.max_pages if state.site else None
         if config.refresh:
             return False

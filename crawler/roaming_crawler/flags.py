@@ -77,12 +77,13 @@ def flag_manifest(manifest: Manifest, texts: Mapping[str, bytes]) -> tuple[Manif
         sections = []
         for section, flags in zip(page.sections, kinds, strict=True):
             # Outlines show what the manifest says, which need not be what the page says.
-            shown = scan_markdown("\n\n".join((section.title, section.opening, section.about, *section.asks)))
-            unseen = [finding for finding in shown if finding.kind not in flags]
+            shown = "\n\n".join((section.title, section.opening, section.about, *section.asks))
+            unseen = [finding for finding in scan_markdown(shown) if finding.kind not in flags]
             findings += unseen
             flags.update((finding.kind, None) for finding in unseen)
             sections.append(structs.replace(section, flags=tuple(flags)))
-        flagged.extend(_report(findings, page.url or path_to_url(manifest.site.url, page.path), page.path))
+        url = page.url or path_to_url(manifest.site.url, page.path)
+        flagged.extend(_report(findings, url, page.path))
         return structs.replace(page, sections=tuple(sections))
 
     return structs.replace(manifest, pages=tuple(map(mark, manifest.pages))), flagged

@@ -81,7 +81,8 @@ async def visit_pages(
         await _Frontier(fetcher, discovered, config, on_event, table, variants, limit, new_pages).run()
     finally:
         reader.close()
-    base = scope.url if ALL in (config.scope.language, config.scope.version) else ""
+    has_variants = ALL in (config.scope.language, config.scope.version)
+    base = scope.url if has_variants else ""
     copies = await anyio.to_thread.run_sync(table.drop_duplicates, base)
     return VisitedPages(list(table.pages.values()), table.skipped, variants.summary(), copies)
 

@@ -88,17 +88,21 @@ class _LlmsParser:
         if heading := _HEADING.match(line):
             self._read_heading(len(heading[1]), heading[2])
         elif line.lstrip().startswith(">") and not self.index.entries and not self.group:
-            self.index.summary = f"{self.index.summary} {line.lstrip().lstrip('> ')}".strip()
+            quoted = line.lstrip("> \t")
+            self.index.summary = f"{self.index.summary} {quoted}".strip()
         item = _ITEM.match(line)
-        if links := list(_LINK.finditer(line)):
+        links = list(_LINK.finditer(line))
+        if links:
             self._read_links(line, item, links)
-        for at, match in enumerate(_BARE_URL.finditer(line)):
+        is_subject = item is not None and not links
+        for match in _BARE_URL.finditer(line):
             url = match[1].rstrip(".,;:*_")
-            if item and not links and not at:
-                label = _plain_text(line[item.start(1) : match.start()]).strip(" -*+:–—<>`")
-                self._add(url, label, line[match.end() :], self.index.entries)
+            if item and is_subject:
+                label = _plain_text(line[item.start(1) : match.start()])
+                self._add(url, label.strip(" -*+:–—<>`"), line[match.end() :], self.index.entries)
             elif _LLMS.search(url):
                 self._add(url, "", "", self.index.entries)
+            is_subject = False
 
     def _read_links(self, line: str, item: re.Match[str] | None, links: Sequence[re.Match[str]]) -> None:
         """Add links: a list item is about its first one, the rest of the line describes it."""
@@ -123,7 +127,9 @@ class _LlmsParser:
     def _add(self, href: str, title: str, rest: str, entries: dict[str, LlmsLink]) -> None:
         if href.startswith(("#", "mailto:", "tel:", "javascript:", "data:")):
             return
-        url = None if _PLACEHOLDER.search(href) or not href else canonical_url(href, self.index.base)
+        if not href or _PLACEHOLDER.search(href):
+            return
+        url = canonical_url(href, self.index.base)
         if url is None:
             return
         if _FULL.search(url):

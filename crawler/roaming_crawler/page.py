@@ -272,11 +272,13 @@ class PageFetcher:
                 is_stale = self.session.is_stale(self.full, ACCEPT_ANY)
             else:
                 is_stale = self.session.is_stale(markdown.url, ACCEPT_MARKDOWN)
+        title = metadata.get("title") or parsed.title or parsed.heading
+        description = metadata.get("description") or ref.description
         return FetchedPage(
             url=url,
             path=path,
-            title=metadata.get("title") or parsed.title or parsed.heading or ref.title or title_from_path(path),
-            description=metadata.get("description") or ref.description or parsed.description,
+            title=title or ref.title or title_from_path(path),
+            description=description or parsed.description,
             body=body,
             markdown_url=markdown.url if markdown else "",
             is_stale=is_stale,

@@ -318,13 +318,11 @@ def _make_outputs(pages: Sequence[FetchedPage], site_url: str, common: CommonPar
         title = titles[page.key]
         if counts[title] > 1 or not title:
             title = page.parsed.heading or title
-        is_own = descriptions[page.description] == 1 and page.description != page.parsed.title
-        outputs[page.key] = Page(
-            path=path,
-            title=title or page.title,
-            description=page.description if is_own else "",
-            url=page.url if page.url != path_to_url(site_url, path) else None,
-        )
+        description = page.description
+        if descriptions[description] > 1 or description == page.parsed.title:
+            description = ""
+        url = page.url if page.url != path_to_url(site_url, path) else None
+        outputs[page.key] = Page(path, title or page.title, description=description, url=url)
     return outputs
 
 
@@ -385,7 +383,8 @@ def _nav_from_llms_txt(
     groups: dict[tuple[str, ...], list[NavItem]] = {}
     taken: set[str] = set()
     for entry in chain.from_iterable(index.entries.values() for index in discovered.indexes):
-        path = by_markdown.get(entry.url, url_to_path(discovered.scope.url, make_page_ref(entry.url).url))
+        page_url = make_page_ref(entry.url).url
+        path = by_markdown.get(entry.url, url_to_path(discovered.scope.url, page_url))
         path = _find_path(path, paths)
         if path is not None and path not in taken:
             taken.add(path)
@@ -407,10 +406,12 @@ def _nest_groups(groups: Mapping[tuple[str, ...], Sequence[NavItem]]) -> tuple[N
 
 def _resolve_paths(items: Iterable[NavItem], paths: Mapping[str, str]) -> tuple[NavItem, ...]:
     """Replace the paths of a navigation by their published spellings."""
-    return tuple(
-        NavItem(item.title, _find_path(item.path, paths), item.url, _resolve_paths(item.children, paths))
-        for item in items
-    )
+    resolved: list[NavItem] = []
+    for item in items:
+        path = _find_path(item.path, paths)
+        children = _resolve_paths(item.children, paths)
+        resolved.append(NavItem(item.title, path, item.url, children))
+    return tuple(resolved)
 
 
 def _find_path(path: str | None, paths: Mapping[str, str]) -> str | None:

@@ -147,12 +147,12 @@ class Session:
                 raise FetchError(f"{url}: {robots.closed or 'robots.txt forbids it'}")
             if probe and (missing := self._reuse_missing(key, _WEEK)):
                 return missing
-            request = Request(
-                url,
-                accept,
-                cap=cap or self.limits.page_bytes,
-                allow_redirect=lambda target: allow_redirect(target) and self._may_fetch(target),
-            )
+
+            def may_follow(target: str) -> bool:
+                robots = self._robots.get(url_origin(target))
+                return allow_redirect(target) and (robots is None or robots.allows(target))
+
+            request = Request(url, accept, cap=cap or self.limits.page_bytes, allow_redirect=may_follow)
             response = await self._request(key, request)
             self.fetched += response.ok and key not in self._stale
             return response
@@ -271,10 +271,6 @@ class Session:
         self._stale[key] = reason
         self.state.new[key] = self.state.old[key]
         return last
-
-    def _may_fetch(self, url: str) -> bool:
-        robots = self._robots.get(url_origin(url))
-        return robots is None or robots.allows(url)
 
 
 def product_token(user_agent: str) -> str:
