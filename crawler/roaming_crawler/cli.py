@@ -264,9 +264,10 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
             click.echo(f"  {name:<8}{count:>6}")
     for option, variants in groupby(result.left_out, key=lambda variant: variant.option):
         counts = {variant.name: variant.pages for variant in variants}
+        names = list(counts)
         count = sum(counts.values())
         pages_in = f"{pluralize(count, 'page')} in " if count else ""
-        click.echo(sanitize(f"  left out: {pages_in}{', '.join(counts)}; --{option} {next(iter(counts))}"))
+        click.echo(sanitize(f"  left out: {pages_in}{', '.join(names)}; --{option} {names[0]}"))
     _print_reasons(result)
     megabytes = result.bytes / MEGABYTE
     click.echo(

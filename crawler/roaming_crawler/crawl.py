@@ -290,8 +290,8 @@ class _Crawl:
         pages: dict[str, PageEntry] = {}
         skipped: list[SkippedPage] = []
         for page in manifest.pages:
-            is_safe = storage_path(page.path) == page.path == paths[page.path] and page.path not in pages
-            if not is_safe:
+            is_safe = storage_path(page.path) == page.path == paths[page.path]
+            if not is_safe or page.path in pages:
                 skipped.append(SkippedPage(page.path, "its path is not a safe file name"))
             elif scope.allows_path(page.path):
                 pages[page.path] = page

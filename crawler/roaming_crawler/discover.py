@@ -64,7 +64,8 @@ class DiscoveredPages:
     def add(self, ref: PageRef) -> None:
         """Add a page, or merge it with a known reference to the same page. A listed URL wins over a guessed one."""
         key = loose_key(ref.url)
-        known = self.entries.get(ref.url) or self.entries.get(self._urls_by_loose_key.get(key, ""))
+        similar_url = self._urls_by_loose_key.get(key, "")
+        known = self.entries.get(ref.url) or self.entries.get(similar_url)
         if known is not None and (known.url == ref.url or known.guessed or ref.guessed):
             del self.entries[known.url]
             preferred = ref if known.guessed else known
@@ -104,10 +105,10 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
         discovered.add(PageRef(start))
     if not scope.holds(start):
         response = await session.find(start, ACCEPT_HTML)
-        links = parse_page(response, scope.url).all_links if response and sniff_kind(response) == "html" else ()
-        for link in links:
-            if is_page_url(link) and scope.contains(link):
-                discovered.add(make_page_ref(link))
+        if response and sniff_kind(response) == "html":
+            for link in parse_page(response, scope.url).all_links:
+                if is_page_url(link) and scope.contains(link):
+                    discovered.add(make_page_ref(link))
     return discovered
 
 

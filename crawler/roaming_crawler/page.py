@@ -238,9 +238,10 @@ class PageFetcher:
         converted, headings = await self.reader.convert(html.parsed)
         if self.source == "markdown":
             return markdown, headings
-        known = {loose_key(link) for link in html.parsed.all_links}
+        in_html = {loose_key(link) for link in html.parsed.all_links}
         links = [link for link in _extract_markdown_links(markdown, ref.url) if self.scope.holds(link)]
-        has_known_links = sum(loose_key(link) in known for link in links) >= _MIN_KNOWN_LINKS * len(links)
+        known = sum(loose_key(link) in in_html for link in links)
+        has_known_links = known >= _MIN_KNOWN_LINKS * len(links)
         richer = "html"
         if has_known_links and not shows_generator_source(markdown.text):
             richer = find_richer_source(markdown.text, converted, html.parsed.article)

@@ -245,13 +245,15 @@ def compare_with_previous(
     after = {page.path: page.digest for page in pages}
     new = tuple(path for path in after if path not in before)
     changed = tuple(path for path in after if path in before and before[path] != after[path])
+    gone = tuple(path for path in before if path not in after)
+    reasons = tuple((page.url, page.reason) for page in skipped)
     return CrawlResult(
         new=new,
         changed=changed,
         same=len(after) - len(new) - len(changed),
-        gone=tuple(path for path in before if path not in after),
+        gone=gone,
         kept=tuple(sorted(stale)),
-        skipped=tuple((page.url, page.reason) for page in skipped),
+        skipped=reasons,
         flagged=(),
         notes=tuple(dict.fromkeys((*notes, *report.notes))),
         pages=len(after),
@@ -273,7 +275,7 @@ def _make_no_pages_error(url: str, skipped: Sequence[SkippedPage]) -> NoPagesErr
         hint = "; ask its owner"
     elif "password" in first.reason or first.reason.endswith(("401", "403")):
         hint = "; only public pages can be crawled"
-    elif any(word in first.reason for word in ("429", "status 5", "within")):
+    elif "429" in first.reason or "status 5" in first.reason or "within" in first.reason:
         hint = "; try again later"
     else:
         hint = "" if "; " in first.reason else "; check the URL"
@@ -367,7 +369,9 @@ def _make_nav(
     paths = {loose_key(path): path for path in titles} | {path: path for path in titles}
     if nav := _nav_from_llms_txt(discovered, pages, paths):
         return nav, "llms.txt"
-    navs = {page.path: _resolve_paths(page.parsed.nav, paths) for page in sorted(pages, key=lambda page: page.path)}
+    navs: dict[str, tuple[NavItem, ...]] = {}
+    for page in sorted(pages, key=lambda page: page.path):
+        navs[page.path] = _resolve_paths(page.parsed.nav, paths)
     sidebars = list(navs.values())
     if not any(sidebars):
         sidebars = [_resolve_paths(nav, paths) for nav in discovered.navs]
@@ -389,8 +393,8 @@ def _nav_from_llms_txt(
         if path is not None and path not in taken:
             taken.add(path)
             groups.setdefault(entry.group, []).append(NavItem(entry.title, path))
-    is_most = len(taken) > 1 and len(taken) >= len(set(paths.values())) // 2
-    return _nest_groups(groups) if is_most else ()
+    half = len(set(paths.values())) // 2
+    return _nest_groups(groups) if len(taken) > 1 and len(taken) >= half else ()
 
 
 def _nest_groups(groups: Mapping[tuple[str, ...], Sequence[NavItem]]) -> tuple[NavItem, ...]:

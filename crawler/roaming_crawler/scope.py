@@ -244,7 +244,10 @@ def storage_path(path: str) -> str:
     is_safe = len(names) <= _MAX_FOLDERS and is_short and all(map(_SAFE_NAME.fullmatch, names))
     if is_safe and "//" not in path and not _OWN_FILES.match(path):
         return path
-    safe = [_UNSAFE_CHARS.sub("-", name)[:_MAX_REPLACED_CHARS].strip("-.") or "-" for name in names[:_MAX_FOLDERS]]
+    safe: list[str] = []
+    for name in names[:_MAX_FOLDERS]:
+        replaced = _UNSAFE_CHARS.sub("-", name)[:_MAX_REPLACED_CHARS]
+        safe.append(replaced.strip("-.") or "-")
     if safe and _OWN_FILES.match("/".join([*safe, ""])):
         safe[0] = f"page-{safe[0]}"
     return _append_digest("/".join(safe) or "page", path)

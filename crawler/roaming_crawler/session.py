@@ -196,7 +196,8 @@ class Session:
                 return self._robots[host]
             address = f"{host}/robots.txt"
             key = _make_key(address, ACCEPT_ANY)
-            response = self.state.load_response(self.state.new.get(key)) or self._reuse_missing(key, _DAY)
+            cached = self.state.load_response(self.state.new.get(key))
+            response = cached or self._reuse_missing(key, _DAY)
             try:
                 if response is None:
                     response = await self._request(key, Request(address, ACCEPT_ANY, cap=_MAX_ROBOTS_DOWNLOAD))

@@ -111,7 +111,8 @@ class CrawlState:
                 data = file.read()
                 file.truncate(data.rfind(b"\n") + 1)
         else:
-            self.new = {key: record for key, record in self.old.items() if resume and record.at >= since}
+            recent = {key: record for key, record in self.old.items() if record.at >= since}
+            self.new = recent if resume else {}
             write_atomically(self._journal, msgspec.json.Encoder().encode_lines([site, *self.new.values()]))
         self.unfinished = site
 

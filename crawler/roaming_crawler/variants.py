@@ -133,38 +133,35 @@ class VariantFilter:
         """
         for ref in refs:
             self._add_known(ref.url)
-        groups: dict[_Folder | None, list[PageRef]] = {}
-        self._group(refs, groups)
+        _, groups = self._sort(refs)
         for folder, pages in groups.items():
-            if folder is None or folder in self._decided:
-                continue
             if folder.option == "language":
                 self._decided[folder] = await self._has_language(folder, pages, read)
             elif self._checked.get(folder) != len(self._known):
                 self._checked[folder] = len(self._known)
                 if self._has_twins(folder, pages):
                     self._decided[folder] = True
-        chosen = self._take_decided(groups)
+        chosen, groups = self._sort(refs)
         if not chosen:
-            folders = [folder for folder in groups if folder is not None]
             count = max(1, _GROWTH * len(self._decided))
-            for folder in nlargest(count, folders, key=lambda folder: rank_version(folder.name)):
+            for folder in nlargest(count, groups, key=lambda folder: rank_version(folder.name)):
                 self._decided[folder] = False
-            chosen = self._take_decided(groups)
-        return [ref for ref in refs if ref.url in chosen], list(chain.from_iterable(groups.values()))
+            chosen, groups = self._sort(refs)
+        return chosen, list(chain.from_iterable(groups.values()))
 
-    def _group(self, refs: Iterable[PageRef], groups: dict[_Folder | None, list[PageRef]]) -> None:
+    def _sort(self, refs: Iterable[PageRef]) -> tuple[list[PageRef], dict[_Folder, list[PageRef]]]:
+        """Return the pages to visit, and those in folders that are not decided yet; record what is left out."""
+        chosen: list[PageRef] = []
+        undecided: dict[_Folder, list[PageRef]] = {}
         for ref in refs:
-            groups.setdefault(self._find_folder(ref.url), []).append(ref)
-
-    def _take_decided(self, groups: dict[_Folder | None, list[PageRef]]) -> set[str]:
-        """Remove decided folders from groups, record what is left out, and return the URLs of the pages to visit."""
-        for folder in [folder for folder in groups if folder and self._decided.get(folder) is False]:
-            self._group(groups.pop(folder), groups)
-        for folder in [folder for folder in groups if folder and self._decided.get(folder)]:
-            for ref in groups.pop(folder):
+            folder = self._find_folder(ref.url)
+            if folder is None:
+                chosen.append(ref)
+            elif self._decided.get(folder):
                 self.left_out[loose_key(ref.url)] = folder.option, folder.name
-        return {ref.url for ref in groups.pop(None, ())}
+            else:
+                undecided.setdefault(folder, []).append(ref)
+        return chosen, undecided
 
     def _add_known(self, url: str) -> None:
         key = loose_key(url)

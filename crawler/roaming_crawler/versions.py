@@ -306,7 +306,8 @@ def _parse_list(response: Response | None, base: str) -> Iterator[ListedVersion]
     except ValueError:
         return
     for entry in entries[:_MAX_ENTRIES]:
-        names = tuple(filter(None, (entry.version, entry.title, entry.name, *entry.aliases[:_MAX_ALIASES])))
+        given = [entry.version, entry.title, entry.name, *entry.aliases[:_MAX_ALIASES]]
+        names = tuple(filter(None, given))
         url = canonical_url(entry.url or f"{entry.version}/", base)
         if names and url and url_origin(url) == url_origin(base):
             yield ListedVersion(names, scope_url(url), url)
@@ -328,7 +329,9 @@ def _guess(pattern: str, version: str) -> Iterator[ListedVersion]:
     release = _clean(version).partition("+")[0]
     major, *minor = release.split(".")
     series = ".".join([major, *minor[:1]])
-    names = [release, f"v{release}", series, f"v{series}", f"{series}.x", f"{major}.x"] if release else [version]
+    names = [version]
+    if release:
+        names = [release, f"v{release}", series, f"v{series}", f"{series}.x", f"{major}.x"]
     for name in dict.fromkeys(names):
         url = pattern.replace(PLACEHOLDER, name)
         yield ListedVersion((name,), url, url)
