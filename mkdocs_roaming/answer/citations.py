@@ -24,8 +24,10 @@ from mkdocs_roaming.text.blocks import find_code, follow_fence, sub_outside_code
 
 Match = re.Match[str]
 
+# `[^07F3277D]`, and the same citation twice.
 _ANY_CITATION = re.compile(r"\[\^(?P<id>[0-9a-f]{8})\]", re.IGNORECASE)
 _REPEATED_CITATION = re.compile(r"(\[\^[0-9a-f]{8}\])\1+")
+
 _MARKS = re.compile(
     r"(?P<definition>^\[\^[^\]\n]+\]:[^\n]*\n?)"
     r"|(?P<space>(?<![ \t])[ \t]*)\[\^(?P<ids>[^\]\n]{1,200})\]",
@@ -66,11 +68,11 @@ _MARK_OF_ID = re.compile(r"[\\^#§:]|</?\w+>")
 _CODED = re.compile(rf"[^\w\n]*(?P<id>{_ID})[^\w\n]*", re.IGNORECASE)
 """A citation in code, as models copy it from the rules: `` `[^07f3277d]` ``."""
 
-# Paragraphs end before their Markdown is complete: these see a piece of it.
+# These see a piece of a paragraph: no parser reads Markdown that is still incomplete.
 _BLANK_LINES = re.compile(r"(?:[ \t]*+\n)+")
-_LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")
-_HEADING = re.compile(r"\A\s{0,3}#{1,6}\s[^\n]*\Z")
-_CONTAINERS = re.compile(r"\A(?:[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t])+")  # around a fence
+_LIST_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s")  # `- `, `12. `
+_HEADING = re.compile(r"\A\s{0,3}#{1,6}\s[^\n]*\Z")  # `## Ports` and no other line
+_CONTAINERS = re.compile(r"\A(?:[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t])+")  # what is before a fence in a list: `- `
 _FENCES = ("```", "~~~")
 _LOOKAHEAD_CHARS = 5
 _MAX_MARKER_CHARS = 16

@@ -31,6 +31,7 @@ from mkdocs_roaming.text.tokenizer import parse_query
 _CITATION_GROUP = re.compile(r"(?<!\s)(?:\s*\[\^[^\]\n]{1,200}\])+")
 """What ends a statement: `[^07f3277d] [^none]`."""
 
+# Between `It is not.` and the next sentence, in any script
 _SENTENCE_END = re.compile(r"(?<=[.!?;。！？；])\s*(?=\S)|\n")
 _TOOL_NAME = re.compile("|".join(tool.name for tool in TOOLS))
 """`expand_sections` in `<call>expand_sections(…)`."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 IsKnown = Callable[[str], bool]
 
+# What renderers of any dialect might turn into a link; what CommonMark finds is compared at the end.
 _TARGET = (
     r"\(\s*(?:<(?P<{0}_1>[^<>\n]*)>|(?P<{0}_2>(?:\\.|[^\s()\\]|\((?:\\.|[^\s()\\])*\))*))"
     r"(?:\s[^()]*|\s[^\n]{{0,200}}?)?\)"
@@ -39,19 +40,26 @@ _LINKS = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _MAIL = r"(?<![^\s<>@/()\[\]])[^\s<>@/()\[\]]+@[\w.-]+"  # from the start of a word only: time is linear
+# `https://a.example/b`, `//a.example`, `www.a.example`, `me@a.example`
 _ANY_ADDRESS = re.compile(rf"{_BARE}|{_MAIL}", re.IGNORECASE)
+# `<b>`, `</td>`: without attributes, and not one of those that fetch something
 _HARMLESS_TAG = re.compile(
     r"</?(?!(?:base|embed|form|frame|img|link|meta|input|audio|video)\b)[a-z][a-z0-9-]*\s*/?>", re.IGNORECASE
 )
+# `](`, `![`, `<a`, `://`: a text without any has no link
 _SIGN_OF_LINK = re.compile(
     r"\]\s*[(\[:]|!\[|<[!?/a-z]|:/|//|www\.|(?:javascript|data|vbscript|mailto):|&[#a-z]", re.IGNORECASE
 )
+# `](07f3277d)`, `](https://a.example/long…)`
 _LINK_TO_ID = re.compile(r"\]\(#?(?P<id>[0-9a-f]{8}|https?://[^()\s…]{1,200}…)(?:[ \t]+\"[^\"\n]*\")?\)")
+# `https://a.example/b` as far as prose and code leave no doubt about its end
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{1,31}://[^\s<>`\"'|)\]}\\;,]+", re.IGNORECASE)
+# `a.example:80/b`, and in a group `a.example:80`
 _NAME = re.compile(r"(?<![\w@/.:-])((?:[\w-]+\.)+\w[\w-]*(?::\d+)?)(?:/[^\s<>`\"'|)\]}\\;,]*)?")
 _LINKED = re.compile(r"\]\(\s*<?([^\s()<>]+)")
 """The address of a link, relative ones too: `](../install.md`."""
 
+# An address and a tag in what CommonMark takes for text and HTML
 _LINKED_BARE = re.compile(rf"(?<![\w/]){_BARE}", re.IGNORECASE)
 _TAG = re.compile(r"<[!?/]?[a-z][^>]*>?", re.IGNORECASE)
 _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]+")

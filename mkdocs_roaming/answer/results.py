@@ -48,6 +48,7 @@ _CALL_ID = "search"
 _MAX_HITS = 10
 _MIN_CHARS = 40  # of words; a shorter text without words of the question only leads to its links or subsections
 _REPLACEMENT_SECONDS = 5.0
+# `[words](address)`
 _WHOLE_LINK = re.compile(r"\[[^\]\n]*" + LINK.pattern)
 
 
