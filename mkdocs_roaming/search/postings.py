@@ -11,7 +11,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate, islice, takewhile
 from math import log
 
@@ -255,14 +255,17 @@ class Postings:
         return {row: min(frequencies[row] for frequencies in terms) for row in close}
 
     def _score(self, frequencies: _Frequencies, norms: Sequence[float]) -> PostingMatches:
-        in_rows = {row: frequency for row, (frequency, _) in frequencies.items()}
+        in_rows = [frequency for frequency, _ in frequencies.values()]
         in_groups: dict[int, float] = {}
         for row, (_, frequency) in frequencies.items():
             if frequency:
                 group = self._groups[row]
                 in_groups[group] = in_groups.get(group, 0.0) + frequency
         return PostingMatches(
-            array("I", in_rows), _bm25(in_rows, norms), array("I", in_groups), _bm25(in_groups, self._group_norms)
+            array("I", frequencies),
+            _bm25(frequencies, in_rows, norms),
+            array("I", in_groups),
+            _bm25(in_groups, in_groups.values(), self._group_norms),
         )
 
 
@@ -298,13 +301,13 @@ def unpack_places(packed: int) -> set[int]:
     return {place - 1 for place in places if place}
 
 
-def _bm25(frequencies: Mapping[int, float], norms: Sequence[float]) -> array[float]:
+def _bm25(rows: Collection[int], frequencies: Iterable[float], norms: Sequence[float]) -> array[float]:
     """Return the score of each row or group."""
-    count = len(frequencies)
+    count = len(rows)
     rarity = log((len(norms) - count + _SMOOTHING) / (count + _SMOOTHING))
     maximum = (SATURATION + 1) * (rarity if rarity > 0 else MIN_RARITY)
-    scores = [maximum * frequency / (frequency + norms[row]) for row, frequency in frequencies.items()]
-    return array("d", scores)
+    pairs = zip(rows, frequencies, strict=True)
+    return array("d", [maximum * frequency / (frequency + norms[row]) for row, frequency in pairs])
 
 
 def _length_norms(lengths: Sequence[int]) -> list[float]:
