@@ -278,7 +278,11 @@ class Navigator(Toolset):
                     continue
                 room -= len(render_expansion(expansion)) + _SEPARATOR_CHARS
                 expansions[section.id] = self.texts.hide_url(expansion)
-        opened = [self._drop_opened(expansions[section.id]) for section in sections if section.id in expansions]
+        opened: list[Expansion] = []
+        for section in sections:
+            if section.id in expansions:
+                expansion = expansions[section.id]
+                opened.append(replace(expansion, listed=tuple(filter(self._is_closed, expansion.listed))))
         return ExpandResult(tuple(opened), tuple(unknown), tuple(already_open), tuple(skipped), self._origin(opened))
 
     def search_sections(self, query: str, limit: int = _DEFAULT_HITS) -> SearchResults | ToolError:
@@ -400,14 +404,10 @@ class Navigator(Toolset):
         size = min(room // remaining - _SEPARATOR_CHARS, largest)
         return size if size >= _MIN_SECTION_CHARS else None
 
-    def _drop_opened(self, expansion: Expansion) -> Expansion:
-        """Return an expansion without closed subsections that were opened after it."""
-        listed: list[ListedSection] = []
-        for entry in expansion.listed:
-            section = self.sections.get(entry.id)
-            if section is None or not self._open.has_part(section, 1):
-                listed.append(entry)
-        return replace(expansion, listed=tuple(listed))
+    def _is_closed(self, entry: ListedSection) -> bool:
+        """Return whether a listed subsection was not opened after it was listed."""
+        section = self.sections.get(entry.id)
+        return section is None or not self._open.has_part(section, 1)
 
     def _expansion_order(self, sections: Sequence[SectionRef], section: SectionRef) -> tuple[int, int]:
         """Return the depth of a section within the wanted ones, and its size with subsections."""

@@ -263,11 +263,12 @@ def _render_hits(results: SearchResults) -> str:
         if hit.id not in known:
             by_title.setdefault(hit.title.casefold(), []).append(hit)
     notes = "Also found, not opened:\n\n" if by_title and results.sections else ""
-    for first, *same_title in by_title.values():
-        snippet = f" — {first.snippet}" if first.snippet else ""
-        notes += f"{_render_place(first)}{snippet}\n"
-        for hit in same_title:
-            notes += f"  also {_render_place(hit)}\n"
+    for hits in by_title.values():
+        places = [f"[{hit.id}] {' › '.join(hit.breadcrumb)}" for hit in hits]
+        snippet = f" — {hits[0].snippet}" if hits[0].snippet else ""
+        notes += f"{places[0]}{snippet}\n"
+        for place in places[1:]:
+            notes += f"  also {place}\n"
     if results.already_open:
         notes += f"Open already: {_list_titles(results.already_open)}\n"
     if not results.hits:
@@ -277,10 +278,6 @@ def _render_hits(results: SearchResults) -> str:
     if notes:
         blocks.append(notes)
     return _SEPARATOR.join(blocks)
-
-
-def _render_place(hit: SearchResult) -> str:
-    return f"[{hit.id}] {' › '.join(hit.breadcrumb)}"
 
 
 def _list_titles(sections: Iterable[ListedSection]) -> str:
