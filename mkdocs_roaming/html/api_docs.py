@@ -179,7 +179,9 @@ def _find_signature(visitor: Visitor, term: list[Element]) -> tuple[str, str | N
         pieces.append(child.tail or "")
     signature = ""
     for line in "".join(pieces).replace(" → ", " -> ").split(_LINE_BREAK):
-        if code := " ".join(line.split()):
-            indent = _INDENT if line.startswith(_INDENT) else ""
-            signature += f"{indent}{code}\n"
+        code = " ".join(line.split())
+        if line.startswith(_INDENT):
+            code = _INDENT + code
+        if code:
+            signature += f"{code}\n"
     return signature.rstrip("\n"), source

@@ -243,7 +243,7 @@ def write_definitions(visitor: Visitor, element: Element, out: Blocks) -> None:
         visitor.record_anchor(entry)
         if entry.tag == "dt":
             with visitor.within(nesting=visitor.context.nesting + 1):
-                text = visitor.render_line(entry, styles="strong")
+                text = visitor.render_line(entry, style="strong")
             if not text:
                 continue
             if after_term:
@@ -264,13 +264,13 @@ def write_caption(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a caption as emphasis on a line of its own. MyST-NB puts whole tables into captions."""
     if element.find(".//table") is not None:
         visitor.write_blocks(element, out)
-    elif text := visitor.render_line(element, styles="emphasis"):
+    elif text := visitor.render_line(element, style="emphasis"):
         out.append(f"*{text}*")
 
 
 def write_rubric(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a heading that is not in the table of contents as bold text."""
-    if text := visitor.render_line(element, styles="strong"):
+    if text := visitor.render_line(element, style="strong"):
         out.append(f"**{text}**")
 
 
@@ -305,7 +305,7 @@ def write_admonition(visitor: Visitor, element: Element, out: Blocks) -> None:
     visitor.record_anchor(element)
     kind = visitor.themes.admonition_kind(element.get("class") or "")
     title = next((child for child in element if visitor.role(child) == "admonition-title"), None)
-    text = visitor.render_line(title, styles="strong") if title is not None else ""
+    text = visitor.render_line(title, style="strong") if title is not None else ""
     language = visitor.context.default_language
     if title is not None and has_class(element, "mkdocstrings-source"):  # the title is the name of a file
         suffix = element_text(title).strip().rpartition(".")[2]

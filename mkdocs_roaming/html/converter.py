@@ -256,8 +256,8 @@ def _add_anchors(output: Output, headings: Sequence[Heading]) -> Iterator[Headin
             last_anchors[index] = anchor
             sections[bisect_right(starts, index)].append(anchor)
     for heading, start, further in zip(headings, [None, *starts], sections, strict=True):
-        own = heading.anchor
-        if start in last_anchors and not own:
+        if start in last_anchors and not heading.anchor:
             own = last_anchors[start]
             further.remove(own)
-        yield replace(heading, anchor=own, anchors=tuple(further))
+            heading = replace(heading, anchor=own)
+        yield replace(heading, anchors=tuple(further)) if further else heading

@@ -83,7 +83,7 @@ def strip_color_variant(src: str) -> str:
 def write_emoji(visitor: Visitor, element: Element, pieces: Pieces) -> None:
     """Write an emoji as its character, or the name that the page gives it."""
     if element.tag == "img":
-        visitor.write_text(find_emoji_text(element), pieces)
+        visitor.write_text(read_label(element, "alt", "title"), pieces)
     else:
         write_span(visitor, element, pieces)
 
@@ -106,11 +106,6 @@ def describe_drawing(element: Element) -> str:
             texts.append(" ".join(text.split()))
     unique = filter(None, dict.fromkeys(texts))
     return shorten("; ".join(unique), _MAX_DESCRIPTION, placeholder=" …")
-
-
-def find_emoji_text(element: Element) -> str:
-    """Return the character of an emoji's image, or its name."""
-    return element.get("alt") or element.get("title") or ""
 
 
 def write_media_block(visitor: Visitor, element: Element, out: Blocks) -> None:
@@ -188,12 +183,13 @@ def read_program(url: str) -> dict[str, str]:
         files = {}
     if "code" in files:
         files = {"": files["code"]}
+    contents = {str(name): content for name, content in files.items() if isinstance(content, str)}
     program: dict[str, str] = {}
-    for name, content in islice(files.items(), _MAX_FILES):
-        if isinstance(content, str):
-            program[str(name)] = content
-    program = program or {"": text}
-    return {name: content for name, content in program.items() if name.isprintable() and _is_code(content)}
+    for name, content in islice((contents or {"": text}).items(), _MAX_FILES):
+        is_noise = len(_code_key(content)) <= _MIN_CODE_SHARE * len(content) or _CONTROL.search(content)
+        if name.isprintable() and not is_noise:
+            program[name] = content
+    return program
 
 
 def _format_program(element: Element, src: str) -> Blocks:
@@ -220,11 +216,6 @@ def _find_program_language(name: str, url: str) -> str:
         address = _PROGRAM.sub("", url)
         suffix = next((part for part in _LANGUAGES if part in address), "")
     return _LANGUAGES.get(suffix, suffix if suffix in LANGUAGES else "")
-
-
-def _is_code(text: str) -> bool:
-    """Return whether decoded text is no noise."""
-    return len(_code_key(text)) > _MIN_CODE_SHARE * len(text) and not _CONTROL.search(text)
 
 
 def _code_key(code: str) -> str:

@@ -100,7 +100,8 @@ def write_tex(math: Element) -> str:
 
 def format_tag(label: str) -> str:
     """Return the command that numbers an equation, for a label such as `(7)`."""
-    number = label.partition("(")[2].partition(")")[0]
+    before, parenthesis, _ = label.partition(")")
+    number = before.rpartition("(")[2] if parenthesis and "(" in before else ""
     return rf"\tag{{{number}}}" if number else rf"\tag*{{{label}}}"
 
 

@@ -125,7 +125,7 @@ def _render_row(visitor: Visitor, row: Element, labels: list[str]) -> Blocks:
     for index, cell in enumerate(cells[position + 1 :], position + 1):
         text = _format_code(visitor, cell)
         if text and cell.find(".//code") is None:
-            details.append(visitor.render_line(cell, styles="emphasis"))  # "required"
+            details.append(visitor.render_line(cell, style="emphasis"))  # "required"
         elif text:
             details.append(f"{labels[index]}: {text}" if index < len(labels) else text)
     description = cells[position]
@@ -271,7 +271,7 @@ def _format_details(visitor: Visitor, nodes: list[str | Element]) -> Details:
 
 def _write_field(visitor: Visitor, label: Element, body: Element, out: Blocks) -> None:
     visitor.record_anchor(body)
-    text = visitor.render_line(label, styles="strong").rstrip(":：").rstrip()
+    text = visitor.render_line(label, style="strong").rstrip(":：").rstrip()
     title = f"**{text}:**" if text else ""
     items = list(_render_body(visitor, body))
     if items:

@@ -6,7 +6,7 @@ import re
 from html import escape
 
 from mkdocs_roaming.html.code import extract_code, find_block_language, find_language
-from mkdocs_roaming.html.embedded import describe_drawing, find_emoji_text, find_image_source, strip_color_variant
+from mkdocs_roaming.html.embedded import describe_drawing, find_image_source, strip_color_variant
 from mkdocs_roaming.html.escape import normalize_whitespace
 from mkdocs_roaming.html.formulas import format_formula
 from mkdocs_roaming.html.themes import block_tags, split_names
@@ -71,7 +71,7 @@ def write_table(visitor: Visitor, element: Element, out: Blocks) -> None:
         out.append("\n".join(line for line in lines if line.strip()).strip())
         return
     caption = element.find("caption")
-    if caption is not None and (text := visitor.render_line(caption, styles="emphasis")):
+    if caption is not None and (text := visitor.render_line(caption, style="emphasis")):
         out.append(f"*{text}*")
     out.append(_format_pipes(visitor, head[0] if head else [], head[1:] + body))
 
@@ -169,7 +169,7 @@ def _format_leaf(visitor: Visitor, element: Element) -> str | None:
     if role == "drawing":
         return _escape_html(describe_drawing(element))
     if role == "emoji" and element.tag == "img":
-        return _escape_html(find_emoji_text(element))
+        return _escape_html(read_label(element, "alt", "title"))
     if role != "code":
         return None
     code = escape(extract_code(element, visitor.themes.roles), quote=False)

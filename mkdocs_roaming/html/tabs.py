@@ -72,7 +72,7 @@ def _write_panels(visitor: Visitor, labels: list[Element], panels: list[Element]
         item = out if has_sections else []
         with visitor.within(nesting=nesting if has_sections else nesting + 1):
             with visitor.within(in_link=True):
-                text = visitor.render_line(label, styles="strong")
+                text = visitor.render_line(label, style="strong")
             if text:
                 item.append(f"**{text}**")
             if visitor.role(panel) == "group":

@@ -254,10 +254,17 @@ class Visitor:
                 self.write_text(text, pieces)
         context.depth -= 1
 
-    def render_line(self, element: Element, *, styles: str = "", line_break: str = " ") -> str:
+    def render_line(self, element: Element, *, style: str = "", line_break: str = " ") -> str:
         """Return the content of an element as one line, for headings, titles and cells."""
-        with self.within(styles=self.context.styles | set(styles.split()), line_break=line_break):
-            return strip_breaks(self.render_inline(element))
+        context = self.context
+        styles = context.styles
+        outer_break = context.line_break
+        context.styles = styles | {style} if style else styles
+        context.line_break = line_break
+        line = strip_breaks(self.render_inline(element))
+        context.styles = styles
+        context.line_break = outer_break
+        return line
 
     def render_inline(self, element: Element) -> str:
         """Return the content of an element within a line, with the white space around it."""
@@ -286,7 +293,7 @@ class Visitor:
             words = written.strip(" ")
             written = written.replace(words, escape_text(words, brackets=context.in_link), 1)
         if written:
-            if pieces and pieces[-1][-1:] + written[0] in _MISREAD_PAIRS:
+            if pieces and written[0] in "(~" and pieces[-1][-1:] + written[0] in _MISREAD_PAIRS:
                 written = "\\" + written
             pieces.append(written)
 

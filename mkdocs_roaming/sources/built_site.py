@@ -227,7 +227,13 @@ class _SiteReader:
 
     def _select_pages(self) -> None:
         """Drop the pages that the options and their front matter leave out."""
-        selection = self._make_selection()
+        docs = self._options.project.docs
+        names = {self._folder.name, "docs", docs.name if docs else "docs"}
+        roots = [f"{name}/" for name in sorted(names) if not (self._folder / name).is_dir()]
+        if self._url:
+            roots.insert(0, self._url)
+        options = self._options.publish
+        selection = Selection(options.include, options.exclude, roots=roots)
         folders: set[Path] = set()
         for file in self._files.values() if selection else ():
             # The index page of a folder is the page of the folder above.
@@ -249,15 +255,6 @@ class _SiteReader:
         self._check_unplaced(selection)
         if len(self._pages) < count:
             self._remove_excerpts()
-
-    def _make_selection(self) -> Selection:
-        docs = self._options.project.docs
-        names = {self._folder.name, "docs", docs.name if docs else "docs"}
-        roots = [f"{name}/" for name in sorted(names) if not (self._folder / name).is_dir()]
-        if self._url:
-            roots.insert(0, self._url)
-        options = self._options.publish
-        return Selection(options.include, options.exclude, roots=roots)
 
     def _leave_out(self, path: str, reason: str) -> None:
         del self._files[path]
@@ -455,14 +452,11 @@ class _SiteReader:
             configured = from_config(project.nav, by_source, titles, self._url)
             if configured is not None:
                 return configured, "config"
-        return complete_sidebar(self._read_sidebars(), titles)
-
-    def _read_sidebars(self) -> Nav:
         navs = [self._read_sidebar(path) for at, path in enumerate(self._pages) if path == "" or at < _MAX_SIDEBARS]
         if text := _read_text(self._folder / "toc.html"):  # the pages of mdBook load their sidebar from here
             navs.append(self._read_sidebar("toc.html", parse_document(text)))
         nav = merge_navs(navs, self._pages, self._read_sidebar)
-        return add_inner_pages(nav, self._read_toctrees)
+        return complete_sidebar(add_inner_pages(nav, self._read_toctrees), titles)
 
     def _read_sidebar(self, path: str, tree: Element | None = None) -> Nav:
         tree = self._parse(path) if tree is None else tree

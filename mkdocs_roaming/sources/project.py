@@ -199,12 +199,10 @@ def read_project(file: Path) -> Project:
     if file.suffix != ".toml":
         return _read_generator(file, read_mkdocs_yaml(file))
     data = read_toml(file)
-    if file.name == OWN_FILE or (OWN_TABLE in data and "project" not in data):
-        return _read_own_table(file, data.get(OWN_TABLE))
-    return _read_generator(file, data.get("project", data))
-
-
-def _read_own_table(file: Path, table: object) -> Project:
+    is_own = file.name == OWN_FILE or (OWN_TABLE in data and "project" not in data)
+    if not is_own:
+        return _read_generator(file, data.get("project", data))
+    table = data.get(OWN_TABLE)
     if table is None:
         return Project(file)
     if not isinstance(table, dict):
