@@ -14,6 +14,7 @@ from mkdocs_roaming.html.escape import format_code_span
 from mkdocs_roaming.html.inline import escape_exclamation_mark, is_script_url
 from mkdocs_roaming.html.themes import Roles, split_names
 from mkdocs_roaming.html.visitor import Blocks, Element, Pieces, Visitor, element_text
+from mkdocs_roaming.text.blocks import lengthen_fence
 
 LANGUAGES = frozenset(
     split_names(
@@ -159,9 +160,7 @@ def write_code_table(visitor: Visitor, element: Element, out: Blocks) -> None:
 
 def format_fence(content: str, language: str, title: str | None = None) -> str:
     """Format code as a fenced block. The fence is longer than any in the code."""
-    fence = "```"
-    while fence in content:
-        fence += "`"
+    fence = lengthen_fence("```", content)
     info = language
     if title:
         quoted = title.replace('"', "'").replace("`", "'")

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from markdown_it.common.utils import normalizeReference
 
 from mkdocs_roaming.library.snippets import GAP, HEADING
-from mkdocs_roaming.text.blocks import Block, follow_fence, line_offsets, parse_blocks, sub_outside_code
+from mkdocs_roaming.text.blocks import Block, follow_fence, lengthen_fence, line_offsets, parse_blocks, sub_outside_code
 from mkdocs_roaming.text.markdown import escape_markup, truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word, extract_terms
 
@@ -279,9 +279,7 @@ def _split_parts(markdown: str, query: _Query) -> Iterator[_Part]:
 def _format_fence(fence: Block) -> str:
     """Return fenced code between fences that every client reads as those of one block."""
     code = fence.text.removesuffix("\n")
-    mark = fence.markup
-    while mark in code:
-        mark += mark[0]
+    mark = lengthen_fence(fence.markup, code)
     opening = mark + fence.info.replace("`", "")
     return "\n".join([opening, code, mark] if code else [opening, mark])
 

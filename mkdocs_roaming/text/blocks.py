@@ -28,7 +28,7 @@ FRONT_MATTER = re.compile(
 """Front matter at the beginning of a file, which CommonMark does not know; the group is its YAML."""
 
 FENCE_MARK = r"(`{3,}(?=[^`]*$)|~{3,})"
-FENCE = re.compile(r"( {0,3})" + FENCE_MARK)
+FENCE = re.compile(" {0,3}" + FENCE_MARK)
 """The beginning of a line that opens fenced code, such as ```` ```py ````; backticks may not follow backticks."""
 
 TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?::?-+:?[ \t]*)?$")
@@ -45,16 +45,17 @@ _MARKUP = re.compile(r"[\\`*_\[\]<>&!~$\n]")
 """A character of which inline Markdown may be made; text without one needs no parser."""
 
 _PARAGRAPH_END = re.compile(r"(\n[ \t>]*(?:\n|(?=(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t])))")
-"""Where inline code ends at the latest: before `\n\n`, `\n- item` or `\n## Title`. A parse for each text of an answer
-that has backticks is too slow, and code spans over such an edge are rare."""
+"""Where inline code ends at the latest: before a blank line, `- item` or `## Title`. A parse for each piece of an
+answer that has backticks would be too slow."""
 
 _LINK_TARGET = re.compile(r"\]\(\s*(?:<([^<>\s]+)>|([^()<>\s]+(?:\([^()\s]*\)[^()\s]*)*))")
-"""The target of a link or an image: `](guide.md` or `](<a(b>`. Builds look for targets in each section, and a parser of
-inline Markdown takes longer than their conversion."""
+"""The target of a link or an image: `](guide.md`, `](<a(b>`. Builds look for targets in each section, and a parser of
+inline Markdown would take longer than all the rest of a section."""
 _TARGET = re.compile(_LINK_TARGET.pattern + r"|<(https?://[^>\s]+)>")
 """The same, or `<https://example.org>`. The literal prefix of the other makes it three times as fast."""
 
 _BACKTICKS = re.compile("`+")
+_RUN = re.compile("`+|~+")
 _CONTAINER_MARKS = " >-*+.)0123456789"
 """The characters before a fence in lists and quotes, as in `> 1. ```py`."""
 _MAX_CLOSING_INDENT = 3
@@ -315,13 +316,21 @@ def follow_fence(line: str, fence: str = "") -> str:
     """
     if not fence:
         opening = FENCE.match(line)
-        return opening[2] if opening else ""
+        return opening[1] if opening else ""
     if fence not in line:
         return fence
     line = line.rstrip(" \t\r\n")
     marks = line.lstrip(" ")
     is_closing = marks.startswith(fence) and not marks.strip(fence[0]) and len(line) - len(marks) <= _MAX_CLOSING_INDENT
     return "" if is_closing else fence
+
+
+def lengthen_fence(fence: str, code: str) -> str:
+    """Return a fence that is longer than any in the code. Code may be a single run of a million backticks."""
+    if fence not in code:
+        return fence
+    longest = max(len(run) for run in _RUN.findall(code) if run[0] == fence[0])
+    return fence[0] * (longest + 1)
 
 
 def find_fences(markdown: str) -> list[Block]:
