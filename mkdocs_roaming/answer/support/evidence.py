@@ -246,14 +246,12 @@ class StatementIndex:
         self._positions: dict[str, list[int]] = {}
         for id_, text in sections.items():
             for segment in split_segments(text):
-                if segment.kind != "heading":
-                    words = find_content(text[segment.start : segment.end], language)
-                    self._add(Statement(id_, text, segment, words))
-
-    def _add(self, statement: Statement) -> None:
-        for word in statement.words:
-            self._positions.setdefault(word, []).append(len(self._statements))
-        self._statements.append(statement)
+                if segment.kind == "heading":
+                    continue
+                words = find_content(text[segment.start : segment.end], language)
+                for word in words:
+                    self._positions.setdefault(word, []).append(len(self._statements))
+                self._statements.append(Statement(id_, text, segment, words))
 
     def find_nearest(self, text: str) -> Statement | None:
         """Return the statement that shares most with a text; rare words count most, then short statements."""
