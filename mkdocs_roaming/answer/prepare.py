@@ -109,7 +109,7 @@ class Run:
     rules: str = ""
     outline: str = ""
     site: tuple[OpenSection, ...] = ()
-    max_rounds: int = field(init=False)
+    max_rounds: int = 0
     round: int = 0
     call_ids: set[str] = field(default_factory=set)
     usage: Usage = NO_USAGE
@@ -124,7 +124,6 @@ class Run:
     def __post_init__(self) -> None:
         self.conversation = Conversation(self.navigator)
         self.text = AnswerText(self.conversation)
-        self.max_rounds = self.budget.rounds
 
     async def read(self, work: Callable[[], T], deadline: Deadline | None = None) -> T:
         """Run a function that reads the site in a thread, which is abandoned at a deadline (default: the answer's)."""
