@@ -35,11 +35,10 @@ from roaming_crawler.publish import (
     NoPagesError,
     compare_with_previous,
     publish_crawl,
-    read_published_pages,
 )
 from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, has_web_scheme, storage_path
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
-from roaming_crawler.state import CrawlRecord, CrawlState, DiskDict, Rollback, lock_folder
+from roaming_crawler.state import CrawlRecord, CrawlState, DiskDict, Rollback, lock_folder, read_published_pages
 from roaming_crawler.variants import (
     ALL,
     OtherVariant,
@@ -260,7 +259,7 @@ class _Crawl:
             raise
         except FetchError:
             return scope  # the site may have no home page
-        if not scope.holds(target):
+        if not scope.is_below(target):
             return config.make_scope(target)
         version = find_version_folder(target, scope.url)
         if not version or not config.selects_version or config.version == ALL:

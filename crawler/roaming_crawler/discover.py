@@ -103,7 +103,7 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
         await _read_sitemaps(session, discovered)
     if scope.path(start) and is_page_url(start):
         discovered.add(PageRef(start))
-    if not scope.holds(start):
+    if not scope.is_below(start):
         response = await session.find(start, ACCEPT_HTML)
         if response and sniff_kind(response) == "html":
             for link in parse_page(response, scope.url).all_links:
@@ -274,7 +274,7 @@ class _LlmsDiscovery:
         scope = self.discovered.scope
         for entry in index.entries.values():
             is_page = is_page_url(entry.url) or entry.url.endswith((*MARKDOWN_SUFFIXES, ".txt"))
-            if not scope.holds(entry.url):
+            if not scope.is_below(entry.url):
                 self.other_hosts[url_origin(entry.url)] += 1
             elif is_page and scope.contains(entry.url):
                 self.discovered.add(make_page_ref(entry.url, title=entry.title, description=entry.description))

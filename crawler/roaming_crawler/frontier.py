@@ -1,4 +1,4 @@
-"""Frontier: visits all pages of a site level by level, and drops those that repeat others.
+"""Frontier: visits all pages of a site level by level.
 
 Page bodies are stored on disk, because sites are large.
 """
@@ -6,13 +6,9 @@ Page bodies are stored on disk, because sites are large.
 from __future__ import annotations
 
 import hashlib
-import re
 import sys
-import zlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from heapq import nsmallest
-from itertools import chain
 
 import anyio
 import anyio.to_thread
@@ -21,29 +17,27 @@ from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import DiscoveredPages
+from roaming_crawler.duplicates import find_collections, find_copies, summarize_text
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, PageResult, SkippedPage, make_page_ref
-from roaming_crawler.publish import VisitedPages, read_published_pages
-from roaming_crawler.sandbox import ProcessPoolReader
+from roaming_crawler.sandbox import PageParser
 from roaming_crawler.scope import is_page_url, loose_key
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
-from roaming_crawler.variants import ALL, VariantFilter, find_variant_folders
+from roaming_crawler.state import read_published_pages
+from roaming_crawler.variants import ALL, OtherVariant, VariantFilter
 
 _SAMPLE = 3
 """Number of pages that are fetched one by one, to learn how the host serves Markdown."""
-_MIN_CHARS = 200
-"""Shorter texts may be the same by chance."""
-_MIN_LINE = 30
-"""Hardly any two pages have a piece of text of this length in common by chance."""
-_SAMPLE_LINES = 8
-_MAX_SHARED = 20
-"""Lines of more pages are not looked up: they could take quadratic time."""
-_MIN_PAGES = 3
-_MIN_SHARE = 0.9
-"""Share of the text of a collection that others have."""
-_TEXT = re.compile(r"(?:\A|[>\n])([^<>\n]+)")
-"""A piece of text between the tags and line ends of a body, such as `Install` in `<h1>Install</h1>`."""
-_PRINT = re.compile(r"(^|[/_.-])(print(able|view|page)?|all|single(page|html)?)([/_.-]|$)", re.IGNORECASE)
-"""The path of a print view, such as `print/guide/` or `guide/all.html`."""
+
+
+@dataclass(frozen=True, slots=True)
+class VisitedPages:
+    """The pages of a site, those that are not published, and the languages and versions that were left out."""
+
+    pages: list[FetchedPage]
+    skipped: list[SkippedPage]
+    left_out: tuple[OtherVariant, ...]
+    copies: Mapping[str, str]
+    """URLs of the originals by the paths of copies."""
 
 
 async def visit_pages(
@@ -66,8 +60,8 @@ async def visit_pages(
     """
     scope = discovered.scope
     limiter = anyio.CapacityLimiter(max(1, config.workers))
-    reader = ProcessPoolReader(scope.url, limiter, bool(config.workers))
-    fetcher = PageFetcher(session, scope, reader, config.source, discovered.full)
+    parser = PageParser(scope.url, limiter, bool(config.workers))
+    fetcher = PageFetcher(session, scope, parser, config.source, discovered.full)
     published = read_published_pages(session.state.folder) if session.state.old else ()
     table = _PageTable(bodies)
     try:
@@ -80,7 +74,7 @@ async def visit_pages(
         new_pages = max(0, limit - len(published))
         await _Frontier(fetcher, discovered, config, on_event, table, variants, limit, new_pages).run()
     finally:
-        reader.close()
+        parser.close()
     has_variants = ALL in (config.scope.language, config.scope.version)
     base = scope.url if has_variants else ""
     copies = await anyio.to_thread.run_sync(table.drop_duplicates, base)
@@ -112,7 +106,10 @@ class _PageTable:
         return replace(page, body=PageBody(), parsed=parsed, digest=digest, key=ref.url)
 
     def add(self, ref: PageRef, page: FetchedPage) -> bool:
-        """Add a page without its links; return False for a duplicate."""
+        """Add a page; return False for a duplicate.
+
+        Its links are dropped to save memory: `_Frontier` has read them.
+        """
         key = loose_key(page.url)
         twin = self.pages.get(page.path) or self._by_loose_key.get(key)
         if twin and (twin.path == page.path or twin.digest == page.digest):
@@ -286,106 +283,3 @@ async def _gather_in_order(
     async with anyio.create_task_group() as group:
         for _ in range(min(tasks, len(refs))):
             group.start_soon(work)
-
-
-# Pages that repeat others: copies, print views, archives of full texts, a whole site on one page
-
-
-@dataclass(frozen=True, slots=True)
-class TextSummary:
-    """What of a page's text tells whether it may repeat another."""
-
-    digest: bytes
-    size: int
-    """Number of characters."""
-    line_size: int
-    """Number of characters of the longer pieces."""
-    sample: Sequence[str]
-    """A few of the longer pieces."""
-
-
-def summarize_text(body: PageBody) -> TextSummary:
-    """Return the summary of a page's text."""
-    pieces = _split_text(body)
-    text = "".join(pieces)
-    lines = _select_lines(pieces)
-    sample = nsmallest(_SAMPLE_LINES, lines, key=lambda line: (zlib.crc32(line.encode("utf-8", "surrogatepass")), line))
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-    return TextSummary(digest, len(text), sum(map(len, lines)), sample)
-
-
-def find_copies(pages: Iterable[FetchedPage], summaries: Mapping[str, TextSummary], base: str) -> dict[str, str]:
-    """Return the URL of the original by the path of each copy of a page.
-
-    The original has the shortest path.
-
-    Args:
-        pages: The pages, in any order.
-        summaries: The summaries of their texts by path.
-        base: Prefix of the URLs of a site with several versions or languages, which are not copies of each other.
-    """
-    copies: dict[str, str] = {}
-    originals: dict[tuple[object, ...], FetchedPage] = {}
-    for page in sorted(pages, key=_rank):
-        text = summaries[page.path]
-        if text.size < _MIN_CHARS:
-            continue
-        folders = find_variant_folders(page.url, base) if base else ()
-        variants = tuple(folder.name for folder in folders)
-        original = originals.setdefault((text.digest, page.title, variants), page)
-        if original is not page:
-            copies[page.path] = original.url
-    return copies
-
-
-def find_collections(
-    pages: Sequence[FetchedPage], summaries: Mapping[str, TextSummary], bodies: Mapping[str, PageBody]
-) -> dict[str, str]:
-    """Return the paths of pages whose text is that of several others, and what they repeat.
-
-    The overview of a folder stays, and the home page. Versions of one page are no collection.
-
-    Args:
-        pages: The pages without copies, in any order.
-        summaries: The summaries of their texts by path.
-        bodies: Their bodies by key.
-    """
-    by_line: dict[str, list[FetchedPage]] = {}
-    for page in sorted(pages, key=_rank):
-        for line in summaries[page.path].sample[:1]:
-            by_line.setdefault(line, []).append(page)
-    by_line = {line: sharing for line, sharing in by_line.items() if len(sharing) <= _MAX_SHARED}
-    collections: dict[str, str] = {}
-    for page in sorted(pages, key=lambda page: (summaries[page.path].line_size, page.path)):
-        size = summaries[page.path].line_size
-        is_print = _PRINT.search(page.path) is not None
-        max_size = size if is_print else size // 2
-        lines = _select_lines(_split_text(bodies[page.key]))
-        repeated: list[FetchedPage] = []
-        for candidate in chain.from_iterable(by_line[line] for line in lines & by_line.keys()):
-            summary = summaries[candidate.path]
-            is_apart = candidate.path not in collections and not candidate.path.startswith(page.path)
-            if is_apart and summary.line_size <= max_size and lines.issuperset(summary.sample):
-                repeated.append(candidate)
-        covered: set[str] = set()
-        for part in repeated:
-            covered |= lines.intersection(_select_lines(_split_text(bodies[part.key])))
-        min_pages = 1 if is_print else _MIN_PAGES
-        if len(repeated) >= min_pages and sum(map(len, covered)) >= _MIN_SHARE * size:
-            first = min(repeated, key=_rank)
-            collections[page.path] = f"{len(repeated)} pages such as {first.url}"
-    return collections
-
-
-def _rank(page: FetchedPage) -> tuple[bool, int, int, str]:
-    is_print = _PRINT.search(page.path) is not None
-    return is_print, page.path.count("/"), len(page.path), page.path
-
-
-def _split_text(body: PageBody) -> list[str]:
-    text = body.article if body.markdown is None else body.markdown
-    return [piece.strip() for piece in _TEXT.findall(text)]
-
-
-def _select_lines(pieces: Iterable[str]) -> set[str]:
-    return {piece for piece in pieces if len(piece) >= _MIN_LINE}

@@ -17,7 +17,7 @@ from roaming_crawler.contents import find_richer_source, shows_generator_source,
 from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms import split_llms_full
 from roaming_crawler.parser import SHELL, ParsedPage, split_words
-from roaming_crawler.sandbox import ProcessPoolReader
+from roaming_crawler.sandbox import PageParser
 from roaming_crawler.scope import Scope, canonical_url, loose_key, page_of_markdown
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session, find_header_ban
 
@@ -135,7 +135,7 @@ class PageFetcher:
 
     session: Session
     scope: Scope
-    reader: ProcessPoolReader
+    parser: PageParser
     source: Source
     full: str
     learning: bool = True
@@ -161,14 +161,19 @@ class PageFetcher:
         # The first pages tell whether HTML without text is the rule.
         lacks_html = not self.learning and self._without_html > 1 and not self._wins["html"]
         try:
+            # Markdown that a list names comes first if the user prefers it, or the HTML of this host has no text.
             if self.source == "markdown" or (self.source == "auto" and lacks_html and is_listed):
                 markdown = await self._get_listed_markdown(ref)
+            # Preferred Markdown needs the HTML, too: for its anchors, and for links. A guessed URL may be no page.
             if markdown is None or (self.source == "markdown" and not ref.guessed):
                 html = await self._get_html(ref)
+            # Other pages have both only if the Markdown may hold more.
             if markdown is None and self._wants_markdown(ref, html):
                 markdown = await self._find_markdown(ref, html)
+            # HTML that is not to be published (`noindex`) excludes its Markdown; HTML without text does not.
             if html.reason and (html.has_text or markdown is None):
                 return SkippedPage(ref.url, html.reason, html.parsed.all_links, html.parsed.nav)
+            # Of two sources, the one that holds more is published.
             if markdown is not None:
                 markdown, headings = await self._choose_source(markdown, ref, html)
         except LimitError:
@@ -197,7 +202,7 @@ class PageFetcher:
                 response = await self.session.get(f"{self.scope.url}{name}/", ACCEPT_HTML, probe=True)
                 if not response.ok or sniff_kind(response) != "html":
                     break
-                words = (await self.reader.page(response)).words
+                words = (await self.parser.parse(response)).words
                 self._not_found_pages.append(words - split_words(f"{name} {response.url}"))
 
     def _is_not_found_page(self, page: ParsedPage, url: str) -> bool:
@@ -235,11 +240,11 @@ class PageFetcher:
         if not html.has_text:
             self._without_html += self.learning
             return markdown, ()
-        converted, headings = await self.reader.convert(html.parsed)
+        converted, headings = await self.parser.convert_to_compare(html.parsed)
         if self.source == "markdown":
             return markdown, headings
         in_html = {loose_key(link) for link in html.parsed.all_links}
-        links = [link for link in _extract_markdown_links(markdown, ref.url) if self.scope.holds(link)]
+        links = [link for link in _extract_markdown_links(markdown, ref.url) if self.scope.is_below(link)]
         known = sum(loose_key(link) in in_html for link in links)
         has_known_links = known >= _MIN_KNOWN_LINKS * len(links)
         richer = "html"
@@ -290,7 +295,7 @@ class PageFetcher:
         reason = "not found"
         for suffix in tuple(self._page_suffixes) if ref.guessed else ("",):
             url = ref.url + suffix
-            response = await self.session.get(url, ACCEPT_HTML, probe=ref.guessed, allow_redirect=self.scope.holds)
+            response = await self.session.get(url, ACCEPT_HTML, probe=ref.guessed, allow_redirect=self.scope.is_below)
             if not response.ok:
                 reason = response.problem
                 continue
@@ -298,7 +303,7 @@ class PageFetcher:
             if kind != "html":
                 reason = f"is {kind}, not a page"
                 continue
-            parsed = await self.reader.page(response)
+            parsed = await self.parser.parse(response)
             if self.scope.path(response.url) != "" and self._is_not_found_page(parsed, response.url):
                 reason = _SOFT_404
                 continue
@@ -326,7 +331,7 @@ class PageFetcher:
             return markdown
         if html.response is None:
             return None
-        if self.scope.holds(html.parsed.markdown):
+        if self.scope.is_below(html.parsed.markdown):
             return await self._get_markdown(html.parsed.markdown)
         url = html.response.url
         for form in _FORMS if self.learning else self._forms:
@@ -344,7 +349,7 @@ class PageFetcher:
     async def _get_markdown(self, url: str, *, probe: bool = False, kind: str = "") -> _Markdown | None:
         """Return the Markdown at a URL, or None for anything else. Any declared type will do, except with `kind`."""
         try:
-            response = await self.session.get(url, ACCEPT_MARKDOWN, probe=probe, allow_redirect=self.scope.holds)
+            response = await self.session.get(url, ACCEPT_MARKDOWN, probe=probe, allow_redirect=self.scope.is_below)
         except FetchError:
             return None
         if not response.ok or kind not in response.kind or sniff_kind(response) != "markdown":

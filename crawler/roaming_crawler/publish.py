@@ -13,12 +13,11 @@ from urllib.parse import urlsplit
 
 from msgspec import structs
 
-from mkdocs_roaming.errors import ManifestError, PublishError, RoamingError
+from mkdocs_roaming.errors import PublishError, RoamingError
 from mkdocs_roaming.html.boilerplate import SAMPLE_SIZE, learn_boilerplate, remove_boilerplate
 from mkdocs_roaming.html.titles import CommonPart, find_common_part
 from mkdocs_roaming.manifest.descriptions import Descriptions
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
-from mkdocs_roaming.manifest.models import NavItem, Page, PageEntry, Site, path_to_url, url_to_path
+from mkdocs_roaming.manifest.models import NavItem, Page, Site, path_to_url, url_to_path
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
 from mkdocs_roaming.publish.ownership import PublishedFiles
@@ -30,12 +29,13 @@ from roaming_crawler.config import CrawlConfig
 from roaming_crawler.contents import Coverage, measure_coverage
 from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.flags import FlaggedText, flag_pages, select_flagged
+from roaming_crawler.frontier import VisitedPages
 from roaming_crawler.llms import LlmsIndex
 from roaming_crawler.page import FetchedPage, PageBody, SkippedPage, make_page_ref
 from roaming_crawler.parser import ParsedPage, describe_failure
 from roaming_crawler.scope import disambiguate_paths, loose_key, storage_path
 from roaming_crawler.session import Session
-from roaming_crawler.state import DiskDict, Rollback
+from roaming_crawler.state import DiskDict, Rollback, read_published_pages
 from roaming_crawler.variants import OtherVariant
 
 _MIN_REPEATED = 3
@@ -84,7 +84,7 @@ class CrawlResult:
     requests: int = 0
     unchanged: int = 0
     """Number of responses with status 304."""
-    had: int = 0
+    fetched: int = 0
     """Number of successful requests without robots.txt; if it is 0, nothing could be updated."""
     trouble: str = ""
     """Reason for the first failed request that was replaced by the last crawl's response."""
@@ -92,17 +92,6 @@ class CrawlResult:
     seconds: float = 0.0
     stopped: str = ""
     """Message about the limit that was reached, and how to continue."""
-
-
-@dataclass(frozen=True, slots=True)
-class VisitedPages:
-    """The pages of a site, those that are not published, and the languages and versions that were left out."""
-
-    pages: list[FetchedPage]
-    skipped: list[SkippedPage]
-    left_out: tuple[OtherVariant, ...]
-    copies: Mapping[str, str]
-    """URLs of the originals by the paths of copies."""
 
 
 def publish_crawl(
@@ -213,14 +202,6 @@ def _with_coverage(result: CrawlResult, pages: Mapping[str, Coverage]) -> CrawlR
     )
 
 
-def read_published_pages(folder: Path) -> tuple[PageEntry, ...]:
-    """Return the published pages of a folder without their sections."""
-    try:
-        return load_pages(folder / MANIFEST_PATH)
-    except (OSError, ManifestError):
-        return ()
-
-
 def compare_with_previous(
     session: Session,
     rollback: Rollback,
@@ -262,7 +243,7 @@ def compare_with_previous(
         written=report.written,
         requests=session.requests,
         unchanged=session.unchanged,
-        had=session.fetched,
+        fetched=session.fetched,
         trouble=session.first_failure,
         bytes=session.bytes,
     )
@@ -348,7 +329,7 @@ def _make_site(
     languages = (page.language for page in parsed)
     titles = {page.path: page.title for page in outputs.values()}
     nav, source = _make_nav(discovered, visited.pages, titles)
-    own_llms_txt = config.options.llms_txt is not False or PublishedFiles(folder).author_text.strip()
+    has_llms_txt = config.options.llms_txt is not False or bool(PublishedFiles(folder).author_text.strip())
     return Site(
         name=next(filter(None, names), Path(address.path).name),
         url=url,
@@ -357,7 +338,7 @@ def _make_site(
         nav=nav,
         nav_source=source,
         crawled_from=address.netloc,
-        has_llms_txt=bool(own_llms_txt),
+        has_llms_txt=has_llms_txt,
         redirects=visited.copies,
     )
 

@@ -100,16 +100,16 @@ def run_worker() -> None:
 
 
 @dataclass(slots=True)
-class ProcessPoolReader:
-    """Parses HTML in worker processes, or in a thread."""
+class PageParser:
+    """Parses pages, and converts them for a comparison: in worker processes, or with `--workers 0` in threads."""
 
     site_url: str
     limiter: anyio.CapacityLimiter
     use_processes: bool
     _idle: list[WorkerProcess] = field(default_factory=list)
 
-    async def page(self, response: Response) -> ParsedPage:
-        """Return the parsed page."""
+    async def parse(self, response: Response) -> ParsedPage:
+        """Return the parsed page, with a reason to skip it if it cannot be parsed."""
         try:
             return decode_page(await self._run(parse_encoded_page, response, self.site_url))
         except TimeoutError:
@@ -117,8 +117,12 @@ class ProcessPoolReader:
         except (WorkerError, msgspec.MsgspecError):
             return ParsedPage(skip_reason=_CRASH)
 
-    async def convert(self, page: ParsedPage) -> tuple[str, tuple[Heading, ...]]:
-        """Return the Markdown of a page, and its headings with their anchors."""
+    async def convert_to_compare(self, page: ParsedPage) -> tuple[str, tuple[Heading, ...]]:
+        """Return the Markdown of a page's HTML, to compare its own Markdown with, and its headings with their anchors.
+
+        This Markdown is not published: of a page whose HTML holds more, the article is converted by `publish_crawl`,
+        without what all pages repeat.
+        """
         try:
             data = await self._run(convert_encoded_article, page.article, page.title)
             return msgspec.msgpack.decode(data, type=tuple[str, tuple[Heading, ...]])

@@ -77,12 +77,12 @@ class Scope:
         patterns = Selection(self.include, self.exclude, roots=[self.url], option="--")
         object.__setattr__(self, "selection", patterns)
 
-    def holds(self, url: str) -> bool:
-        """Return whether a canonical URL is below the prefix, without looking at the patterns."""
+    def is_below(self, url: str) -> bool:
+        """Return whether a canonical URL is below the prefix, whatever the patterns say."""
         return url.startswith(self.url) or url + "/" == self.url
 
     def contains(self, url: str) -> bool:
-        """Return whether a canonical URL is in scope."""
+        """Return whether a canonical URL is in scope: below the prefix, and allowed by the patterns."""
         return self.path(url) is not None
 
     def path(self, url: str) -> str | None:

@@ -22,10 +22,11 @@ import zstandard
 from msgspec import structs
 
 from mkdocs_roaming._json import decode_json
-from mkdocs_roaming.errors import PublishError, UsageError, explain_os_error
+from mkdocs_roaming.errors import ManifestError, PublishError, UsageError, explain_os_error
 from mkdocs_roaming.files import resolve_inside, write_atomically
 from mkdocs_roaming.locks import STATE_DIR, hold_folder
 from mkdocs_roaming.manifest.aliases import PreviousSite
+from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 from mkdocs_roaming.manifest.models import PageEntry, SectionEntry, page_files
 from mkdocs_roaming.manifest.sections import file_digest, slice_digest
 from roaming_crawler.fetch import Response
@@ -194,6 +195,14 @@ class DiskDict(UserDict[str, V], AbstractContextManager["DiskDict[V]"]):
         """Delete the file."""
         self._file.close()
         self.data.clear()
+
+
+def read_published_pages(folder: Path) -> tuple[PageEntry, ...]:
+    """Return the published pages of a folder without their sections."""
+    try:
+        return load_pages(folder / MANIFEST_PATH)
+    except (OSError, ManifestError):
+        return ()
 
 
 class Rollback:

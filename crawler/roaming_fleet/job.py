@@ -181,7 +181,7 @@ class _Job:
         site = self.site
         plan = self.plan
         result, home = self._crawl_when_free(folder)
-        if not result.had and not result.gone:
+        if not result.fetched and not result.gone:
             raise _NothingFetchedError(f"{site.url}: none of its pages could be fetched; {result.trouble}")
         missed = [f"{url}: {reason}" for url, reason in result.skipped if is_temporary(reason)]
         now = time.time()

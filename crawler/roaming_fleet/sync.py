@@ -30,7 +30,7 @@ from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.locks import STATE_DIR
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.models import LLMS_TXT
-from roaming_crawler.publish import read_published_pages
+from roaming_crawler.state import read_published_pages
 from roaming_fleet.buckets import BlobNotFoundError, BucketError
 from roaming_fleet.lock import LockWatch
 from roaming_fleet.objects import Bucket

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roaming_crawler.frontier import find_collections, find_copies, summarize_text
+from roaming_crawler.duplicates import find_collections, find_copies, summarize_text
 from roaming_crawler.page import FetchedPage, PageBody
 
 BASE = "https://docs.example/"

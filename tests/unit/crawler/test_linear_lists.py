@@ -16,7 +16,7 @@ from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import ScopeConfig
 from roaming_crawler.discover import DiscoveredPages, parse_sitemap
-from roaming_crawler.frontier import find_collections, find_copies, summarize_text
+from roaming_crawler.duplicates import find_collections, find_copies, summarize_text
 from roaming_crawler.llms import parse_llms_txt
 from roaming_crawler.page import FetchedPage, PageBody, PageRef, make_page_ref
 from roaming_crawler.parser import ParsedPage
