@@ -36,7 +36,7 @@ from roaming_crawler.fetch import Response
 from roaming_crawler.scope import canonical_url
 
 PARSER_VERSION = "11"
-"""Incremented when the parser returns another result for the same HTML."""
+"""Incremented when the parser's code returns another result for the same HTML; themes need no new version."""
 
 _NAVS = site_nav.NavCache()
 _MAX_HIDDEN = 20

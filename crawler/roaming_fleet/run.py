@@ -208,7 +208,7 @@ def site_status(record: SiteRecord | None, plan: RunPlan, older_than: float | No
 
 
 def config_digest(config: CrawlConfig) -> str:
-    """Return a digest of what determines the published files: the versions of parser and converter, and the options.
+    """Return a digest of what determines the published files: versions, themes and options.
 
     Options that do not affect the output are left out.
     """

@@ -112,11 +112,16 @@ def _suggest(name: str, known: Sequence[str]) -> str:
 
 
 @cache
+def _read_builtin_themes() -> str:
+    return resources.files(__package__).joinpath("themes.toml").read_text("utf-8")
+
+
+@cache
 def builtin_themes() -> tuple[Theme, ...]:
     """Return the themes that need no package, the most specific first."""
-    text = resources.files(__package__).joinpath("themes.toml").read_text("utf-8")
+    tables = tomllib.loads(_read_builtin_themes())
     kind = prepare(Theme)  # a crawl converts pages in several threads
-    return tuple(msgspec.convert({"name": name, **table}, kind) for name, table in tomllib.loads(text).items())
+    return tuple(msgspec.convert({"name": name, **table}, kind) for name, table in tables.items())
 
 
 @cache
@@ -253,14 +258,11 @@ def _load_installed_themes() -> tuple[Theme, ...]:
 
 
 def digest_themes(classes: Mapping[str, str]) -> str:
-    """Return the digest of installed themes and a site's own classes, a part of the key of cached conversions.
+    """Return the digest of all themes and a site's own classes, a part of the key of cached conversions and crawls.
 
-    It is empty without any, and built-in themes are not read: a build with a warm cache does not need them.
+    Of built-in themes the text is read and not parsed: a build with a warm cache does not need them.
     """
-    installed = _load_installed_themes()
-    if not installed and not classes:
-        return ""
-    content = repr((installed, tuple(sorted(classes.items()))))
+    content = repr((_read_builtin_themes(), _load_installed_themes(), sorted(classes.items())))
     return hashlib.sha256(content.encode()).hexdigest()[:_DIGEST_DIGITS]
 
 

@@ -64,7 +64,7 @@ class Batch:
     left_out: list[LeftOut] = field(default_factory=list)
     """The pages of the site that are not published."""
     context: str = ""
-    """What conversions depend on besides their page: additional themes, the site's classes."""
+    """What conversions depend on besides their page: the themes, the site's classes."""
     links_checked: bool = True
     """Whether the links between pages were checked since a page was last dropped."""
     _addresses: str = ""
@@ -88,7 +88,7 @@ class Batch:
 
 
 PageMap = Callable[[Callable[[Page], ConvertedPage | str], Iterable[Page]], Iterable[ConvertedPage | str]]
-"""Applies a function to pages and returns the results in order, as `map` does; for example in other processes."""
+"""Applies a function to pages and returns the results in order, as `map` does."""
 
 
 def convert_pages(

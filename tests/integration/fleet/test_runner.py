@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builtin_themes import add_builtin_theme
 from click.testing import Result
 from msgspec.structs import replace
 
@@ -110,6 +111,14 @@ def test_site_stopped_by_limit_is_continued(
     assert "0 of 1 sites to crawl" in roaming(*command, "--max-seconds", "600").stderr
     assert "stopped at 2 pages (--max-pages)" in roaming(*command, "--max-pages", "2").stderr
     assert "0 of 1 sites to crawl" in roaming(*command, "--max-pages", "2").stderr
+
+
+def test_site_is_parsed_again_after_change_of_built_in_theme(crawl: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    crawl()
+    assert crawl()["fresh"] == 6
+    add_builtin_theme(monkeypatch, '[acme]\narticles = [".acme"]\n')
+    report = crawl()
+    assert (report["fresh"], report["same"]) == (0, 6)
 
 
 @pytest.mark.parametrize("tries", [5, 512, 5_000])

@@ -75,10 +75,9 @@ def test_own_classes_take_precedence_over_themes() -> None:
     assert markdown == "# T\n\n## Ab\n\n> [!WARNING]\n> c\n\nd\n\ne\n"
 
 
-def test_digest_changes_with_own_classes_and_is_empty_for_built_in_themes() -> None:
-    assert digest_themes({}) == ""
+def test_digest_changes_with_own_classes() -> None:
     classes = {"a": "skip", "b": "text"}
-    assert digest_themes(classes) == digest_themes(dict(reversed(classes.items()))) != ""
+    assert digest_themes(classes) == digest_themes(dict(reversed(classes.items()))) != digest_themes({})
     assert digest_themes(classes) != digest_themes({"a": "skip", "b": "skip"})
 
 

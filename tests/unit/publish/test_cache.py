@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from builtin_themes import add_builtin_theme
 from described import write_descriptions
 
 from mkdocs_roaming.manifest.models import NavItem, Page, Site
@@ -40,6 +41,20 @@ def test_files_of_unchanged_site_are_taken_from_cache(tmp_path: Path) -> None:
     (cache / SITE_FILES).write_bytes(msgspec.msgpack.encode(msgspec.structs.replace(stored, files=files)))
     publish_pages(tmp_path / "c", HOME, INSTALL, cache=cache)
     assert (tmp_path / "c/roaming/outline.md").read_bytes().startswith(b"stored ")
+
+
+def test_page_is_converted_again_after_change_of_built_in_theme(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Page("", "Home", '<h1>Home</h1><p>Text.</p><p class="acme-bar">Bar</p>')
+    cache = tmp_path / "cache"
+    publish_pages(tmp_path / "a", page, cache=cache)
+    add_builtin_theme(monkeypatch, '[acme]\n[acme.roles]\nskip = ".acme-bar"\n')
+    report, _ = publish_pages(tmp_path / "a", page, cache=cache)
+    assert report.reused == 0
+    assert (tmp_path / "a/index.md").read_text("utf-8").endswith("# Home\n\nText.\n")
+    report, _ = publish_pages(tmp_path / "a", page, cache=cache)
+    assert report.reused == 1
 
 
 def test_cached_page_is_used_again_after_other_page_was_added(tmp_path: Path) -> None:
