@@ -123,7 +123,7 @@ def write_mermaid(visitor: Visitor, element: Element, out: Blocks) -> None:
 def write_code_wrapper(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write the content of an element around a code block, which may name the language and the title."""
     context = visitor.context
-    language = find_language(element.get("class"))
+    language = find_own_language(element)
     if language is None:
         language = context.language
     with visitor.within(language=language, code_title=context.code_title, in_code=True):
@@ -184,11 +184,23 @@ def find_block_language(element: Element) -> str | None:
     """Return the language that a `pre` element, or the `code` in it, names."""
     language = find_language(element.get("class"))
     if language is None and (code := next(element.iter("code"), None)) is not None:
-        language = find_language(code.get("class"))
-        if language is None:
-            language = code.get("data-lang") or code.get("data-language")
+        language = find_own_language(code)
     if language is None:
-        language = element.get("data-language") or element.get("data-lang") or element.get("lang")
+        language = _read_language(element, "data-language", "data-lang", "lang")
+    return language
+
+
+def find_own_language(element: Element) -> str | None:
+    """Return the language that the class or an attribute of an element names: `""` for plain text."""
+    language = find_language(element.get("class"))
+    if language is None:
+        language = _read_language(element, "data-lang", "data-language")
+    return language
+
+
+def _read_language(element: Element, *attributes: str) -> str | None:
+    """Return the language in the first of these attributes that is not empty: `""` for plain text."""
+    language = next(filter(None, map(element.get, attributes)), None)
     return "" if language and language.lower() in _PLAIN else language
 
 

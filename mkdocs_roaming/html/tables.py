@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from mkdocs_roaming.html.code import extract_code, find_block_language, find_language
+from mkdocs_roaming.html.code import extract_code, find_block_language, find_own_language
 from mkdocs_roaming.html.embedded import describe_drawing, find_image_source, strip_color_variant
 from mkdocs_roaming.html.escape import normalize_whitespace
 from mkdocs_roaming.html.formulas import format_formula
@@ -177,7 +177,7 @@ def _format_leaf(visitor: Visitor, element: Element) -> str | None:
     for parent in element.iterancestors():
         if language is not None or parent.tag in _CELL_TAGS:
             break
-        language = find_language(parent.get("class"))
+        language = find_own_language(parent)
     attribute = f' class="language-{escape(language)}"' if language else ""
     code = _BLANK_LINE.sub("&#10;", code)  # a blank line would end the HTML block
     return f"<pre><code{attribute}>{code}</code></pre>"

@@ -1,8 +1,8 @@
 """Conversions of earlier builds, one JSON file per page, and the files that were made of them; safe to delete.
 
-A cached page is used only if its article, the languages of its code, the converter's version and the target of every
-link are unchanged. So a new page causes a new conversion only of the pages that link to it. Links are not resolved
-again if the site has the same pages and redirects.
+A cached page is used only if its article, the languages of its code, the themes, the converter's version and the
+target of every link are unchanged. So a new page causes a new conversion only of the pages that link to it. Links are
+not resolved again if the site has the same pages and redirects.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ from mkdocs_roaming.files import overwrite_file, write_atomically
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page, Section
 from mkdocs_roaming.settings import prepare
 
-CONVERTER_VERSION = "18"
-"""Increased when the Markdown or the manifest of the same HTML differs. Cached pages are converted again then."""
+CONVERTER_VERSION = "19"
+"""Increased when the converter's code returns another Markdown or manifest for the same HTML.
+
+Cached pages are converted again then, as they are after a change of a theme (see `digest_themes`).
+"""
 
 _FORMAT = "3"
 _NAME_CHARS = 20
@@ -40,6 +43,7 @@ class ConvertedPage:
     images: dict[str, str]
 
 
+# `SiteFile` and `SiteFiles` are not in `site_files`, which makes them: it imports the skill, which uses them as well.
 class SiteFile(msgspec.Struct, array_like=True, frozen=True):
     """A file of a site: text, a slice of the Markdown of the page with an index in nav order, and text."""
 
