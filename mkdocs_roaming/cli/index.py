@@ -110,7 +110,11 @@ def publish(site_dir: Path, options: IndexOptions, given: dict[str, Any], *, as_
         click.echo(note, err=True)
     for left_out in report.left_out if given["verbose"] else ():
         click.echo(sanitize(f"left out: {left_out}"), err=True)
-    click.echo(f"{site_dir}: {report}")
+    summary = f"{site_dir}: {report}"
+    file = options.project.file
+    if file and file.is_absolute() and not given["config_file"]:  # found outside of the working directory
+        summary += f", configured by {file}"
+    click.echo(summary)
     if settings.lint not in ("off", False, None):
         _lint(site_dir, settings.lint, options.project.docs)
 

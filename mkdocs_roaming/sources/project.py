@@ -124,8 +124,8 @@ def find_project(
 ) -> Project:
     """Find and read the configuration of a site.
 
-    It is looked for in the working directory and, for a site in another place, next to the site's folder. Without a
-    site the configuration is that of the working directory.
+    It is looked for in the folders above the site up to the working directory and, for a site outside of that, only
+    next to the site's folder. Without a site the configuration is that of the working directory.
 
     Args:
         site: The folder of the built site.

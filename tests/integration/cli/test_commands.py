@@ -317,6 +317,20 @@ def test_file_or_folder_in_the_way_is_reported_on_one_line(tmp_path: Path, place
     assert ": cannot be used (" in error
 
 
+def test_index_names_configuration_outside_of_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/index.html").write_text("<head></head><main><h1>Tide</h1><p>Low.</p></main>")
+    (tmp_path / "mkdocs.yml").write_text("site_name: Tide\nsite_url: https://tide.example/\n")
+    (tmp_path / "elsewhere").mkdir()
+    used = f"configured by {tmp_path / 'mkdocs.yml'}\n"
+    for folder, is_named in (("elsewhere", True), (".", False)):
+        monkeypatch.chdir(tmp_path / folder)
+        result = CliRunner().invoke(main, ["index", str(tmp_path / "site")])
+        assert (result.exit_code, result.stdout.endswith(used)) == (0, is_named)
+
+
 def test_output_replaces_unencodable_characters(site: Path) -> None:
     environ = {**os.environ, "PYTHONIOENCODING": "latin-1"}
     command = [sys.executable, "-m", "mkdocs_roaming", "outline", site]
