@@ -316,8 +316,8 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         """Compare a page with its final HTML: drop it, convert it again or leave it; return the HTML with links."""
         folder = language_folder(config)
         source = page.file.src_uri
-        converted = batch.pages.get(path)
-        if converted is None or converted.source != source:
+        original = batch.pages.get(path)
+        if original is None or original.source != source:
             return output
         reason = "another plugin leaves it out" if _is_blank(output) else exclusion_reason(output)
         if reason:
@@ -332,7 +332,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         if is_empty and not Path(config.docs_dir, source).exists():  # posts of a category or a year
             batch.drop(path, "all its posts are left out")
             return output
-        visible = reconcile_article(converted.article, output)
+        visible = reconcile_article(original.article, output)
         article = add_template_content(visible, output, page, is_published)
         if article is None:
             # With a template of its own that is intended.
@@ -345,11 +345,11 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             return output
         read_script = partial(read_site_script, Path(config.site_dir), site_url(config), page.url)
         article = reconcile_formulas(article, output, read_script)
-        if visible not in (converted.article, None):
+        if visible not in (original.article, None):
             log.info(f"{source}: the built page hides a part of its article; only the rest is published")
-        if article != converted.article:
+        if article != original.article:
             languages = self._code_languages.find(page, article)
-            reconvert_page(batch, replace(converted, article=article, code_languages=languages))
+            reconvert_page(batch, replace(original, article=article, code_languages=languages))
         return add_markdown_links(output, path, has_llms_txt=batch.site.has_llms_txt)
 
     # Writing

@@ -51,7 +51,7 @@ BLOCK_WRITERS: dict[str, BlockWriter] = {
     "rubric": blocks.write_rubric,
     "rule": blocks.write_rule,
     "signature": code.write_signature,
-    "table": parameters.write_table,
+    "table": parameters.write_parameters_or_table,
     "tablist": tabs.write_tab_list,  # not a role: a WAI-ARIA role, as is tabpanel
     "tabpanel": tabs.write_tab_panel,
     "tabs": tabs.write_tabs,

@@ -47,7 +47,7 @@ Details = list[str]
 """Type, default and the like of a parameter, as Markdown."""
 
 
-def write_table(visitor: Visitor, element: Element, out: Blocks) -> None:
+def write_parameters_or_table(visitor: Visitor, element: Element, out: Blocks) -> None:
     """Write a table: parameters of mkdocstrings and summaries of Sphinx as a list, any other one as a table."""
     if has_class(element, "field-list"):
         write_field_list(visitor, element, out)

@@ -48,7 +48,8 @@ class Problem:
         page: The page, or None for the whole site.
         position: Position of the section on the page.
         line: Line in the page's Markdown, counted from 0; None for the heading of the section.
-        quote: The text that causes the problem, to find its line in the source.
+        quote: The text that causes the problem, to find its line in the source. If the message contains it, problems
+            with the same message on many pages are merged as one of their template.
     """
 
     message: str

@@ -226,19 +226,19 @@ def compute_score(severities: Iterable[Severity], sections: int) -> int:
 def _merge_templated(problems: Iterable[tuple[Rule, Problem]]) -> Iterator[tuple[Rule, Problem]]:
     """Yield problems; of one that a template causes on many pages, the first.
 
-    It is the same text, or concerns sections of the same title.
+    It is the same text, which the message quotes, or concerns sections of the same title.
     """
     groups: dict[object, list[tuple[Rule, Problem]]] = defaultdict(list)
     for rule, problem in problems:
         page = problem.page
-        same = ""
+        shared_text = ""
         if problem.line is not None:
-            same = problem.quote if problem.quote in problem.message else ""
+            shared_text = problem.quote if problem.quote in problem.message else ""
         elif page is not None and problem.position:
-            same = page.sections[problem.position].title
+            shared_text = page.sections[problem.position].title
+        scope = shared_text or (page.path if page else None)  # without a shared text only problems of one page
         message = _NUMBER.sub("#", problem.message)
-        key = (rule.id, message, same or (page and page.path))
-        groups[key].append((rule, problem))
+        groups[rule.id, message, scope].append((rule, problem))
     for group in groups.values():
         rule, first = group[0]
         paths = dict.fromkeys(problem.page.path for _, problem in group if problem.page)

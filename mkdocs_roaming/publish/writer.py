@@ -151,7 +151,7 @@ def publish_batch(
         if descriptions is not None:
             manifest, counts = describe_manifest(manifest, descriptions)
             output.notes.append(str(counts))
-        output.set_manifest(manifest, key)
+        output.make_files(manifest, key)
     else:
         output.notes += files.notes
     vectors = batch.cache.folder / _CACHED_VECTORS if batch.cache.folder else None
@@ -200,7 +200,7 @@ def publish_mirror(
     ]
     manifest = msgspec.structs.replace(manifest, vectors=None, pages=tuple(own))
     output = _Output(folder, site, pages, options, PublishedFiles(folder))
-    output.set_manifest(manifest)
+    output.make_files(manifest)
     return output.publish(embeddings, output.notes.append)
 
 
@@ -266,8 +266,8 @@ class _Output(msgspec.Struct):
     vectors: bytes | None = None
     notes: list[str] = msgspec.field(default_factory=list)
 
-    def set_manifest(self, manifest: Manifest, key: str = "") -> None:
-        """Make the files from a manifest; with a key, they can be cached."""
+    def make_files(self, manifest: Manifest, key: str = "") -> None:
+        """Make the files of the site from its manifest; with a key, they can be cached."""
         above = ""
         if self.options.llms_txt == "preamble":
             above = self.published.author_text.decode("utf-8", "surrogateescape").rstrip()
@@ -301,7 +301,7 @@ class _Output(msgspec.Struct):
             paths.add(path)
         old = set(published.iter_paths())
         check_links(self.folder, old | paths)
-        unchanged = self._check(files, published)
+        unchanged = self._find_unchanged_or_raise(files, published)
         if embeddings:
             self._add_vectors(embeddings, warn, cache)
         if self.vectors is None:
@@ -351,8 +351,12 @@ class _Output(msgspec.Struct):
             )
         return [(path, data) for path, data in files if path not in foreign]
 
-    def _check(self, files: Iterable[tuple[str, _Content]], published: PublishedFiles) -> set[str]:
-        """Return the files that already have the right content; raise an error if something else wrote others."""
+    def _find_unchanged_or_raise(self, files: Iterable[tuple[str, _Content]], published: PublishedFiles) -> set[str]:
+        """Return the files that already have the right content.
+
+        Raises:
+            ForeignFilesError: Something else wrote others of the files.
+        """
         unchanged: set[str] = set()
         foreign = []
         is_fresh = not lexists(self.folder / "roaming")
