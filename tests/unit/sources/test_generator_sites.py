@@ -1,6 +1,8 @@
 """Tests of `roaming index` on small sites in the shape of each supported generator.
 
-Each folder of tests/golden/sites contains the pages of a site and the expected manifest.
+Each folder of tests/golden/sites contains the pages of a site and the expected manifest. All are the same site: each
+has a page "Install" with an article, sections, a code block, an admonition and a link to the page of a command, whose
+Markdown contains the sentences that the test names at its end. The expected manifest is written by hand.
 """
 
 from __future__ import annotations
