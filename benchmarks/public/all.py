@@ -8,7 +8,7 @@ there they come to marked places of pages:
 - `<!-- figures: SET TABLE; COLUMN; … -->` … `<!-- /figures -->` is a table with some columns, or all, and all methods,
 - `<!-- figure: SET TABLE; METHOD; COLUMN -->` … `<!-- /figure -->` is one figure; the method is written without backticks.
 
-A test compares the pages with the record; `UPDATE_DOCS=1` lets it rewrite them.
+A test compares the pages with the record; `UPDATE=1` lets it rewrite them.
 """
 
 from __future__ import annotations

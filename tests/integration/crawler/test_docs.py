@@ -1,4 +1,4 @@
-"""The examples of docs/guides/crawl.md. UPDATE_DOCS=1 rewrites them."""
+"""The examples of docs/guides/crawl.md. UPDATE=1 rewrites them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_crawl_examples_in_docs_match_output(
     for block in blocks:
         command = block.partition("\n")[0].removeprefix("$ ")
         shown = f"$ {command}\n{_run(command, site.url)}"
-        if os.environ.get("UPDATE_DOCS"):
+        if os.environ.get("UPDATE"):
             text = text.replace(block, shown)
         else:
             assert block == shown

@@ -23,7 +23,7 @@ FULLS = sorted((GOLDEN / "full").glob("*.txt"))
 
 def _assert_matches(found: Any, file: Path) -> None:
     expected = file.with_suffix(".json")
-    if os.environ.get("UPDATE_GOLDEN"):
+    if os.environ.get("UPDATE"):
         expected.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
     assert json.loads(json.dumps(found)) == json.loads(expected.read_text("utf-8"))
 

@@ -52,7 +52,7 @@ def test_documented_output_equals_command_output(
     for block in blocks:
         commands = re.findall(r"^\$ (roaming .*)$", block, re.MULTILINE)
         shown = "\n\n".join(f"$ {command}\n{run(command, sample)}" for command in commands) + "\n"
-        if os.environ.get("UPDATE_DOCS"):
+        if os.environ.get("UPDATE"):
             text = text.replace(block, shown)
         else:
             assert block == shown
@@ -142,7 +142,7 @@ def test_documented_commands_run(command: str, project: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("file", PAGES)
 def test_generated_pages_are_current(file: str) -> None:
-    if os.environ.get("UPDATE_DOCS"):
+    if os.environ.get("UPDATE"):
         (ROOT / file).write_text(PAGES[file](), "utf-8")
     assert (ROOT / file).read_text("utf-8") == PAGES[file]()
 

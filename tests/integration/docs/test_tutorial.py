@@ -72,11 +72,11 @@ def test_tutorial_commands_print_documented_output(tmp_path: Path) -> None:
         elif language == "console":
             commands = re.findall(r"^\$ (.*)$", body, re.MULTILINE)
             shown = "\n\n".join(f"$ {command}\n{run(command, tmp_path)}".strip() for command in commands) + "\n"
-            if os.environ.get("UPDATE_DOCS"):
+            if os.environ.get("UPDATE"):
                 text = text.replace(f"{fence}console\n{body}", f"{fence}console\n{shown}", 1)
             else:
                 assert body == shown
-    if os.environ.get("UPDATE_DOCS"):
+    if os.environ.get("UPDATE"):
         TUTORIAL.write_text(text, "utf-8")
 
 

@@ -19,7 +19,7 @@ OMITTED_COLUMNS = ("calls", "cited", "tokens", "seconds")
 
 
 def test_documented_output_is_that_of_command(sample: Path, roaming: Roaming) -> None:
-    """UPDATE_DOCS=1 writes the output into the page."""
+    """UPDATE=1 writes the output into the page."""
     result = roaming("eval", sample, QUESTIONS, "--compare", "search,offline")
     assert result.exit_code == 0
     printed = result.stdout.split("\n\nsearch: ")[0].split("\n")
@@ -32,7 +32,7 @@ def test_documented_output_is_that_of_command(sample: Path, roaming: Roaming) ->
     shown = "```text\n" + "\n".join(printed) + "\n```"
     text = DOCS.read_text("utf-8")
     (block,) = re.findall(r"^```text\n.*?^```$", text, re.MULTILINE | re.DOTALL)
-    if os.environ.get("UPDATE_DOCS"):
+    if os.environ.get("UPDATE"):
         DOCS.write_text(text.replace(block, shown), "utf-8")
     else:
         assert block == shown

@@ -35,7 +35,7 @@ def test_curl_examples_print_documented_output(start: Callable[..., Any], sample
         there = command.replace("localhost:8000", f"127.0.0.1:{endpoint.port}")
         done = subprocess.run(["bash", "-c", there], capture_output=True, text=True, check=True)
         shown = f"$ {command}\n{done.stdout.strip()}\n"
-        if os.environ.get("UPDATE_DOCS"):
+        if os.environ.get("UPDATE"):
             text = text.replace(block, shown)
         else:
             assert block == shown

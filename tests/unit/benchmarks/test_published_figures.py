@@ -8,9 +8,9 @@ from public.all import make_pages, read_figures
 
 
 def test_pages_have_the_recorded_figures() -> None:
-    """UPDATE_DOCS=1 writes them into the pages."""
+    """UPDATE=1 writes them into the pages."""
     pages = make_pages(read_figures())
-    if os.environ.get("UPDATE_DOCS"):
+    if os.environ.get("UPDATE"):
         for file, text in pages.items():
             file.write_text(text, "utf-8")
     assert [file.name for file, text in pages.items() if file.read_text("utf-8") != text] == []

@@ -21,7 +21,7 @@ LOCKS = Path(__file__).parents[2] / "golden/locks"
 
 @pytest.mark.parametrize("folder", sorted(LOCKS.iterdir()), ids=lambda folder: folder.name)
 def test_packages_of_a_lock_file_have_version_and_origin(folder: Path) -> None:
-    """UPDATE_GOLDEN=1 writes the packages."""
+    """UPDATE=1 writes the packages."""
     file = folder / "expected.json"
     expected = json.loads(file.read_text()) if file.exists() else {}
     found, digests = read_dependencies(folder, installed=expected.get("installed", {}))
@@ -31,7 +31,7 @@ def test_packages_of_a_lock_file_have_version_and_origin(folder: Path) -> None:
         ).strip()
         for one in found
     ]
-    if os.environ.get("UPDATE_GOLDEN"):
+    if os.environ.get("UPDATE"):
         expected |= {"packages": packages, "files": sorted(digests)}
         file.write_text(json.dumps(expected, indent=1) + "\n")
     assert packages == expected["packages"]

@@ -25,12 +25,12 @@ SAMPLE = ROOT / "sample_site" / "questions.yml"
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in GOLDEN.glob("*.yml")))
 def test_parse_questions_invalid_file_names_question_and_fix(name: str, library: Library) -> None:
-    """UPDATE_GOLDEN=1 writes the messages."""
+    """UPDATE=1 writes the messages."""
     text = (GOLDEN / f"{name}.yml").read_text("utf-8")
     with pytest.raises(UsageError) as error:
         resolve_sections(parse_questions(text, "q.yml"), library.sections)
     expected = GOLDEN / f"{name}.txt"
-    if os.environ.get("UPDATE_GOLDEN"):
+    if os.environ.get("UPDATE"):
         expected.write_text(f"{error.value}\n", "utf-8")
     assert f"{error.value}\n" == expected.read_text("utf-8")
 

@@ -68,10 +68,10 @@ def body(markdown: str) -> str:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
 def test_convert_golden_page_returns_expected_markdown_and_headings(case: Path) -> None:
-    """UPDATE_GOLDEN=1 writes the Markdown."""
+    """UPDATE=1 writes the Markdown."""
     converted = convert(case.read_text("utf-8"), title="The nav's title")
     expected, headings = case.with_suffix(".md"), case.with_suffix(".json")
-    if os.environ.get("UPDATE_GOLDEN"):
+    if os.environ.get("UPDATE"):
         expected.write_text(converted.markdown, "utf-8", newline="\n")
     assert converted.markdown == expected.read_text("utf-8")
     if headings.exists():

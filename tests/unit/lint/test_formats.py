@@ -18,7 +18,7 @@ GOLDEN = CASES.parent / "lint-formats"
 
 @pytest.mark.parametrize("file", ["text.txt", "github.txt", "report.json"])
 def test_format_matches_golden_file(file: str) -> None:
-    """UPDATE_LINT=1 writes the files."""
+    """UPDATE=1 writes the files."""
     context, _ = load_case(CASES / "hidden-text/fires")
     report = lint_site(context)
     output = {
@@ -26,7 +26,7 @@ def test_format_matches_golden_file(file: str) -> None:
         "github.txt": lambda: "\n".join(format_github(report, "docs")),
         "report.json": lambda: json.dumps(report_to_dict(report), ensure_ascii=False, indent=2),
     }[file]()
-    if os.environ.get("UPDATE_LINT"):
+    if os.environ.get("UPDATE"):
         (GOLDEN / file).write_text(output + "\n", "utf-8")
     assert output + "\n" == (GOLDEN / file).read_text("utf-8")
 

@@ -27,12 +27,12 @@ def format_findings(report: LintReport) -> str:
 
 @pytest.mark.parametrize("case", RULE_CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
 def test_rule_has_expected_findings(case: Path) -> None:
-    """UPDATE_LINT=1 writes `expected.txt`; a case without that file has no findings."""
+    """UPDATE=1 writes `expected.txt`; a case without that file has no findings."""
     context, _ = load_case(case)
     others = frozenset(BUILTIN_RULES) - {case.parent.name}
     report = lint_site(context, LintConfig(disable=others))
     expected = case / "expected.txt"
-    if os.environ.get("UPDATE_LINT") and report.findings:
+    if os.environ.get("UPDATE") and report.findings:
         expected.write_text(format_findings(report), "utf-8")
     assert format_findings(report) == (expected.read_text("utf-8") if expected.is_file() else "")
 

@@ -26,7 +26,7 @@ def test_normalize_markdown_matches_expected_file(file: Path) -> None:
     """Front matter and pointer are removed, a title is added, links are absolute; code is not changed."""
     normalized = normalize_markdown(file.read_bytes().decode(), title="The *nav's* title", link=LINKS.link)
     expected = file.with_suffix(".out")
-    if os.environ.get("UPDATE_GOLDEN"):
+    if os.environ.get("UPDATE"):
         expected.write_bytes(normalized.encode())
     assert normalized == expected.read_bytes().decode()
 

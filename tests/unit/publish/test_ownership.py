@@ -216,7 +216,7 @@ def test_preamble_puts_list_below_text_of_author(tmp_path: Path) -> None:
     write(tmp_path, "llms.txt", AUTHOR)
     publish(tmp_path, llms_txt="preamble")
     text = (tmp_path / "llms.txt").read_text("utf-8")
-    if os.environ.get("UPDATE_GOLDEN"):
+    if os.environ.get("UPDATE"):
         (GOLDEN / "preamble.txt").write_text(text, "utf-8")
     assert text == (GOLDEN / "preamble.txt").read_text("utf-8")
     assert validate_site(open_library(tmp_path)).faults == ()

@@ -1,4 +1,4 @@
-"""The parts of a stream for each final state of an answer. UPDATE_WIRE=1 writes the golden streams."""
+"""The parts of a stream for each final state of an answer. UPDATE=1 writes the golden streams."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def encode_all(events: list[Event], context: AnswerContext) -> list[dict[str, An
 def test_stream_of_each_final_state_matches_golden_file(name: str, tmp_path: Path) -> None:
     encoded = encode_stream(collect_parts(open_request(name, tmp_path)))
     golden = GOLDEN / "wire" / f"{name}.sse"
-    if os.environ.get("UPDATE_WIRE"):
+    if os.environ.get("UPDATE"):
         golden.write_text(encoded, "utf-8")
     assert encoded == golden.read_text("utf-8")
 

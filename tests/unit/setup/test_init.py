@@ -37,13 +37,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("case", CASES)
 def test_project_is_set_up_as_in_golden_folder(case: str, project: Path) -> None:
-    """UPDATE_GOLDEN=1 writes the folder `after` and the output."""
+    """UPDATE=1 writes the folder `after` and the output."""
     before, after, output = GOLDEN / case / "before", GOLDEN / case / "after", GOLDEN / case / "output.txt"
     shutil.copytree(before, project, dirs_exist_ok=True)
     done = run("--yes")
     assert done.exit_code == 0, done.output
     tree = read_tree(project)
-    if os.environ.get("UPDATE_GOLDEN"):
+    if os.environ.get("UPDATE"):
         shutil.rmtree(after, ignore_errors=True)
         for path, text in tree.items():
             if text != read_tree(before).get(path):
