@@ -120,14 +120,14 @@ class AnswerText:
         self._is_unfounded = False  # whether it cites sections that were not opened, since the last released paragraph
 
     @property
-    def text(self) -> str:
-        """The released text."""
+    def markdown(self) -> str:
+        """The Markdown that the reader has."""
         return "\n\n".join(self.released)
 
     @property
     def foreign_addresses(self) -> list[tuple[int, int]]:
         """The spans of what code in the text uses and neither the site, an opened section nor a question names."""
-        return self._conversation.find_foreign(self.text)
+        return self._conversation.find_foreign(self.markdown)
 
     def feed(self, text: str) -> Iterator[Event]:
         """Add text of the model; yield the events of the paragraphs that it completes."""

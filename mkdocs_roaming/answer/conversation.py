@@ -27,8 +27,8 @@ from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
     Citation,
     Model,
+    ModelRequest,
     Part,
-    Request,
     Stop,
     Text,
     ToolCall,
@@ -308,7 +308,7 @@ class ModelReply:
         is_endless: Whether the reply is far longer than its limit: then the rest is ignored.
     """
 
-    def __init__(self, model: Model, request: Request, deadline: Deadline) -> None:
+    def __init__(self, model: Model, request: ModelRequest, deadline: Deadline) -> None:
         """Prepare a request; `stream` sends it."""
         self.calls: list[ToolCall] = []
         self.stop = Stop()

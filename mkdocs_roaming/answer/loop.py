@@ -40,16 +40,17 @@ from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
     Citation,
     Model,
+    ModelRequest,
     Part,
-    Request,
     Text,
     ToolCall,
     ToolResult,
     Usage,
     to_identifier,
 )
-from mkdocs_roaming.answer.prepare import Run, prepare
-from mkdocs_roaming.answer.results import Offline, answer_with_results, replace_answer
+from mkdocs_roaming.answer.prepare import write_first_turns
+from mkdocs_roaming.answer.results import Offline, answer_with_results, explain_missing_answer
+from mkdocs_roaming.answer.run import Run
 from mkdocs_roaming.answer.support.check import LOW_SUPPORT, Support, check_support, mark_addresses
 from mkdocs_roaming.answer.support.passages import MAX_CITED_CHARS, CitedSection, Passage, find_passages
 from mkdocs_roaming.library.navigator import Navigator
@@ -101,7 +102,7 @@ async def answer(
     run = Run(question, navigator, model, budget, deadline, page, opened, history, prefetch_tokens)
     try:
         # The whole text of a small site, or an outline and the first sections; without a model, the answer.
-        begin = answer_with_results if model.name == Offline.name else prepare
+        begin = answer_with_results if model.name == Offline.name else write_first_turns
         for event in await begin(run):
             yield event
         while run.state is None:
@@ -117,7 +118,7 @@ async def answer(
                             yield event
             except StopAnswer as stop:  # a request that was too much for the model is made smaller
                 _reduce_request(run, stop)
-                for event in await prepare(run):
+                for event in await write_first_turns(run):
                     yield event
                 continue
             calls = _end_reply(run, reply)
@@ -150,10 +151,10 @@ async def answer(
             for event in await run_in_thread(lambda: list(run.text.end(is_refusal=run.state == "refused"))):
                 yield event
 
-    if run.text.text:
+    if run.text.markdown:
         yield await _check_answer(run)
     else:
-        for event in await replace_answer(run):
+        for event in await explain_missing_answer(run):
             yield event
     yield await _finish(run)
 
@@ -161,7 +162,7 @@ async def answer(
 # The model's reply
 
 
-def _make_request(run: Run) -> Request:
+def _make_request(run: Run) -> ModelRequest:
     budget = run.budget
     rounds_left = run.max_rounds - run.round
     note = ""
@@ -175,7 +176,7 @@ def _make_request(run: Run) -> Request:
             time_used=run.deadline.used_share,
             money_used=budget.spent_share(run.usage),
         )
-    return Request(
+    return ModelRequest(
         rules=run.rules,
         outline=run.outline,
         turns=tuple(run.conversation.turns),
@@ -301,7 +302,7 @@ async def _check_answer(run: Run) -> SupportChecked:
     library = run.navigator.library
     index = run.navigator.sections
     site = library.manifest.site
-    text = run.text.text
+    text = run.text.markdown
 
     def check() -> Support:
         opened: dict[str, str] = {}
@@ -331,7 +332,7 @@ async def _find_passages(run: Run) -> tuple[Passage, ...]:
     """Return the passages that the answer cites; none if there is no time left or the site cannot be read."""
     index = run.navigator.sections
     library = run.navigator.library
-    text = run.text.text
+    text = run.text.markdown
 
     def join(sections: Iterable[SectionRef]) -> str:
         joined = ""
@@ -358,7 +359,7 @@ async def _finish(run: Run) -> Finished:
     """Return the last event of an answer that has ended."""
     assert run.state is not None
     text = run.text
-    has_text = bool(text.text)
+    has_text = bool(text.markdown)
     prices = run.budget.prices
     stop = run.stop or StopAnswer("refused")
     foreign = await run_in_thread(lambda: text.foreign_addresses)

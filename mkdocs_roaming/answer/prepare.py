@@ -1,41 +1,27 @@
-"""The state of an answer, and what the model gets before its first reply.
-
-That is the outline or the text of a small site, and the first open sections.
-"""
+"""What the model gets before its first reply: the outline or the text of a small site, and the first open sections."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import TypeVar
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import (
     CHARS_PER_TOKEN,
-    SITE,
-    Budget,
-    Deadline,
-    StopAnswer,
-    compute_limiter,
-    run_in_thread,
 )
-from mkdocs_roaming.answer.citations import AnswerText
-from mkdocs_roaming.answer.conversation import Conversation, Exchange, describe_call, find_citations
-from mkdocs_roaming.answer.events import AnswerState, Event, OutlineRead, SiteRead
-from mkdocs_roaming.answer.judge import Flaw
+from mkdocs_roaming.answer.conversation import describe_call, find_citations
+from mkdocs_roaming.answer.events import Event, OutlineRead, SiteRead
 from mkdocs_roaming.answer.models.base import (
-    NO_USAGE,
     AssistantTurn,
-    Model,
     OpenSection,
     ToolCall,
     ToolResult,
-    Usage,
     UserTurn,
     find_context,
 )
 from mkdocs_roaming.answer.models.context import USED_SHARE
+from mkdocs_roaming.answer.run import Run
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.navigator import PREFETCH_CALL_ID, PROMPT_OUTLINE_BUDGET, Navigator
 from mkdocs_roaming.library.rules import RULES_CALL_ID, apply_rules, rules_share
@@ -43,8 +29,6 @@ from mkdocs_roaming.library.tools import ToolOutput
 from mkdocs_roaming.settings import MAX_NUMBER
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
-
-T = TypeVar("T")
 
 REOPEN_CALL_ID = "kept"
 """Id of the call that opens the sections of earlier answers again."""
@@ -63,76 +47,7 @@ _PREFETCH_CHARS_PER_TOKEN = 8  # at most half of the room for open sections
 _MAX_SHOWN_QUERY = 200
 
 
-@dataclass(slots=True)
-class Run:
-    """The state of one answer.
-
-    Attributes:
-        question: The question.
-        navigator: Opens and searches the site.
-        model: The model.
-        budget: Limits of the answer.
-        deadline: End of the time.
-        page: The reader's page: an id, a path or a URL.
-        opened: The ids of the sections that earlier answers opened.
-        history: Earlier questions and answers.
-        prefetch_tokens: Maximum size of the sections that search opens.
-        conversation: The turns so far.
-        text: The text that the reader has.
-        rules: The instructions for the model.
-        outline: The outline, or the text of a small site.
-        site: The sections of a small site.
-        max_rounds: Maximum number of requests.
-        round: Number of the current request.
-        call_ids: The ids of all tool calls so far.
-        usage: All tokens so far.
-        state: How the answer ended; None until then.
-        stop: Why it ended early.
-        flaw: Why the last reply could not be used, if the model was asked again.
-        has_tools: Whether the model may call tools.
-        context: The size of the model's context in tokens; None if it is not known.
-        reductions: Why earlier requests were too much for the model: `size`, or `request` for its tools.
-        note: What to say to a reader whose question is in another language than the site.
-    """
-
-    question: str
-    navigator: Navigator
-    model: Model
-    budget: Budget
-    deadline: Deadline
-    page: str | None
-    opened: Sequence[str]
-    history: Sequence[Exchange]
-    prefetch_tokens: int
-    conversation: Conversation = field(init=False)
-    text: AnswerText = field(init=False)
-    rules: str = ""
-    outline: str = ""
-    site: tuple[OpenSection, ...] = ()
-    max_rounds: int = 0
-    round: int = 0
-    call_ids: set[str] = field(default_factory=set)
-    usage: Usage = NO_USAGE
-    state: AnswerState | None = None
-    stop: StopAnswer | None = None
-    flaw: Flaw | None = None
-    has_tools: bool = False
-    context: int | None = None
-    reductions: set[str] = field(default_factory=set)
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        self.conversation = Conversation(self.navigator)
-        self.text = AnswerText(self.conversation)
-
-    async def read(self, work: Callable[[], T], deadline: Deadline | None = None) -> T:
-        """Run a function that reads the site in a thread, which is abandoned at a deadline (default: the answer's)."""
-        limiter = compute_limiter() if self.navigator.library.is_local else None
-        end = deadline or self.deadline
-        return await end.run(lambda: run_in_thread(work, limiter), SITE)
-
-
-async def prepare(run: Run) -> list[Event]:
+async def write_first_turns(run: Run) -> list[Event]:
     """Write the rules and the first turns of an answer.
 
     Returns:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.events import collect_answer
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.base import Model, Part, Request, Text, ToolCall, Usage, find_context
+from mkdocs_roaming.answer.models.base import Model, ModelRequest, Part, Text, ToolCall, Usage, find_context
 from mkdocs_roaming.answer.models.openai import estimate_request
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.texts import PREFETCH_TOKENS
@@ -46,7 +46,7 @@ class _Recorder:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
 
-    async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
+    async def reply(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         pieces = 0
         counted = 0
         parts: Any = self._model.reply(request)

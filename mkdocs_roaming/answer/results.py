@@ -26,8 +26,8 @@ from mkdocs_roaming.answer.events import (
     TextReleased,
     ToolCalled,
 )
-from mkdocs_roaming.answer.models.base import NO_SOURCE, ModelConfig, Part, Request, Stop, Text
-from mkdocs_roaming.answer.prepare import Run
+from mkdocs_roaming.answer.models.base import NO_SOURCE, ModelConfig, ModelRequest, Part, Stop, Text
+from mkdocs_roaming.answer.run import Run
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.library.navigator import Navigator
@@ -64,7 +64,7 @@ class Offline:
             raise UsageError(f"the model offline has no variants; choose offline, not offline:{config.name}")
         return cls()
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         """Reply that the documentation does not answer; nothing is known about it here."""
         yield Text(f"{prompts.NO_ANSWER} [^{NO_SOURCE}]")
         yield Stop()
@@ -101,12 +101,15 @@ async def answer_with_results(run: Run) -> list[Event]:
     """
     events, run.text = await _show_results(run, run.deadline)
     run.conversation.tokens_read = sum(event.tokens for event in events if isinstance(event, SectionOpened))
-    run.state = "results" if run.text.text else "not_found"
+    run.state = "results" if run.text.markdown else "not_found"
     return events
 
 
-async def replace_answer(run: Run) -> list[Event]:
-    """Return the events of a text that replaces an answer: the reason, and results if the model failed."""
+async def explain_missing_answer(run: Run) -> list[Event]:
+    """Return the events of the text for a reader who has none: why there is no answer, and results if the model failed.
+
+    The documentation does not answer (`stop` is None), or something ended the answer before its first paragraph.
+    """
     stop = run.stop
     if stop is None:
         reason = run.note or prompts.NO_ANSWER
@@ -120,7 +123,7 @@ async def replace_answer(run: Run) -> list[Event]:
         events, results = await _show_results(run, Deadline(_REPLACEMENT_SECONDS, time.monotonic))
     except StopAnswer:
         return [TextReleased(reason)]
-    if not results.text:
+    if not results.markdown:
         return [TextReleased(f"{reason}\n\n{run.note}".rstrip())]
     shown: list[Event] = [TextReleased(f"{reason} {prompts.NEAREST_SECTIONS}\n\n")]
     for event in events:

@@ -17,7 +17,7 @@ import anyio
 
 from mkdocs_roaming.answer.budget import Deadline, Prices, StopAnswer
 from mkdocs_roaming.answer.conversation import ModelReply
-from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Request, Usage, UserTurn
+from mkdocs_roaming.answer.models.base import NO_USAGE, Model, ModelRequest, Usage, UserTurn
 from mkdocs_roaming.describe.checks import Checker
 from mkdocs_roaming.describe.requests import PROMPT, TOOL, DescriptionRequest, Reply, parse_reply
 from mkdocs_roaming.errors import RoamingError, UsageError
@@ -221,7 +221,7 @@ class ModelRunner:
         self.sent += 1
         turn = UserTurn(PROMPT, request.render())
         tokens = request.output_tokens
-        encoded = Request(request.rules, "", (turn,), (TOOL,), output_tokens=tokens)
+        encoded = ModelRequest(request.rules, "", (turn,), (TOOL,), output_tokens=tokens)
         reply = ModelReply(model, encoded, Deadline(_SECONDS, time.monotonic))
         async with aclosing(reply.stream()) as parts:
             async for part in parts:

@@ -240,7 +240,7 @@ def create_app(config: AppConfig) -> RequestGuard:
         metrics.count_answer(record)
         answer = msgspec.structs.replace(summarize(record.events), model=record.model, cost=record.cost)
         log = partial(journal.log_question, record.question, answer, turn=record.turn, seconds=record.seconds)
-        journal.writer.submit(log, cached=record.cached, site=record.site)
+        journal.writer.submit(log, cached=record.is_shared, site=record.site)
 
     service = AnswerService(
         site,

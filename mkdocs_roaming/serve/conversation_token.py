@@ -33,7 +33,7 @@ _NONCE_BYTES = 6
 _ELLIPSIS = "…"
 
 
-class Turn(msgspec.Struct, frozen=True, array_like=True):
+class SignedTurn(msgspec.Struct, frozen=True, array_like=True):
     """A question and its answer, with the opened sections (most important last) and the digest of the site."""
 
     question: str
@@ -45,7 +45,7 @@ class Turn(msgspec.Struct, frozen=True, array_like=True):
 class _Payload(msgspec.Struct, array_like=True):
     """What is signed: the turn, the second when it expires, and a random number."""
 
-    turn: Turn
+    turn: SignedTurn
     expires: int
     nonce: bytes
 
@@ -66,10 +66,10 @@ class TokenSigner:
         self._key = hmac.digest(key, b"mkdocs-roaming: turns of a conversation, 3", hashlib.sha256)
         self._clock = clock
 
-    def sign(self, turn: Turn, site: str) -> str:
+    def sign(self, turn: SignedTurn, site: str) -> str:
         """Return a turn as a token, cut so that it fits. The tokens of equal turns differ."""
         expires = int(self._clock()) + TOKEN_SECONDS
-        cut_turn = Turn(
+        cut_turn = SignedTurn(
             _truncate(turn.question, MAX_QUESTION_BYTES),
             _truncate(turn.answer, MAX_ANSWER_BYTES),
             turn.opened[-MAX_OPENED:],
@@ -78,7 +78,7 @@ class TokenSigner:
         payload = msgspec.msgpack.encode(_Payload(cut_turn, expires, secrets.token_bytes(_NONCE_BYTES)))
         return _join(payload, self._sign(payload, site))
 
-    def verify(self, token: str, site: str) -> Turn | None:
+    def verify(self, token: str, site: str) -> SignedTurn | None:
         """Return the turn of a token, None if it was signed with another key or for another site, or has expired."""
         if len(token) > MAX_TOKEN_CHARS:
             return None
@@ -100,11 +100,11 @@ class TokenSigner:
         )
 
 
-def make_turn(question: str, answer: str, steps: Iterable[str], cited: Iterable[str], digest: str) -> Turn:
+def make_turn(question: str, answer: str, steps: Iterable[str], cited: Iterable[str], digest: str) -> SignedTurn:
     """Return the turn of an answer. The cited sections are the most important ones, the first of them above all."""
     important = list(dict.fromkeys(cited))[:MAX_OPENED]
     uncited = [id_ for id_ in dict.fromkeys(steps) if id_ not in important]
-    return Turn(question, answer, (*uncited, *reversed(important)), digest)
+    return SignedTurn(question, answer, (*uncited, *reversed(important)), digest)
 
 
 def restore_memory(tokens: Sequence[str], signer: TokenSigner, sections: SectionIndex, site: str) -> ConversationMemory:

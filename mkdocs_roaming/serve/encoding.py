@@ -56,7 +56,7 @@ class AnswerContext:
 
     sections: SectionIndex
     sign_turn: Callable[[], str]
-    cached: bool = False
+    is_shared: bool = False
     dropped_turns: int = 0
     suggest: Callable[[], Sequence[str]] = tuple
 
@@ -124,7 +124,7 @@ def encode_status(result: Outcome, context: AnswerContext, *, sections: int) -> 
         schemas.Usage(*msgspec.structs.astuple(result.usage)),
         result.cost,
         result.currency,
-        context.cached,
+        context.is_shared,
         turns_dropped=context.dropped_turns or UNSET,
         message=result.message or UNSET,
         cause=result.cause or UNSET,
@@ -286,6 +286,7 @@ class PartEncoder:
                 yield self._section_part(section, "open")
 
     def _open_section(self, event: events.SectionOpened) -> StreamPart:
+        """Return the part for a section that was read, with the size of the text shown instead of the section's own."""
         self._steps.add(event.section.id)
         details: StreamPart = {"inside": len(event.inside)} if event.inside else {}
         if event.call == PREFETCH_CALL_ID:

@@ -86,8 +86,8 @@ class Metrics:
         if record.abandoned or not isinstance(end, Finished):
             self._count("answers_left", model=record.model)
         else:
-            self._count("answers", model=record.model, state=end.state, cached="yes" if record.cached else "no")
-        if record.first_text_seconds is not None and not record.cached:
+            self._count("answers", model=record.model, state=end.state, cached="yes" if record.is_shared else "no")
+        if record.first_text_seconds is not None and not record.is_shared:
             self._first_text.labels(model=record.model).observe(record.first_text_seconds)
 
     def count_cost(self, cost: AnswerCost) -> None:

@@ -112,7 +112,8 @@ class Routes:
     async def ask(self, request: Request) -> AnswerResponse:
         """Answer a question with the configured model."""
         question = parse_question(await request.body(), request.headers.get("content-type", ""))
-        if question.scope:  # restricting a large site takes longer than the event loop may wait
+        if question.scope:
+            # `service.open` gets the restricted site from its memo then. To make it may block the event loop too long.
             site = self.service.site.now(question.language)
             scope = question.scope
             await self._queue.run(request.scope[CLIENT_KEY], lambda: site.restrict(scope), is_local=True)
@@ -126,9 +127,9 @@ class Routes:
         return await self._respond(request, self.service.open(validate(question), offline=True), MARKDOWN)
 
     async def _respond(self, request: Request, answer: AnswerRequest, media_type: str) -> AnswerResponse:
-        """Reserve a place and money for an answer; a cached one needs neither."""
+        """Reserve a place and money for an answer; a shared one needs neither."""
         reservation = None
-        if not answer.cached:
+        if not answer.is_shared:
             reservation = await self.limiter.reserve(request.scope[CLIENT_KEY], answer.call_cost)
             answer.model.on_spend = reservation.grow
         return AnswerResponse(answer, reservation, media_type, self.ping_seconds)
@@ -274,7 +275,7 @@ class AnswerResponse:
         """Send the answer."""
         try:
             async with anyio.create_task_group() as group:
-                if not self.answer.is_kept:
+                if not self.answer.is_cached:
                     group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
                 if self.media_type == EVENTS:
                     await self._stream(send)
@@ -294,7 +295,7 @@ class AnswerResponse:
         try:
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             async for part in parts:
-                if self.answer.is_kept:  # one body instead of one for each part
+                if self.answer.is_cached:  # one body instead of one for each part
                     rest.append(encode_sse(part))
                 else:
                     await send({"type": "http.response.body", "body": encode_sse(part), "more_body": True})

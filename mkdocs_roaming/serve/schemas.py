@@ -110,7 +110,10 @@ class Feedback(Struct, frozen=True):
 
 
 class Source(Struct, frozen=True):
-    """A section. `tokens` is an estimate."""
+    """A section. `tokens` is the estimated size of its own text.
+
+    In a stream it is that of the text that was read, once it was: a part of the section, or one with its subsections.
+    """
 
     id: SectionId
     title: str

@@ -25,7 +25,7 @@ import anyio
 from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.events import Event, Finished, TextReleased, TokensUsed, summarize
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.base import NO_USAGE, Model, Part, Request, Usage
+from mkdocs_roaming.answer.models.base import NO_USAGE, Model, ModelRequest, Part, Usage
 from mkdocs_roaming.answer.models.openai import estimate_request
 from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.answer.support.evidence import find_words, normalize_text
@@ -35,7 +35,7 @@ from mkdocs_roaming.library.targets import SearchFactory
 from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.cache import AnswerCache, SharedAnswer, without_cost
-from mkdocs_roaming.serve.conversation_token import TokenSigner, Turn, make_turn, restore_memory
+from mkdocs_roaming.serve.conversation_token import SignedTurn, TokenSigner, make_turn, restore_memory
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
 from mkdocs_roaming.serve.encoding import START, AnswerContext, PartEncoder, StreamPart, encode_answer
 from mkdocs_roaming.serve.log import SeldomLog, public_message, strip_passwords
@@ -77,7 +77,8 @@ class AnswerRecord:
     """The outcome of a question for one client, for the log and the metrics.
 
     `cost` is None if it is unknown: the client left early (`abandoned`), or the model's reply broke off.
-    `first_text_seconds` is the time until the first text was sent, None if none was. `site` is the digest of the site.
+    `is_shared` is as in `AnswerRequest`; logs and metrics name it `cached`. `first_text_seconds` is the time until the
+    first text was sent, None if none was. `site` is the digest of the site.
     """
 
     question: Question
@@ -85,7 +86,7 @@ class AnswerRecord:
     events: tuple[Event, ...]
     cost: float | None
     seconds: float
-    cached: bool
+    is_shared: bool
     abandoned: bool
     turn: str = ""
     first_text_seconds: float | None = None
@@ -141,7 +142,7 @@ class AnswerService:
         config = self.offline_config if offline else self.config
         return AnswerRequest(self, question, config, self.site.now(question.language).restrict(question.scope))
 
-    def read_turn(self, turn: str) -> Turn | None:
+    def read_turn(self, turn: str) -> SignedTurn | None:
         """Return the turn of a token, None if it is from no answer of this site, or has expired."""
         return self.signer.verify(turn, self.site_name)
 
@@ -187,10 +188,10 @@ class AnswerRequest:
             about = (words, self._page_id, question.language, question.scope)
             self._key = (deployment.digest, about, config.model.name, config.budget)
         self._answer = service.cache.join(self._key) if self._key else None
-        self.cached = self._answer is not None
-        """Whether the answer costs nothing: it is cached, or runs for another client."""
-        self.is_kept = self._answer is not None and self._answer.task is None
-        """Whether the answer is cached, so that nothing has to be waited for."""
+        self.is_shared = self._answer is not None
+        """Whether the answer costs this client nothing: it is cached, or runs already for another client."""
+        self.is_cached = self._answer is not None and self._answer.task is None
+        """Whether the answer is finished, so that nothing has to be waited for."""
         self._events: list[Event] = []
         self._is_finished = False  # the answer ended by itself and was read to its end
         self._first_text_seconds: float | None = None
@@ -199,7 +200,7 @@ class AnswerRequest:
     @property
     def call_cost(self) -> float | None:
         """The maximum cost of a model call, on average, 0 if it is unlimited; None if no provider's model is called."""
-        if self.cached or self._config.model.name == Offline.name:
+        if self.is_shared or self._config.model.name == Offline.name:
             return None
         budget = self._config.budget
         return (budget.cost or 0.0) / budget.rounds
@@ -210,7 +211,7 @@ class AnswerRequest:
         answer = self._join_or_start()
         sections = self.deployment.library.sections
         dropped = self._memory.dropped
-        self._context = AnswerContext(sections, self._sign_turn, self.cached, dropped, self._suggest)
+        self._context = AnswerContext(sections, self._sign_turn, self.is_shared, dropped, self._suggest)
         encoder = PartEncoder(self._context)
         try:
             yield START
@@ -219,7 +220,7 @@ class AnswerRequest:
                     if event is None:
                         yield {}
                         continue
-                    self._events.append(without_cost(event) if self.cached else event)
+                    self._events.append(without_cost(event) if self.is_shared else event)
                     self._is_finished = isinstance(event, Finished)
                     if self._first_text_seconds is None and isinstance(event, TextReleased):
                         self._first_text_seconds = monotonic() - self._started
@@ -242,7 +243,7 @@ class AnswerRequest:
 
     async def cost(self) -> float | None:
         """Return the cost of the answer, at most; None without prices. Wait for its end while other clients read it."""
-        if self._answer is None or self.cached:
+        if self._answer is None or self.is_shared:
             return 0.0
         patience = inf if self._answer.subscribers else _CANCEL_SECONDS
         with anyio.move_on_after(patience):
@@ -262,14 +263,14 @@ class AnswerRequest:
             self._answer.unsubscribe()
         self._service.requests.discard(self)
         abandoned = not self._is_finished
-        is_known = not abandoned and not self.cached
+        is_known = not abandoned and not self.is_shared
         self.record = AnswerRecord(
             self.question,
             self._config.model.name,
             tuple(self._events),
             self.model.cost(exact=True) if is_known else None,
             monotonic() - self._started,
-            self.cached,
+            self.is_shared,
             abandoned,
             "" if abandoned else self._sign_turn(),
             self._first_text_seconds,
@@ -284,7 +285,7 @@ class AnswerRequest:
         cache = self._service.cache
         if self._answer is None and self._key is not None:
             self._answer = cache.join(self._key)  # may have appeared since the request was opened
-            self.cached = self._answer is not None
+            self.is_shared = self._answer is not None
         if self._answer is None:
             navigator = self.deployment.navigator(partial(public_message, at="/v1/ask"))
             events = answer(
@@ -380,7 +381,7 @@ def _question_words(text: str, language: str) -> frozenset[str]:
 class _MeteredReply:
     """A reply with the usage that the provider reported. `unbilled` is set if it refused the request."""
 
-    request: Request
+    request: ModelRequest
     usage: Usage = NO_USAGE
     ended: bool = False
     unbilled: bool = False
@@ -404,7 +405,7 @@ class MeteredModel:
         """Return what the model can do, such as `has_tools`."""
         return getattr(self._model, name)
 
-    async def reply(self, request: Request) -> AsyncGenerator[Part, None]:
+    async def reply(self, request: ModelRequest) -> AsyncGenerator[Part, None]:
         """Stream the reply of the model."""
         metered = _MeteredReply(request)
         if self.on_spend and self._prices:

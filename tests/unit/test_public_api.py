@@ -32,7 +32,7 @@ METHODS = ["Library.restrict", "Library.search", "Library.outline", "Library.exp
 EXTENDING = ROOT / "docs" / "guides" / "extending.md"
 FOR_PLUGINS = {
     "mkdocs_roaming.answer.models.base": {
-        "AssistantTurn", "Citation", "Model", "ModelConfig", "ModelFactory", "OpenSection", "Part", "Request", "Stop", "Text",
+        "AssistantTurn", "Citation", "Model", "ModelConfig", "ModelFactory", "ModelRequest", "OpenSection", "Part", "Stop", "Text",
         "ToolCall", "ToolResult", "ToolTurn", "Turn", "Usage", "UserTurn",
     },
     "mkdocs_roaming.answer.models.provider": {"ApiConfig", "ProviderModel"},

@@ -16,9 +16,9 @@ from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
     Citation,
     JsonObject,
+    ModelRequest,
     OpenSection,
     Part,
-    Request,
     StopReason,
     ToolResult,
     Usage,
@@ -99,7 +99,7 @@ class AnthropicModel(ApiModel):
     def _parse_url(base_url: str) -> str:
         return parse_base_url(base_url).removesuffix("/v1")
 
-    def _make_reader(self, request: Request) -> ReplyReader:
+    def _make_reader(self, request: ModelRequest) -> ReplyReader:
         parameters = encode_request(request, _SEARCH_RESULTS not in self._refused)
         if "cache_control" in self._refused:
             parameters = _without_key(parameters, "cache_control")
@@ -107,7 +107,7 @@ class AnthropicModel(ApiModel):
         parameters |= {**thinking, "max_tokens": self._limit_output(request, parameters)}
         return MessageReader(parameters, request.note)
 
-    def _alternatives(self, request: Request) -> Sequence[str]:
+    def _alternatives(self, request: ModelRequest) -> Sequence[str]:
         return [_SEARCH_RESULTS] if self._service.base_url != self.default_url and request.has_results else []
 
 
@@ -118,7 +118,7 @@ class AnthropicModel(ApiModel):
 # the turns behind them have no state.
 
 
-def encode_request(request: Request, has_search_results: bool) -> Json:
+def encode_request(request: ModelRequest, has_search_results: bool) -> Json:
     """Return a request as parameters of the Messages API.
 
     The tools stay defined in the last round, in which none may be called: they are at the start of the cached prefix,
@@ -147,7 +147,7 @@ def encode_request(request: Request, has_search_results: bool) -> Json:
     return parameters
 
 
-def _encode_turns(request: Request, has_search_results: bool) -> list[Json]:
+def _encode_turns(request: ModelRequest, has_search_results: bool) -> list[Json]:
     messages: list[Json] = []
 
     def add(role: str, content: Iterable[Json]) -> None:

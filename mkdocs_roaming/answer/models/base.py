@@ -1,7 +1,7 @@
 """The interface of a language model, how a plugin provides one, and selection by name.
 
-A model reads a `Request` and streams its reply in parts. It keeps no state between two replies: each request holds the
-whole conversation.
+A model reads a `ModelRequest` and streams its reply in parts. It keeps no state between two replies: each request
+holds the whole conversation.
 
 A plugin is a factory in the entry point group `roaming.models`. The factory takes a `ModelConfig` and returns a
 `Model`; a class whose constructor takes a `ModelConfig` is a factory, too:
@@ -10,7 +10,7 @@ A plugin is a factory in the entry point group `roaming.models`. The factory tak
         def __init__(self, config: ModelConfig) -> None:
             self.name = config.name
 
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
+        async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
             yield Text(f"You asked: {request.question} [^none]")
             yield Stop()
 
@@ -106,7 +106,7 @@ class OpenSection:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ModelRequest:
     """Everything that a model reads before one reply.
 
     The fields are in the order in which they are worth caching: `rules` and `outline` are the same for all questions
@@ -211,12 +211,12 @@ class Model(Protocol):
         ```python
         from collections.abc import AsyncIterator
 
-        from mkdocs_roaming.answer.models.base import Part, Request, Stop, Text
+        from mkdocs_roaming.answer.models.base import Part, ModelRequest, Stop, Text
 
         class OutlineModel:
             name = "outline"
 
-            async def reply(self, request: Request) -> AsyncIterator[Part]:
+            async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
                 yield Text(request.outline.splitlines()[0])
                 yield Stop()
 
@@ -229,7 +229,7 @@ class Model(Protocol):
         """The name that answers are labelled with."""
         ...
 
-    def reply(self, request: Request) -> AsyncIterator[Part]:
+    def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         """Stream the reply to a request.
 
         An async generator: it is closed when the reader leaves. It must not hold a cancel scope or a task group open
@@ -262,7 +262,7 @@ class UnavailableModel:
     problem: str
     is_hosted: bool = True
 
-    def reply(self, request: Request) -> AsyncIterator[Part]:
+    def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         """Raise the error."""
         raise ModelError(self.problem)
 

@@ -13,8 +13,8 @@ from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
     JsonObject,
     ModelConfig,
+    ModelRequest,
     Part,
-    Request,
     StopReason,
     ToolCall,
     ToolResult,
@@ -70,7 +70,7 @@ class OpenAIModel(ApiModel):
             raise UsageError("openai needs the name of a model, such as openai:qwen3")
         return super().from_config(config)
 
-    def _make_reader(self, request: Request) -> ReplyReader:
+    def _make_reader(self, request: ModelRequest) -> ReplyReader:
         parameters = encode_request(
             request,
             has_system_role=_SYSTEM_ROLE not in self._refused,
@@ -82,7 +82,7 @@ class OpenAIModel(ApiModel):
             parameters["stream_options"] = {"include_usage": True}
         return ChatReader(parameters, request.note)
 
-    def _alternatives(self, request: Request) -> Sequence[str]:
+    def _alternatives(self, request: ModelRequest) -> Sequence[str]:
         return [_ABSENT_TOOLS] if request.has_results and not request.tools else []
 
 
@@ -92,7 +92,7 @@ class OpenAIModel(ApiModel):
 # in lines with its id, as text from another author.
 
 
-def encode_request(request: Request, *, has_system_role: bool = True, keeps_tools: bool = False) -> Json:
+def encode_request(request: ModelRequest, *, has_system_role: bool = True, keeps_tools: bool = False) -> Json:
     """Return a request as parameters of the chat completions API.
 
     In the last round the tools are left out: many servers ignore `tool_choice`, and their models would call on.
@@ -111,14 +111,14 @@ def encode_request(request: Request, *, has_system_role: bool = True, keeps_tool
     return parameters
 
 
-def estimate_request(request: Request) -> int:
+def estimate_request(request: ModelRequest) -> int:
     """Return the estimated tokens of a request."""
     encoded = encode_request(request)
     texts = (json.dumps(encoded.get("tools", "")), *iter_texts(encoded["messages"]))
     return sum(map(estimate_tokens, texts))
 
 
-def _encode_turns(request: Request, has_system_role: bool) -> list[Json]:
+def _encode_turns(request: ModelRequest, has_system_role: bool) -> list[Json]:
     """Return the messages in the order that the strictest servers require.
 
     No role follows itself, and only the model follows a tool: other text is appended to the message before it.

@@ -20,8 +20,8 @@ from mkdocs_roaming.answer.models.base import (
     JsonObject,
     ModelConfig,
     ModelOptions,
+    ModelRequest,
     Part,
-    Request,
     Stop,
     Usage,
 )
@@ -102,7 +102,7 @@ class ProviderModel(ABC):
         self._service = service
         self._retries = retries
 
-    async def reply(self, request: Request) -> Parts:
+    async def reply(self, request: ModelRequest) -> Parts:
         """Stream the reply to a request.
 
         Raises:
@@ -139,7 +139,7 @@ class ProviderModel(ABC):
         return self._service.is_hosted
 
     @abstractmethod
-    def _attempt(self, request: Request) -> Parts:
+    def _attempt(self, request: ModelRequest) -> Parts:
         """Stream the reply of one attempt; errors such as `KeyError` mean that the provider sent malformed data."""
 
 
@@ -253,10 +253,10 @@ class ApiModel(ProviderModel):
             self._context = min(size, self._context or size)
 
     @abstractmethod
-    def _make_reader(self, request: Request) -> ReplyReader:
+    def _make_reader(self, request: ModelRequest) -> ReplyReader:
         """Return the reader of the reply to a request, with the request's parameters."""
 
-    def _limit_output(self, request: Request, parameters: JsonObject) -> int:
+    def _limit_output(self, request: ModelRequest, parameters: JsonObject) -> int:
         """Return the maximum output: what the request asks for, and thinking, as far as the context has room."""
         wanted = request.output_tokens + self.extra_output_tokens
         if self._context is None:
@@ -264,11 +264,11 @@ class ApiModel(ProviderModel):
         size = round(sum(map(estimate_tokens, iter_texts(parameters))) / USED_SHARE)
         return min(wanted, max(self._context - size, _LEAST_OUTPUT))
 
-    def _alternatives(self, request: Request) -> Sequence[str]:
+    def _alternatives(self, request: ModelRequest) -> Sequence[str]:
         """Return what to do differently if a request is refused and no parameter is named, in order."""
         return ()
 
-    async def _attempt(self, request: Request) -> Parts:
+    async def _attempt(self, request: ModelRequest) -> Parts:
         while True:
             reader = self._make_reader(request)
             try:
@@ -292,7 +292,7 @@ class ApiModel(ProviderModel):
             if self._limit_output(request, reader.parameters) < request.output_tokens + THINKING_TOKENS:
                 raise error_for_context(self._service, "it has no room for thinking", None, cause="thinking")
 
-    def _adapt(self, problem: str, request: Request) -> bool:
+    def _adapt(self, problem: str, request: ModelRequest) -> bool:
         """Note what the server refuses; return whether the request is worth another attempt without it."""
         named = [name for name in self.optional if re.search(rf"\b{name}\b", problem)]
         for name in (*named, *self._alternatives(request)):

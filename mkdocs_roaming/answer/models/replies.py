@@ -13,8 +13,8 @@ from mkdocs_roaming.answer.models.base import (
     NO_USAGE,
     AssistantTurn,
     JsonObject,
+    ModelRequest,
     Part,
-    Request,
     StopReason,
     Text,
     ToolCall,
@@ -122,7 +122,7 @@ class TurnState:
     blocks: tuple[JsonObject, ...] = ()
 
 
-def read_turns(request: Request) -> Iterator[str | AssistantTurn | ToolResult]:
+def read_turns(request: ModelRequest) -> Iterator[str | AssistantTurn | ToolResult]:
     """Yield the conversation in the order of messages: what the reader's side says, replies, and results of tools."""
     for turn in request.turns:
         match turn:

@@ -16,8 +16,8 @@ import msgspec
 from mkdocs_roaming.answer.models.base import (
     Citation,
     ModelConfig,
+    ModelRequest,
     Part,
-    Request,
     Stop,
     StopReason,
     Text,
@@ -33,7 +33,7 @@ class ScriptedModel:
     def __init__(self, replies: Iterable[Sequence[Part]], *, name: str = "scripted") -> None:
         """Create a model with its replies."""
         self.name = name
-        self.requests: list[Request] = []
+        self.requests: list[ModelRequest] = []
         self._replies = [tuple(reply) for reply in replies]
 
     @classmethod
@@ -43,7 +43,7 @@ class ScriptedModel:
             raise UsageError("the scripted model needs a script; choose scripted:FILE")
         return cls(read_script(Path(config.name)))
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         """Stream the next reply of the script.
 
         Raises:

@@ -17,8 +17,8 @@ from mkdocs_roaming.answer.budget import Budget, Prices
 from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
     Model,
+    ModelRequest,
     Part,
-    Request,
     Text,
     ToolCall,
     ToolTurn,
@@ -160,7 +160,7 @@ def test_chat_ctrl_c_cancels_answer_only(library: Library) -> None:
         name = "m-1"
         closed = False
 
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
+        async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
             try:
                 yield Text("The")
                 os.kill(os.getpid(), signal.SIGINT)

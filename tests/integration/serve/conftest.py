@@ -25,7 +25,7 @@ from serving import read_kettle_pages
 
 from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.anthropic import AnthropicModel
-from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Request
+from mkdocs_roaming.answer.models.base import AssistantTurn, Model, ModelRequest
 from mkdocs_roaming.answer.models.openai import OpenAIModel
 from mkdocs_roaming.answer.prepare import REOPEN_CALL_ID
 from mkdocs_roaming.answer.results import Offline
@@ -113,7 +113,7 @@ def find_free_port() -> int:
         return port
 
 
-def has_called(request: Request) -> bool:
+def has_called(request: ModelRequest) -> bool:
     """Return whether the model has called a tool; the calls that the loop records before do not count."""
     recorded = {REOPEN_CALL_ID, RULES_CALL_ID, PREFETCH_CALL_ID}
     return any(

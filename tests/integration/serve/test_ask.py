@@ -17,7 +17,7 @@ from messages_api.adversary import Adversary
 from serving import load_cases
 
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.base import Model, ModelRequest, Part, Stop, Text, ToolCall, Usage
 from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.answer.support.check import slice_utf16
@@ -52,7 +52,7 @@ class Waiting:
         self._id = id_
         self.calls = 0
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         self.calls += 1
         if not has_called(request):
             yield opens(self._id)
@@ -311,7 +311,7 @@ def test_interrupted_reply_costs_counted_tokens_and_maximum_output(
     class BreaksOff:
         name = "breaks off"
 
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
+        async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
             yield Usage(input=100_000)
             if not has_called(request):
                 yield Usage(output=50_000)
@@ -395,7 +395,7 @@ class Endless:
     def __init__(self, id_: str) -> None:
         self._id, self.texts_sent, self.closed = id_, 0, threading.Event()
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         if not has_called(request):
             yield opens(self._id)
             return
@@ -482,7 +482,7 @@ def test_unreadable_page_does_not_reveal_its_path(start: Start, folder: Path) ->
     class Repeats:
         name = "repeats"
 
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
+        async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
             if not has_called(request):
                 yield opens(id_)
                 return

@@ -15,7 +15,7 @@ import anyio
 import pytest
 from dripping import HEADERS, dripping
 
-from mkdocs_roaming.answer.models.base import Part, Request, Text, ToolCall
+from mkdocs_roaming.answer.models.base import ModelRequest, Part, Text, ToolCall
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
@@ -162,7 +162,7 @@ class Slow:
         self.opened, self.go = threading.Event(), threading.Event()
         self._id = id_
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         if not has_called(request):
             self.opened.set()
             while not self.go.is_set():

@@ -18,7 +18,7 @@ from serving import load_cases
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.models.base import Part, Request, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.base import ModelRequest, Part, Text, ToolCall, Usage
 from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.middleware import RequestPolicy
@@ -150,7 +150,7 @@ class ExpensiveModel:
         self.calls = 0
         self._id = id_
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         self.calls += 1
         if not has_called(request):
             yield ToolCall("a", "expand_sections", {"ids": [self._id]})

@@ -13,7 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.models.base import Part, Request, Stop, Text, Usage
+from mkdocs_roaming.answer.models.base import ModelRequest, Part, Stop, Text, Usage
 from mkdocs_roaming.errors import ModelError, UsageError
 from mkdocs_roaming.serve.metrics import METRICS_ADDRESS, parse_metrics_address
 from mkdocs_roaming.serve.quotas import AnswerQuota
@@ -32,7 +32,7 @@ class PaidModel:
     def __init__(self, cause: str = "") -> None:
         self._cause = cause
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         yield Usage(input=10_000, output=100)
         if self._cause:
             raise ModelError("the provider is overloaded", cause=self._cause)

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.models.base import Part, Request, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.base import ModelRequest, Part, Text, ToolCall, Usage
 from mkdocs_roaming.answer.models.openai import estimate_request
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.middleware import RequestPolicy
@@ -44,7 +44,7 @@ class HonestModel:
         self.cost = 0.0
         self._id = next(place.id for place in open_library(folder).sections if place.section.title == "Server")
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         tokens = estimate_request(request)
         usage = Usage(input=tokens, output=150)
         self.cost += PRICES.cost(usage) or 0.0

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from mkdocs_roaming.answer.budget import Budget, Prices
-from mkdocs_roaming.answer.models.base import Part, Request, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.base import ModelRequest, Part, Text, ToolCall, Usage
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.serve.conversation_token import TokenSigner
@@ -40,7 +40,7 @@ class CountingModel:
         self.calls = self.waiting = self.broken_off = 0
         self._id = next(place.id for place in open_library(folder).sections if place.section.title == "Server")
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         if not has_called(request):
             self.calls += 1
             yield Usage(input=100_000)
@@ -194,7 +194,7 @@ async def test_closed_request_that_read_nothing_releases_answer(folder: Path, mo
                 break
         second = service.open(Question("Which port?"))
         unread_parts = second.parts()
-        assert second.cached
+        assert second.is_shared
         await unread_parts.aclose()
         second.close()
     assert await first.cost() is None
@@ -222,7 +222,7 @@ def test_failed_answers_are_logged_once_a_minute_with_advice(
     class Failing:
         name = "failing"
 
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
+        async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
             raise ModelError("it cannot be called.", cause=cause)
             yield
 

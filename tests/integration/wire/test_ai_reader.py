@@ -16,7 +16,7 @@ from serving import serve_app
 
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.models.base import Model, Part, Request, Stop, Text
+from mkdocs_roaming.answer.models.base import Model, ModelRequest, Part, Stop, Text
 from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.errors import ModelError
 from mkdocs_roaming.serve.app import AppConfig, create_app
@@ -85,7 +85,7 @@ class EveryEnd:
 
     name = "every-end"
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         """Stream the reply that the question names."""
         for part in ENDS[request.question][0]:
             if isinstance(part, Exception):

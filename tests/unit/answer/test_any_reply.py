@@ -18,7 +18,7 @@ from mkdocs_roaming.answer.budget import Budget, Deadline, Prices
 from mkdocs_roaming.answer.conversation import ModelReply
 from mkdocs_roaming.answer.events import Event, Finished, summarize
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.base import Citation, Part, Request, Stop, Text, ToolCall, Usage, UserTurn
+from mkdocs_roaming.answer.models.base import Citation, ModelRequest, Part, Stop, Text, ToolCall, Usage, UserTurn
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.targets import library_from_markdown
@@ -96,7 +96,7 @@ def test_any_reply_ends_answer_once(replies: list[list[Part]], opened: list[str]
 )
 def test_invisible_characters_are_removed_in_whatever_pieces_they_arrive(pieces: list[str]) -> None:
     async def read() -> tuple[str, str]:
-        request = Request("", "", (UserTurn("Which port?"),))
+        request = ModelRequest("", "", (UserTurn("Which port?"),))
         reply = ModelReply(ScriptedModel([list(map(Text, pieces))]), request, Deadline(9.0, time.monotonic))
         return "".join([part.text async for part in reply.stream() if isinstance(part, Text)]), reply.text
 

@@ -62,7 +62,7 @@ def release(texts: Iterable[str]) -> Output:
     events = [event for text in texts for event in answer.feed(text)]
     events += answer.end()
     text = "".join(event.text for event in events if isinstance(event, TextReleased))
-    assert text == answer.text
+    assert text == answer.markdown
     lengths = [event.characters for event in events if isinstance(event, TextWithheld)]
     assert lengths == [len(paragraph) for paragraph in answer.withheld]
     assert [event.id for event in events if isinstance(event, CitationDropped)] == answer.dropped

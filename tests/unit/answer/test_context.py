@@ -8,7 +8,7 @@ import pytest
 
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import Event, OutlineRead, summarize
-from mkdocs_roaming.answer.models.base import Part, Request, Stop, Text, ToolTurn
+from mkdocs_roaming.answer.models.base import ModelRequest, Part, Stop, Text, ToolTurn
 from mkdocs_roaming.answer.models.openai import estimate_request
 from mkdocs_roaming.errors import ContextError, ModelError, ToolsUnsupportedError
 from mkdocs_roaming.library.library import Library
@@ -26,14 +26,14 @@ class Server:
     name = "small"
 
     def __init__(self, id_: str, context: int = 10**6, *, known: int | None = None, has_tools: bool = True) -> None:
-        self.requests: list[Request] = []
+        self.requests: list[ModelRequest] = []
         self.known, self.has_tools, self._allows_tools = known, True, has_tools
         self._id, self._context = id_, context
 
     async def find_context(self) -> int | None:
         return self.known
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         self.requests.append(request)
         if request.tools and not self._allows_tools:
             self.has_tools = False
@@ -115,7 +115,7 @@ def test_small_model_without_tools_is_understood(ask: Ask, manual: Library, port
 
 def test_other_refusal_is_not_repeated(ask: Ask, manual: Library, port: str) -> None:
     class Refusing(Server):
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
+        async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
             self.requests.append(request)
             raise ModelError("no", cause="request")
             yield Stop()

@@ -28,8 +28,8 @@ from mkdocs_roaming.answer.events import (
 )
 from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
+    ModelRequest,
     Part,
-    Request,
     Stop,
     Text,
     ToolCall,
@@ -162,7 +162,7 @@ class Failing:
     def __init__(self, error: Exception, *, late: bool) -> None:
         self.error, self.late = error, late
 
-    def reply(self, request: Request) -> AsyncIterator[Part]:
+    def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         if not self.late:
             raise self.error
         return self._fail()
@@ -192,7 +192,7 @@ def test_released_text_survives_error(ask: Ask, ids: dict[str, str]) -> None:
     server = ids["Server"]
 
     class Half(ScriptedModel):
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
+        async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
             async for part in super().reply(request):
                 yield part
             if not isinstance(request.turns[-1], UserTurn):
@@ -229,7 +229,7 @@ class Slow(ScriptedModel):
         super().__init__(replies)
         self._clock, self._seconds, self._before = clock, seconds, before
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         self._clock.now += self._before
         async for part in super().reply(request):
             yield part
@@ -254,7 +254,7 @@ def test_support_check_that_fails_gives_reason(ask: Ask, library: Library, ids: 
     vanishing = Vanishing(library.manifest, library._reader)
 
     class Leaving(ScriptedModel):
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
+        async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
             async for part in super().reply(request):
                 yield part
             if len(self.requests) == 2:
@@ -283,7 +283,7 @@ def test_hanging_model_is_closed_at_deadline(ask: Ask) -> None:
         name = "hanging"
         closed = False
 
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
+        async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
             try:
                 await anyio.sleep_forever()
             finally:
@@ -409,7 +409,7 @@ def test_link_with_shortened_address_leads_to_the_whole_one(ask: Ask, cut: int) 
 def test_error_while_closing_reply_is_ignored(ask: Ask, ids: dict[str, str]) -> None:
 
     class Sulking(ScriptedModel):
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
+        async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
             try:
                 async for part in super().reply(request):
                     yield part
@@ -427,7 +427,7 @@ def test_reply_with_part_of_wrong_type_ends_with_error_that_names_class(ask: Ask
     class Chatty:
         name = "chatty"
 
-        async def reply(self, request: Request) -> AsyncIterator[Any]:
+        async def reply(self, request: ModelRequest) -> AsyncIterator[Any]:
             yield "a plain text"
 
     finished = get_finished(ask(Chatty()))

@@ -23,7 +23,7 @@ from mkdocs_roaming.answer.events import (
     summarize,
 )
 from mkdocs_roaming.answer.loop import answer
-from mkdocs_roaming.answer.models.base import AssistantTurn, Model, Request, Text, ToolTurn
+from mkdocs_roaming.answer.models.base import AssistantTurn, Model, ModelRequest, Text, ToolTurn
 from mkdocs_roaming.answer.models.scripted import ScriptedModel
 from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.library import Library
@@ -78,7 +78,7 @@ def ask(model: Model, navigator: Navigator, question: str, **given: Any) -> list
     return anyio.run(listen)
 
 
-def shown(request: Request) -> list[str]:
+def shown(request: ModelRequest) -> list[str]:
     """Return the ids of the open sections of a request, call by call."""
     results = [result for turn in request.turns if isinstance(turn, ToolTurn) for result in turn.results]
     return [one.id for result in results for one in getattr(result.result, "sections", ())]

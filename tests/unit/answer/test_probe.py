@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from mkdocs_roaming.answer.budget import Budget
-from mkdocs_roaming.answer.models.base import Part, Request, Stop, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.base import ModelRequest, Part, Stop, Text, ToolCall, Usage
 from mkdocs_roaming.answer.probe import Probe, probe_model
 from mkdocs_roaming.errors import ModelError, ToolsUnsupportedError
 from mkdocs_roaming.library.navigator import Navigator
@@ -25,7 +25,7 @@ class Able:
     async def find_context(self) -> int | None:
         return self.context
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         if "key" not in self.abilities:
             raise ModelError("able: the key is not accepted", cause="key")
         if request.tools and "tools" not in self.abilities:
@@ -34,7 +34,7 @@ class Able:
         for part in self._say(request):
             yield part
 
-    def _say(self, request: Request) -> Sequence[Part]:
+    def _say(self, request: ModelRequest) -> Sequence[Part]:
         id_ = request.question.partition("section ")[2][:8]
         if request.tools and len(request.turns) == 1:
             return [ToolCall("a", "expand_sections", {"ids": [id_]}), Stop("tools")]

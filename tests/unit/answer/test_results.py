@@ -14,7 +14,7 @@ from tables import read_tables
 from mkdocs_roaming.answer import prompts
 from mkdocs_roaming.answer.conversation import Exchange
 from mkdocs_roaming.answer.events import RoundStarted, SectionOpened, SectionsFound, summarize
-from mkdocs_roaming.answer.models.base import Part, Request
+from mkdocs_roaming.answer.models.base import ModelRequest, Part
 from mkdocs_roaming.answer.results import MAX_RESULTS, Offline, is_elliptic
 from mkdocs_roaming.answer.support.check import CITATION
 from mkdocs_roaming.library.library import Library
@@ -82,7 +82,7 @@ def test_failed_model_names_the_language_of_the_site(ask: Ask, asked: str) -> No
     class Broken(Offline):
         name = "broken"
 
-        async def reply(self, request: Request) -> AsyncIterator[Part]:
+        async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
             raise ConnectionError
             yield
 

@@ -15,7 +15,7 @@ import pytest
 from tables import read_tables
 
 from mkdocs_roaming.answer.budget import Prices
-from mkdocs_roaming.answer.models.base import Part, Request, Stop, Text, ToolCall, Usage
+from mkdocs_roaming.answer.models.base import ModelRequest, Part, Stop, Text, ToolCall, Usage
 from mkdocs_roaming.describe.checks import Checker
 from mkdocs_roaming.describe.requests import (
     MAX_SECTION_TOKENS,
@@ -87,7 +87,7 @@ class WritingModel:
     seen: list[dict[str, Any]] = field(default_factory=list)
     tools: list[tuple[str, ...]] = field(default_factory=list)
 
-    async def reply(self, request: Request) -> AsyncIterator[Part]:
+    async def reply(self, request: ModelRequest) -> AsyncIterator[Part]:
         data = json.loads(request.turns[-1].context)  # type: ignore[union-attr]
         self.seen.append(data)
         self.tools.append(tuple(tool.name for tool in request.tools))

@@ -16,15 +16,15 @@ from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.serve.conversation_token import (
     MAX_TOKEN_CHARS,
     TOKEN_SECONDS,
+    SignedTurn,
     TokenSigner,
-    Turn,
     make_turn,
     restore_memory,
 )
 
 SIGNER = TokenSigner(b"a key")
 SITE = "https://docs.example/\nKettle"
-TURN = Turn("Which port?", "It is 8642 [^2ebf9271].", ("5f4feca3", "2ebf9271"), "sha256:0123456789abcdef")
+TURN = SignedTurn("Which port?", "It is 8642 [^2ebf9271].", ("5f4feca3", "2ebf9271"), "sha256:0123456789abcdef")
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=3_000)
 ids = st.lists(st.from_regex(r"\A[0-9a-f]{8}\Z"), max_size=40)
@@ -137,7 +137,7 @@ def test_restore_memory_updates_ids_of_older_site(renamed: tuple[SectionIndex, d
     places, was = renamed
     now = next(place.id for place in places if place.section.title == "Network")
     answer = f"Port 8642 [^{was['Server']}]. Logs go [^{was['Logs']}]."
-    signed = SIGNER.sign(Turn("Which port?", answer, (was["Logs"], was["Server"]), "sha256:0"), SITE)
+    signed = SIGNER.sign(SignedTurn("Which port?", answer, (was["Logs"], was["Server"]), "sha256:0"), SITE)
     memory = restore_memory([signed, "forged"], SIGNER, places, SITE)
     assert memory.opened == (now,)
     assert memory.history[0].answer == f"Port 8642 [^{now}]. Logs go ."

@@ -42,7 +42,7 @@ from mkdocs_roaming.answer.models.scripted import ScriptedModel, read_script
 from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
-from mkdocs_roaming.serve.conversation_token import TokenSigner, Turn
+from mkdocs_roaming.serve.conversation_token import SignedTurn, TokenSigner
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite, SiteWatcher
 from mkdocs_roaming.serve.encoding import SSE_DONE, START, AnswerContext, PartEncoder, encode_sse
 from mkdocs_roaming.serve.schemas import Question
@@ -75,7 +75,7 @@ def open_request(name: str, tmp_path: Path) -> AnswerRequest:
     budget["whole_site_tokens"] = case.get("whole_site_tokens", 0)
     config = AnswerConfig(model, Budget(**budget))
     turns = tuple(
-        SIGNER.sign(Turn(**{**turn, "opened": tuple(turn["opened"])}), SITE) for turn in case.get("turns", [])
+        SIGNER.sign(SignedTurn(**{**turn, "opened": tuple(turn["opened"])}), SITE) for turn in case.get("turns", [])
     )
     service = AnswerService(LocalizedSite(watcher, SiteWatcher), config, SIGNER)
     return service.open(Question(case["ask"], page=case.get("page", ""), turns=turns))

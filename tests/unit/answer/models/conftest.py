@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from mkdocs_roaming.answer.models.base import Model, Part, Request, Turn, UserTurn
+from mkdocs_roaming.answer.models.base import Model, ModelRequest, Part, Turn, UserTurn
 from mkdocs_roaming.answer.models.openai import OpenAIModel
 from mkdocs_roaming.answer.models.provider import Retries
 from mkdocs_roaming.library.library import Library
@@ -36,7 +36,7 @@ def reply(model: Model, turns: tuple[Turn, ...] = (UserTurn("Which port?"),), **
     """Return all parts of one reply."""
 
     async def listen() -> list[Part]:
-        return [part async for part in model.reply(Request("The rules.", "The outline.", turns, **more))]
+        return [part async for part in model.reply(ModelRequest("The rules.", "The outline.", turns, **more))]
 
     return anyio.run(listen)
 
