@@ -38,7 +38,7 @@ from roaming_crawler.publish import (
 )
 from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, has_web_scheme, storage_path
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
-from roaming_crawler.state import CrawlRecord, CrawlState, DiskDict, Rollback, lock_folder, read_published_pages
+from roaming_crawler.state import CrawlRecord, CrawlState, DiskDict, Rollback, lock_folder
 from roaming_crawler.variants import (
     ALL,
     OtherVariant,
@@ -314,7 +314,7 @@ class _Crawl:
         texts = {path: text for path, text in texts.items() if path not in unwanted}
         skipped += unwanted.values()
         skipped.sort(key=lambda page: page.url)
-        rollback = Rollback(self.folder, read_published_pages(self.folder))
+        rollback = Rollback(self.folder)
         rollback.save({page.path: page.digest for page in manifest.pages})
         report = publish_mirror(manifest, texts, self.folder, config.options, embeddings=config.embeddings)
         # A page that matches the manifest is as current as the manifest, wherever it came from.

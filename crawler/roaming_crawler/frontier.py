@@ -96,15 +96,6 @@ class _PageTable:
     def __contains__(self, url: str) -> bool:
         return loose_key(url) in self._by_loose_key
 
-    def store_body(self, ref: PageRef, page: FetchedPage) -> FetchedPage:
-        """Move a page's body to disk."""
-        body = page.body
-        self.bodies[ref.url] = body
-        text = f"a{body.article}" if body.markdown is None else f"m{body.markdown}"
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        parsed = replace(page.parsed, article="", words=frozenset())
-        return replace(page, body=PageBody(), parsed=parsed, digest=digest, key=ref.url)
-
     def add(self, ref: PageRef, page: FetchedPage) -> bool:
         """Add a page; return False for a duplicate.
 
@@ -230,8 +221,16 @@ class _Frontier:
         return result
 
     def _store(self, ref: PageRef, result: PageResult) -> PageResult:
+        """Move the body of a page to disk."""
         ref.text = None
-        return result if isinstance(result, SkippedPage) else self.table.store_body(ref, result)
+        if isinstance(result, SkippedPage):
+            return result
+        body = result.body
+        self.table.bodies[ref.url] = body
+        text = f"a{body.article}" if body.markdown is None else f"m{body.markdown}"
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        parsed = replace(result.parsed, article="", words=frozenset())
+        return replace(result, body=PageBody(), parsed=parsed, digest=digest, key=ref.url)
 
     def _add(self, ref: PageRef, result: PageResult) -> None:
         """Add a page in the order of the level, and its links to the next level."""

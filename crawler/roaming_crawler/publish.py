@@ -118,7 +118,7 @@ def publish_crawl(
     folder = session.state.folder
     cache_folder = session.state.path
     site = _make_site(discovered, visited, outputs, config, common.name, folder)
-    rollback = Rollback(folder, read_published_pages(folder))
+    rollback = Rollback(folder)
     previous = read_previous(str(folder), Path.cwd(), notes.append) if rollback.pages else None
     if session.state.boilerplate is None or config.refresh:
         articles = (body.article for body in map(bodies.__getitem__, outputs) if body.markdown is None)

@@ -12,7 +12,7 @@ import pickle
 import shutil
 import tempfile
 from collections import UserDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -210,16 +210,14 @@ class Rollback:
 
     Pages are written first and the manifest last. If the crawl is killed in between, the folder contains the old
     manifest with new pages, or the new manifest with files that it does not name. The backup resolves both cases.
+
+    Attributes:
+        pages: The pages that were published before the crawl.
     """
 
-    def __init__(self, folder: Path, pages: Sequence[PageEntry]) -> None:
-        """Use the backup of a folder.
-
-        Args:
-            folder: The folder.
-            pages: Its published pages.
-        """
-        self.pages = pages
+    def __init__(self, folder: Path) -> None:
+        """Use the backup of a folder, and read its published pages."""
+        self.pages = read_published_pages(folder)
         self._folder = folder
         self._backup = folder / STATE_DIR / "before"
 

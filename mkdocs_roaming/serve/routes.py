@@ -115,8 +115,7 @@ class Routes:
         if question.scope:
             # `service.open` gets the restricted site from its memo then. To make it may block the event loop too long.
             site = self.service.site.now(question.language)
-            scope = question.scope
-            await self._queue.run(request.scope[CLIENT_KEY], lambda: site.restrict(scope), is_local=True)
+            await self._queue.run(request.scope[CLIENT_KEY], lambda: site.restrict(question.scope), is_local=True)
         media_type = choose_media_type(request.headers.get("accept", ""), (EVENTS, JSON))
         return await self._respond(request, self.service.open(question), media_type)
 
