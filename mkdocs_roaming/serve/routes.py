@@ -113,7 +113,7 @@ class Routes:
         """Answer a question with the configured model."""
         question = parse_question(await request.body(), request.headers.get("content-type", ""))
         if question.scope:
-            # `service.open` gets the restricted site from its memo then. To make it may block the event loop too long.
+            # The library keeps the restricted one for `service.open`, which would block the event loop too long.
             site = self.service.site.now(question.language)
             await self._queue.run(request.scope[CLIENT_KEY], lambda: site.restrict(question.scope), is_local=True)
         media_type = choose_media_type(request.headers.get("accept", ""), (EVENTS, JSON))
