@@ -125,13 +125,13 @@ class Routes:
         question = Question(query.get("q", ""), page=query.get("page", ""), language=query.get("lang", ""))
         return await self._respond(request, self.service.open(validate(question), offline=True), MARKDOWN)
 
-    async def _respond(self, request: Request, answer: AnswerRequest, media_type: str) -> AnswerResponse:
+    async def _respond(self, request: Request, answer_request: AnswerRequest, media_type: str) -> AnswerResponse:
         """Reserve a place and money for an answer; a shared one needs neither."""
         reservation = None
-        if not answer.is_shared:
-            reservation = await self.limiter.reserve(request.scope[CLIENT_KEY], answer.call_cost)
-            answer.model.on_spend = reservation.grow
-        return AnswerResponse(answer, reservation, media_type, self.ping_seconds)
+        if not answer_request.is_shared:
+            reservation = await self.limiter.reserve(request.scope[CLIENT_KEY], answer_request.call_cost)
+            answer_request.model.on_spend = reservation.grow
+        return AnswerResponse(answer_request, reservation, media_type, self.ping_seconds)
 
     # Reading
 
@@ -265,7 +265,7 @@ class AnswerResponse:
     If the client disconnects, the answer is cancelled.
     """
 
-    answer: AnswerRequest
+    answer_request: AnswerRequest
     reservation: Reservation | None
     media_type: str
     ping_seconds: float
@@ -274,7 +274,7 @@ class AnswerResponse:
         """Send the answer."""
         try:
             async with anyio.create_task_group() as group:
-                if not self.answer.is_cached:
+                if not self.answer_request.is_cached:
                     group.start_soon(_cancel_on_disconnect, receive, group.cancel_scope)
                 if self.media_type == EVENTS:
                     await self._stream(send)
@@ -284,17 +284,17 @@ class AnswerResponse:
                     await response(scope, receive, send)
                 group.cancel_scope.cancel()
         finally:
-            self.answer.close()
+            self.answer_request.close()
             await self._settle()
 
     async def _stream(self, send: Send) -> None:
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in SSE_HEADERS.items()]
-        parts = self.answer.parts(self.ping_seconds)
+        parts = self.answer_request.parts(self.ping_seconds)
         rest: list[bytes] = []
         try:
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             async for part in parts:
-                if self.answer.is_cached:  # one body instead of one for each part
+                if self.answer_request.is_cached:  # one body instead of one for each part
                     rest.append(encode_sse(part))
                 else:
                     await send({"type": "http.response.body", "body": encode_sse(part), "more_body": True})
@@ -306,7 +306,7 @@ class AnswerResponse:
 
     async def _complete(self) -> Response:
         try:
-            completed = await self.answer.complete()
+            completed = await self.answer_request.complete()
         except ProblemError as problem:  # the task group would enclose it in a group of exceptions
             return ProblemResponse(problem)
         if completed.state == "error":
@@ -320,7 +320,7 @@ class AnswerResponse:
         """Settle the cost. The client that started an answer pays for it, and keeps its place while others read it."""
         if self.reservation is not None and not self.reservation.settled:
             with anyio.CancelScope(shield=True):
-                await self.reservation.settle(await self.answer.cost())
+                await self.reservation.settle(await self.answer_request.cost())
 
 
 async def _cancel_on_disconnect(receive: Receive, scope: anyio.CancelScope) -> None:

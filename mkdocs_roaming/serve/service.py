@@ -191,7 +191,7 @@ class AnswerRequest:
         self.is_shared = self._answer is not None
         """Whether the answer costs this client nothing: it is cached, or runs already for another client."""
         self.is_cached = self._answer is not None and self._answer.task is None
-        """Whether the answer is finished, so that nothing has to be waited for."""
+        """Whether the answer was finished before, so that nothing has to be waited for."""
         self._events: list[Event] = []
         self._is_finished = False  # the answer ended by itself and was read to its end
         self._first_text_seconds: float | None = None
