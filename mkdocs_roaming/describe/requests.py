@@ -189,7 +189,8 @@ def find_missing(library: Library, descriptions: Descriptions) -> Missing:
             stale.add(section.id)
             if is_edited:
                 edited.add(section.id)
-        is_current = texts is not None and not match.is_stale and not texts.is_empty
+        has_texts = texts is not None and (texts.about or texts.asks)
+        is_current = has_texts and not match.is_stale
         if not is_edited and not is_current:
             sections[section.id] = section
     pages = {page.path: page for page in library.manifest.pages if _lacks_description(page, descriptions)}

@@ -7,6 +7,7 @@ section gets that id, even if it is the hash of its path and name.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -98,6 +99,7 @@ class _Row(Struct, frozen=True):
         name: Its name, as `make_names` returns it.
         title: Its title on a single line.
         section: The section.
+        body: The digest of its text; empty without text.
         parent: The index of its parent in the table.
         context: The index of the section in the table that `find_contexts` returns.
         context_title: The title of that section.
@@ -109,6 +111,7 @@ class _Row(Struct, frozen=True):
     name: str
     title: str
     section: Section | SectionEntry
+    body: str
     parent: int | None
     context: int | None
     context_title: str | None
@@ -145,6 +148,7 @@ class _SectionTable(Struct):
                 names[at],
                 titles[at],
                 section,
+                section.body,
                 parent=None if parent is None else start + parent,
                 context=None if context is None else start + context,
                 context_title=None if context is None else titles[context],
@@ -247,37 +251,39 @@ class _Matcher:
     def match_texts(self) -> None:
         """Match sections with the same text below the heading, those at the same place first."""
         # An empty text says nothing, so the title must be the same, too.
-        self._match(lambda row: (row.path, row.title, row.section.body, row.context_title))
-        self._match(lambda row: (row.path, row.title, row.section.body) if row.section.body else None)
-        self._match(lambda row: (row.path, row.section.body) if row.section.body else None)
-        old_bodies = Counter(row.section.body for row in self._old.rows)
-        new_bodies = Counter(row.section.body for row in self._new.rows)
+        self._match(lambda row: (row.path, row.title, row.body, row.context_title))
+        self._match(lambda row: (row.path, row.title, row.body) if row.body else None)
+        self._match(lambda row: (row.path, row.body) if row.body else None)
+        old_bodies = Counter(row.body for row in self._old.rows)
+        new_bodies = Counter(row.body for row in self._new.rows)
 
         def is_free(row: _Row) -> bool:
             is_kept_page = row.parent is None and row.path in self._kept
-            return row.section.body != "" and not is_kept_page
+            return row.body != "" and not is_kept_page
 
-        def is_unique(row: _Row) -> bool:
-            return old_bodies[row.section.body] == new_bodies[row.section.body] == 1
+        def find_unique_body(row: _Row) -> str | None:
+            is_unique = old_bodies[row.body] == new_bodies[row.body] == 1
+            return row.body if is_unique and is_free(row) else None
 
         self._match(lambda row: (row.title, row.section.digest) if is_free(row) else None)
-        self._match(lambda row: row.section.body if is_free(row) and is_unique(row) else None)
+        self._match(find_unique_body)
 
     def _match(self, make_key: Callable[[_Row], Hashable]) -> None:
         """Match the remaining sections with the same key in order if both builds have the same number of them."""
         new_groups = self._new.group(make_key, self.used)
         for key, old_group in self._old.group(make_key, self.successors).items():
             new_group = new_groups.get(key, ())
-            if len(old_group) == len(new_group):
-                for old, new in zip(old_group, new_group, strict=True):
-                    self._add(old, new)
+            if len(old_group) != len(new_group):
+                continue
+            for old, new in zip(old_group, new_group, strict=True):
+                self._add(old, new)
 
     def _add(self, old: int, new: int) -> bool:
         """Match two sections; return whether they can be."""
-        is_page = self._old.rows[old].parent is None
-        is_section_now = self._new.rows[new].parent is not None
+        was_page = self._old.rows[old].parent is None
+        is_page = self._new.rows[new].parent is None
         # A page remains a page: its introduction may have become a section.
-        if new in self.used or (is_page and is_section_now):
+        if new in self.used or (was_page and not is_page):
             return False
         self.successors[old] = new
         self.used.add(new)
@@ -290,19 +296,21 @@ class _Matcher:
         """
         votes: dict[str, Counter[str]] = defaultdict(Counter)
         for old, new in self.successors.items():
-            votes[self._old.rows[old].path][self._new.rows[new].path] += 1
+            path = self._old.rows[old].path
+            votes[path][self._new.rows[new].path] += 1
         for path in sorted(self._old.starts, key=lambda path: path not in self._kept):
             counts = votes[path]
-            target, count = max(counts.items(), key=lambda item: item[1], default=(path, 0))
-            is_minority = path in self._new.starts and 2 * count <= counts.total()
+            target = max(counts, key=counts.__getitem__, default=path)
+            is_minority = path in self._new.starts and 2 * counts[target] <= counts.total()
             if path in self._kept or is_minority:
                 target = path
-            if target not in self._new.starts:
+            heir = self._new.starts.get(target)
+            if heir is None:
                 continue
+            self.heirs[path] = heir
             start = self._old.starts[path]
-            self.heirs[path] = self._new.starts[target]
             if start not in self.successors:
-                self._add(start, self.heirs[path])
+                self._add(start, heir)
 
     def match_headings(self) -> None:
         """Match sections with the same title below the same heading, or on the same page if both have it once."""
@@ -311,17 +319,16 @@ class _Matcher:
         old_titles = self._old.group(lambda row: (row.path, row.title))
         titles = self._new.group(lambda row: (row.path, row.title))
         names = {(row.path, row.name): at for at, row in enumerate(self._new.rows)}
-        ranks: dict[int, int] = {}
-        for group in old_places.values():
-            ranks.update(zip(group, range(len(group)), strict=True))
         for at, row in enumerate(self._old.rows):  # the context of a section is above it
             if at in self.successors or row.context is None:
                 continue
+            old_twins = old_places[row.context, row.title]
             context = self.successors.get(row.context, -1)
             twins = places.get((context, row.title), ())
-            is_as_often = len(twins) == len(old_places[row.context, row.title])
-            if is_as_often and self._add(at, twins[ranks[at]]):
-                continue
+            if len(twins) == len(old_twins):
+                rank = bisect_left(old_twins, at)
+                if self._add(at, twins[rank]):
+                    continue
             page = self.successors.get(self._old.starts[row.path])
             if page is None:
                 continue
@@ -332,7 +339,10 @@ class _Matcher:
                 continue
             # A heading with another title has the same name only if its author gave it the same anchor.
             named = names.get((path, row.name))
-            if named is not None and github_slug(self._new.rows[named].title) != github_slug(row.title):
+            if named is None:
+                continue
+            new_title = self._new.rows[named].title
+            if github_slug(new_title) != github_slug(row.title):
                 self._add(at, named)
 
     def match_words(self, previous: PreviousSite, pages: Sequence[PublishedPage]) -> None:
@@ -343,45 +353,46 @@ class _Matcher:
         language = previous.manifest.site.language
         gone: dict[int, Counter[str]] = {}
         for at, row in enumerate(self._old.rows):
-            if at not in self.successors and isinstance(row.section, SectionEntry):
-                text = previous.text(previous.manifest.pages[row.page], row.section)
-                if text:
-                    gone[at] = Counter(extract_terms(text, language))
+            if at in self.successors or not isinstance(row.section, SectionEntry):
+                continue
+            page = previous.manifest.pages[row.page]
+            text = previous.text(page, row.section)
+            if text:
+                terms = extract_terms(text, language)
+                gone[at] = Counter(terms)
         if not gone:
             return
         candidates: dict[int, Counter[str]] = {}
         places: dict[str, list[int]] = defaultdict(list)
-        page = -1
+        number = -1
         data = b""
         for at, row in enumerate(self._new.rows):
             if at in self.used:
                 continue
-            if row.page != page:
-                page = row.page
-                data = pages[page].encode()
+            if row.page != number:
+                number = row.page
+                data = pages[number].encode()
             text = data[row.section.start : row.section.end].decode("utf-8", "replace")
-            if text:
-                candidates[at] = Counter(extract_terms(text, language))
-                for word in candidates[at]:
-                    places[word].append(at)
+            terms = extract_terms(text, language)
+            candidates[at] = Counter(terms)
+            for word in candidates[at]:
+                places[word].append(at)
         for at, words in gone.items():
-            likely = self._find_likely(words, places)
-            overlaps = [(_overlap(words, candidates[candidate]), candidate) for candidate in likely]
+            rare = [word for word in words if 0 < len(places.get(word, ())) <= _MAX_SPREAD]
+            rare.sort(key=lambda word: (len(places[word]), word))
+            shared = Counter[int]()  # of each section, the number of the rarest words that it shares
+            for word in rare[:_MAX_SPREAD]:
+                shared.update(candidate for candidate in places[word] if candidate not in self.used)
+            overlaps: list[tuple[float, int]] = []
+            for candidate, _ in shared.most_common(_MAX_CANDIDATES):
+                overlap = _overlap(words, candidates[candidate])
+                overlaps.append((overlap, candidate))
             overlap, best = max(overlaps, default=(0.0, -1))
             if overlap >= _MIN_OVERLAP:
                 self._add(at, best)
 
-    def _find_likely(self, words: Iterable[str], places: dict[str, list[int]]) -> list[int]:
-        """Return the remaining sections that share the most of the rarest words."""
-        rare = [word for word in words if word in places and len(places[word]) <= _MAX_SPREAD]
-        rarest = sorted(rare, key=lambda word: (len(places[word]), word))[:_MAX_SPREAD]
-        shared = Counter[int]()
-        for word in rarest:
-            shared.update(at for at in places[word] if at not in self.used)
-        return [at for at, _ in shared.most_common(_MAX_CANDIDATES)]
-
 
 def _overlap(words: Counter[str], more_words: Counter[str]) -> float:
     """Return the share of common words (Dice coefficient of the counts)."""
-    total = words.total() + more_words.total()
-    return 2 * (words & more_words).total() / total if total else 0.0
+    common = words & more_words
+    return 2 * common.total() / (words.total() + more_words.total())

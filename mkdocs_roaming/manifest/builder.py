@@ -196,9 +196,6 @@ class _Describer:
             counts.update({_fold_title(section.title) for section in published.sections[1:]})
         self._template_titles = {title for title, count in counts.items() if count >= _MIN_SHARED}
         self._shared: set[str] = set()
-        self._find_shared_texts(pages)
-
-    def _find_shared_texts(self, pages: Sequence[PublishedPage]) -> None:
         uses = defaultdict[str, set[tuple[str, str, str]]](set)  # each with the text, its page and the title above it
         for published in pages:
             for section in published.sections[1:]:
@@ -207,14 +204,14 @@ class _Describer:
             for published in pages:
                 path = published.page.path
                 own = published.sections[0]
-                for text in (*find_sentences(published.page.description), self._choose_opening(published, own)):
+                opening = self._choose_opening(published, own)
+                for text in (*find_sentences(published.page.description), opening):
                     uses[text].add((text, path, path))
                     uses[_find_pattern(text, own.title)].add((text, path, own.title))
             for texts in uses.values():
-                paths = {path for _, path, _ in texts}
-                titles = {title for _, _, title in texts}
+                wordings, paths, titles = map(set, zip(*texts, strict=True))
                 if min(len(paths), len(titles)) >= _MIN_SHARED:
-                    self._shared.update(text for text, _, _ in texts)
+                    self._shared |= wordings
             self._shared.discard("")
 
     def describe(self, published: PublishedPage) -> tuple[str, list[str]]:
@@ -231,24 +228,27 @@ class _Describer:
         is_excerpt = opening and written.endswith(("…", "..."))  # generators cut the beginning of the page
         # Generators write the site's description on pages that have none.
         is_of_site = written == self._site.description and published.page.source is None
-        if description and not (is_excerpt or is_of_site or written in titles):
+        is_own = not (is_excerpt or is_of_site or written in titles)
+        if description and is_own:
             return description, openings
         is_contents = titles.issuperset(opening.split(_SEPARATOR))
         is_unfinished = opening.endswith((":", "：")) or leads_elsewhere(opening)
         says_nothing = not opening or is_contents or is_unfinished
-        if len(openings) > 1 and says_nothing:
-            description = self._introduce_page(published.sections, openings)
-            return description, ["", *openings[1:]]
-        return "", openings
+        if len(openings) == 1 or not says_nothing:
+            return "", openings
+        openings[0] = ""
+        return self._introduce_page(published.sections, openings), openings
 
     def _choose_opening(self, published: PublishedPage, section: Section) -> str:
         """Return the opening of a section, or its next best text if several pages share it."""
         if section.opening not in self._shared:
             return to_single_line(section.opening)
-        text = published.encode()[section.start : section.end].decode("utf-8", "replace")
+        data = published.encode()[section.start : section.end]
+        text = data.decode("utf-8", "replace")
         is_page = section.parent is None
-        opening = make_opening(text, limit=MAX_OPENING, subsections=1 if is_page else None, skipped=self._shared)
-        return opening or ("" if is_page else section.opening)
+        subsections = 1 if is_page else None
+        opening = make_opening(text, limit=MAX_OPENING, subsections=subsections, skipped=self._shared)
+        return opening if opening or is_page else section.opening
 
     def _introduce_page(self, sections: Sequence[Section], openings: Sequence[str]) -> str:
         """Return the description of a page whose own section does not say what it is about; empty if no other does.
@@ -257,17 +257,25 @@ class _Describer:
         generic or the page's, or if there is no other. Else the first sentence below a title of a template is about the
         page.
         """
-        titles = {at: _fold_title(section.title) for at, section in enumerate(sections) if section.parent == 0}
-        first, title = next(iter(titles.items()))
-        generic = (*load_phrases(self._site.language, _GENERIC), *load_phrases("en", _GENERIC))
-        is_generic = title in map(_fold_title, (sections[0].title, *generic))
+        titles: list[str] = []
+        introductions: list[str] = []
+        for section, opening in zip(sections, openings, strict=True):
+            if section.parent == 0:
+                title = _fold_title(section.title)
+                titles.append(title)
+                if title in self._template_titles:
+                    introductions.append(opening)
+        title = titles[0]
+        generic = [sections[0].title]
+        for language in (self._site.language, "en"):
+            generic += load_phrases(language, _GENERIC)
+        is_generic = title in map(_fold_title, generic)
         is_question = len(title) < _MAX_INTRODUCTION and title.startswith(_INTRODUCTIONS)
-        introductions = [at for at, title in titles.items() if title in self._template_titles]
         if len(titles) == 1 or is_question or is_generic:
-            introductions.insert(0, first)
-        for at in introductions:
-            if ends_sentence(openings[at]) and not leads_elsewhere(openings[at]):
-                return openings[at]
+            introductions.insert(0, openings[1])
+        for opening in introductions:
+            if ends_sentence(opening) and not leads_elsewhere(opening):
+                return opening
         return ""
 
 
@@ -279,11 +287,12 @@ def _find_pattern(text: str, title: str) -> str:
     pattern, numbers = _NUMBER.subn(_VARIABLE, text)
     if title:
         pattern = pattern.replace(title, _VARIABLE)
-    words = pattern.split()
-    has_lowercase = any(word[0] in ascii_lowercase for word in words[1:])
+    first, *words = pattern.split() or [""]
+    has_lowercase = any(word[0] in ascii_lowercase for word in words)
     if numbers or (has_lowercase and not ends_sentence(text)):
-        names = [_VARIABLE if word[0].isupper() else word for word in words[1:]]
-        pattern = " ".join(words[:1] + names)
+        pattern = first
+        for word in words:
+            pattern += " " + (_VARIABLE if word[0].isupper() else word)
     return _VARIABLES.sub(_VARIABLE, pattern)
 
 
@@ -334,9 +343,11 @@ def _find_links(section: Section, id_: str, path: str, site_url: str, anchors: _
     for target in section.targets:
         url, _, anchor = join_url(base, target).partition("#")
         linked = url_to_path(site_url, url)
-        page = anchors.get(linked) if linked is not None else None
-        if page is not None:
-            links[page.get(unquote(anchor), page[""])] = None
+        if linked is None or linked not in anchors:
+            continue
+        page = anchors[linked]
+        link = page.get(unquote(anchor), page[""])
+        links[link] = None
     links.pop(id_, None)
     return tuple(links)
 
@@ -350,9 +361,10 @@ def _make_nav(site: Site, entries: Sequence[PageEntry], ids: IdAllocator) -> tup
         for item in items:
             titles = (*above, item.title)
             path = item.path
-            target = site.follow_redirects(item.url) if item.url else item.url
-            if target and target != item.url:
-                path = url_to_path(site.url, target)
+            if item.url:
+                target = site.follow_redirects(item.url)
+                if target and target != item.url:
+                    path = url_to_path(site.url, target)
             page = remaining.pop(path, None) if path is not None else None
             id_ = page.id if page else None
             if page is None and item.children:

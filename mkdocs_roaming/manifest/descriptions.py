@@ -62,11 +62,6 @@ class SectionTexts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
         return tuple(map(to_single_line, self.asks))
 
     @property
-    def is_empty(self) -> bool:
-        """Whether there is neither a description nor a question."""
-        return not (self.about or self.asks)
-
-    @property
     def is_edited(self) -> bool:
         """Whether a person has edited the texts, or written them."""
         return self.written != digest_texts(self.about, *self.asks)
@@ -157,15 +152,17 @@ def render_descriptions(descriptions: Descriptions) -> bytes:
 
 def digest_texts(*texts: str) -> str:
     """Return the digest of texts: 16 hex digits of their SHA-256."""
-    return hashlib.sha256("\n".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
+    data = "\n".join(texts).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()[:_DIGEST_LENGTH]
 
 
 def text_digest(text: str) -> str:
     """Return the digest of the text below the heading of a section; it begins with the section's `body`."""
     heading = next(iter(find_headings(text)), None)
     lines = text.splitlines(keepends=True)
-    below = "".join(lines[heading.end :]) if heading is not None and heading.start == 0 else text
-    return digest_texts(below.strip())
+    if heading is not None and heading.start == 0:
+        text = "".join(lines[heading.end :])
+    return digest_texts(text.strip())
 
 
 def page_digest(page: PageEntry) -> str:
@@ -215,11 +212,12 @@ class TextIndex:
         if section.body:
             candidates.append(self._moved.get((section.body, section.title)))
             candidates.append(self._moved.get((section.body, "")))
-        known = [texts for texts in candidates if texts is not None]
-        for texts in known:
-            if texts.body == section.body:
+        first: SectionTexts | None = None
+        for texts in candidates:
+            if texts is not None and texts.body == section.body:
                 return Match(texts)
-        return Match(known[0], is_stale=True) if known else Match()
+            first = first or texts
+        return Match(first, is_stale=first is not None)
 
 
 def index_first_asks(descriptions: Descriptions) -> dict[tuple[str, str], str]:
@@ -264,10 +262,10 @@ def describe_manifest(manifest: Manifest, descriptions: Descriptions) -> tuple[M
             asks: tuple[str, ...] = ()
             if match.is_stale:
                 counts.stale.append(section.id)
-            elif match.texts is not None and not match.texts.is_empty:
+            elif match.texts is not None:
                 about = to_single_line(match.texts.about)
                 asks = match.texts.questions
-                counts.sections += 1
+                counts.sections += bool(about or asks)
             sections.append(replace(section, about=about, asks=asks))
         pages.append(replace(page, sections=tuple(sections), summary=summary))
     return replace(manifest, pages=tuple(pages)), counts

@@ -131,8 +131,11 @@ def expand_section(
     parts = _split_parts(shown, listed, room)
     number = min(max(part, 1), len(parts))
     texts, entries = parts[number - 1]
-    placed = tuple(structs.replace(text, inside=_titles_inside(sections, ref, text.id)) for text in texts)
-    expansion = replace(frame, shown=placed, listed=tuple(entries), part=number, parts=len(parts))
+    placed: list[ShownSection] = []
+    for text in texts:
+        titles = _titles_inside(sections, ref, text.id)
+        placed.append(structs.replace(text, inside=titles))
+    expansion = replace(frame, shown=tuple(placed), listed=tuple(entries), part=number, parts=len(parts))
     if opened is None:
         return expansion
     if number == 1:
@@ -145,11 +148,12 @@ def _titles_inside(sections: SectionIndex, ref: SectionRef, id_: str) -> tuple[s
     section = sections.get(id_)
     if section is None:
         return ()
-    path = [*sections.ancestors(section), section]
-    ids = [section.id for section in path]
-    if ref.id in ids:
-        del path[: ids.index(ref.id) + 1]
-    return tuple(_shorten(section.section.title) for section in path)
+    titles: list[str] = []
+    for above in (*sections.ancestors(section), section):
+        titles.append(_shorten(above.section.title))
+        if above.id == ref.id:
+            titles.clear()
+    return tuple(titles)
 
 
 def render_section_file(sections: SectionIndex, ref: SectionRef, read: ReadText) -> tuple[str, tuple[int, int], str]:
@@ -165,7 +169,9 @@ def render_section_file(sections: SectionIndex, ref: SectionRef, read: ReadText)
     if end - start > MAX_EXPANSION_CHARS - _MAX_FRAME_CHARS:  # a few large ones, of which only a part is shown
         return render_expansion(expand_section(sections, ref, read)), (0, 0), ""
     head, tail = _render_around(_make_frame(sections, ref, 1))
-    return head, (start, end), tail if start < end else f"\n{tail}"
+    if start == end:
+        tail = f"\n{tail}"
+    return head, (start, end), tail
 
 
 def _make_frame(sections: SectionIndex, ref: SectionRef, parts: int = _ANY_PART) -> Expansion:
@@ -213,7 +219,9 @@ def render_expansion(expansion: Expansion) -> str:
     """Return the expansion as Markdown: breadcrumb, text, closed subsections, neighbours."""
     head, tail = _render_around(expansion)
     text = expansion.text
-    return head + (text if text.endswith("\n") else f"{text}\n") + tail
+    if not text.endswith("\n"):
+        text += "\n"
+    return head + text + tail
 
 
 def _render_around(expansion: Expansion) -> tuple[str, str]:
@@ -282,13 +290,16 @@ def _select_unopened(
     """
 
     def split(section: SectionRef) -> tuple[str, str]:
-        return ("", "") if section.id in opened else split_source_code(read(section))
+        if section.id in opened:
+            return "", ""
+        return split_source_code(read(section))
 
     def queue(section: SectionRef) -> None:
         """Add a subsection by its characters and those of the list of its own, without its entry in a list."""
         size = len(split(section)[0]) + _listed_size(sections, section)
         if section.id not in opened:
-            size -= len(render_listed(list_section(sections, section)))
+            entry = list_section(sections, section)
+            size -= len(render_listed(entry))
         heappush(pending, (size, section.position, section))
 
     chosen = [ref]
@@ -332,9 +343,9 @@ def _name_subsections(sections: SectionIndex, expansion: Expansion, room: int) -
             entries.append(entry)
             continue
         title = entry.title
-        above = sections.ancestors(section)
-        if above and counts[title] > 1:
-            title = f"{_shorten(above[-1].section.title)}{_SEPARATOR}{title}"
+        parent = sections.parent(section)
+        if parent is not None and counts[title] > 1:
+            title = f"{_shorten(parent.section.title)}{_SEPARATOR}{title}"
         named: list[ListedSection] = []
         for child in sections.children(section)[:_MAX_NAMED]:
             name = ListedSection(child.id, _shorten(child.section.title))
@@ -411,8 +422,10 @@ def render_listed(entry: ListedSection) -> str:
         facts.append(f"~{entry.tokens} tokens")
     if entry.inside:
         facts.append(f"+{entry.inside} inside")
-    named = f": {_render_inside(entry)}" if entry.named else ""
-    return f"- {_render_named(entry)} ({', '.join(facts)}){named}\n"
+    line = f"- {_render_named(entry)} ({', '.join(facts)})"
+    if entry.named:
+        line += f": {_render_inside(entry)}"
+    return line + "\n"
 
 
 def _render_inside(entry: ListedSection) -> str:

@@ -80,8 +80,9 @@ def load_manifest(text: str | bytes, *, where: str = MANIFEST_PATH) -> Manifest:
     Raises:
         ManifestError: The text is no manifest, violates its schema, or has a higher version.
     """
-    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    head, pages = _read(data, where)
+    if isinstance(text, str):
+        text = text.encode("utf-8", "surrogatepass")
+    head, pages = _read(text, where)
     manifest = replace(head, pages=tuple(pages))
     if not manifest.pages:
         raise _broken(where, "pages", "is empty")
@@ -177,8 +178,10 @@ def _read_page(data: msgspec.Raw, where: str, place: str) -> PageEntry:
 def _decode(data: bytes | msgspec.Raw, kind: type[T], where: str, place: str = "") -> T:
     try:
         return decode_json(data, kind)
-    except msgspec.ValidationError as error:
-        raise _broken(where, *_parse_error(error, place)) from None
+    except msgspec.ValidationError as error:  # such as "Expected `str`, got `int` - at `$.pages[0].title`"
+        fault, _, path = str(error).partition(" - at `$")
+        names = filter(None, [place, *re.findall(r"\w+", path)])
+        raise _broken(where, "/".join(names), fault) from None
     except ValueError as error:
         raise _broken(where, place, f"not JSON ({error})") from None
 
@@ -208,12 +211,6 @@ def _check_url(url: str | None, where: str, place: str) -> None:
 def _broken(where: str, place: str, fault: str) -> ManifestError:
     place = f"{place}: " if place else ""
     return ManifestError(f"{where}: {place}{fault}; build the site again, or run `roaming validate`")
-
-
-def _parse_error(error: msgspec.ValidationError, place: str) -> tuple[str, str]:
-    """Return place and fault: ("pages/0/title", "Expected `str`, got `int`")."""
-    fault, _, path = str(error).partition(" - at `$")
-    return "/".join(filter(None, [place, *re.findall(r"\w+", path)])), fault
 
 
 # Writing

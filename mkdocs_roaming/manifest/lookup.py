@@ -99,7 +99,7 @@ class Scope(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         return keep_pages(manifest, paths)
 
     def _contains(self, page: PageEntry) -> bool:
-        tags = {tag.casefold() for tag in self.tags}
+        tags = set(map(str.casefold, self.tags))
         if tags and tags.isdisjoint(map(str.casefold, page.tags)):
             return False
         name = PageName.from_entry(page)
@@ -192,12 +192,14 @@ def match_name(pattern: str, path: str) -> bool:
     if "/" not in pattern.rstrip("/"):
         parts.insert(0, "**")
     ends = {0}  # the numbers of names that the pattern may have matched so far
+    beyond = len(names) + 1
     for part in parts:
         if part == "**":
-            ends = set(range(min(ends, default=len(names) + 1), len(names) + 1))
-        else:
-            glob = _ESCAPE.sub(lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], part)
-            ends = {end + 1 for end in ends if end < len(names) and fnmatchcase(names[end], glob)}
+            first = min(ends, default=beyond)
+            ends = set(range(first, beyond))
+            continue
+        glob = _ESCAPE.sub(lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], part)
+        ends = {end + 1 for end, name in enumerate(names) if end in ends and fnmatchcase(name, glob)}
     return bool(ends)
 
 
@@ -207,7 +209,9 @@ def _normalize_pattern(pattern: str) -> str:
     sign = "!" if body != pattern else ""
     body = body.rstrip("/")
     rest = body.lstrip("/")
-    return sign + (rest if "/" in rest else body)
+    if "/" in rest:
+        body = rest
+    return sign + body
 
 
 def _list_names(names: Iterable[str]) -> str:
@@ -363,9 +367,10 @@ class SectionIndex:
             return None
         stem = _FOLDER_PAGE.sub("", unquote(path)).rstrip("/")
         page = self._pages.get(f"{stem}.html" if stem else "")
-        if page is None:
-            pages = [page for page in self.manifest.pages if page.path.startswith(f"{stem}/")]
-            page = min(pages, key=_rank_in_folder, default=None)
+        if page is not None:
+            return SectionRef(page, 0)
+        pages = [page for page in self.manifest.pages if page.path.startswith(f"{stem}/")]
+        page = min(pages, key=_rank_in_folder, default=None)
         return SectionRef(page, 0) if page else None
 
     def find_anchor(self, page: PageEntry, anchor: str) -> SectionRef | None:
@@ -404,8 +409,13 @@ class SectionIndex:
 
     def ancestors(self, ref: SectionRef) -> list[SectionRef]:
         """Return the enclosing sections on the same page, outermost first."""
-        parent = self.parent(ref)
-        return [*self.ancestors(parent), parent] if parent else []
+        above: list[SectionRef] = []
+        parents = self._tree(ref.page).parents
+        parent = parents[ref.position]
+        while parent is not None:
+            above.insert(0, SectionRef(ref.page, parent))
+            parent = parents[parent]
+        return above
 
     def neighbours(self, ref: SectionRef) -> tuple[SectionRef | None, SectionRef | None]:
         """Return the previous and the next section with the same parent; of a page the previous and the next page."""
@@ -413,14 +423,14 @@ class SectionIndex:
         parent = tree.parents[ref.position]
         if parent is None:
             rank = self._page_order[ref.page.path]
-            near = [SectionRef(page, 0) for page in self.manifest.pages[max(rank - 1, 0) : rank + 2]]
+            pages = self.manifest.pages
+            before = SectionRef(pages[rank - 1], 0) if rank else None
+            after = SectionRef(pages[rank + 1], 0) if rank + 1 < len(pages) else None
         else:
             siblings = tree.children[parent]
             rank = bisect_left(siblings, ref.position)
-            near = [SectionRef(ref.page, position) for position in siblings[max(rank - 1, 0) : rank + 2]]
-        own = min(rank, 1)
-        before = near[0] if own else None
-        after = near[own + 1] if own + 1 < len(near) else None
+            before = SectionRef(ref.page, siblings[rank - 1]) if rank else None
+            after = SectionRef(ref.page, siblings[rank + 1]) if rank + 1 < len(siblings) else None
         return before, after
 
     def breadcrumb(self, ref: SectionRef) -> tuple[str, ...]:
@@ -440,8 +450,11 @@ class SectionIndex:
         context = self._tree(ref.page).contexts[ref.position]
         if above and context is not None and context != above[-1].position:
             above.append(SectionRef(ref.page, context))
-        titles = [section.section.title if section.position else ref.page.title for section in above]
-        return tuple(map(to_single_line, titles))
+        titles: list[str] = []
+        for section in above:
+            title = section.section.title if section.position else ref.page.title
+            titles.append(to_single_line(title))
+        return tuple(titles)
 
     def nav_titles(self, page: PageEntry) -> tuple[str, ...]:
         """Return the titles of the nav groups that contain a page."""
@@ -455,8 +468,9 @@ class SectionIndex:
     def _tree(self, page: PageEntry) -> _PageTree:
         if page.path in self._trees:
             return self._trees[page.path]
+        titles = [section.title for section in page.sections]
         parents = find_parents([section.level for section in page.sections])
-        contexts = find_contexts([section.title for section in page.sections], parents)
+        contexts = find_contexts(titles, parents)
         children: list[list[int]] = [[] for _ in parents]
         ends = list(range(1, len(parents) + 1))
         for position, parent in enumerate(parents):

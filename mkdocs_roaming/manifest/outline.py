@@ -85,13 +85,13 @@ def render_outline_lines(
     lines = _make_lines(sections, summaries=summaries)
     if branch is not None:
         head, lines = _find_branch(lines, branch, sections)
-    return _Outline(head, lines, budget, find_generic_titles(sections)).render()
+    return _Outline(budget, find_generic_titles(sections)).render(head, lines)
 
 
 def render_page_outline(sections: SectionIndex, page: PageEntry) -> str:
     """Return the outline of a page, with as many lines as fit into 1,000 tokens."""
     head = _make_section_line(sections, SectionRef(page, 0))
-    return _Outline(head, head.sections, _PAGE_OUTLINE_BUDGET, find_generic_titles(sections)).render()
+    return _Outline(_PAGE_OUTLINE_BUDGET, find_generic_titles(sections)).render(head, head.sections)
 
 
 # The tree of lines
@@ -109,7 +109,7 @@ class _Line(Struct, eq=False):
         pages: Pages and groups below it in the nav.
         is_group: Whether it is a group without an index page.
         is_archive: Whether its page is an archive, or all pages of the group are.
-        text_count: Number of sections with text: its own, and subsections.
+        text_count: Number of subsections with text.
         section_count: Number of all subsections of its page or section.
         page_count: Number of all sections of the pages below it.
         sections_open: Whether its subsections are listed.
@@ -136,13 +136,6 @@ class _Line(Struct, eq=False):
     def children(self) -> list[_Line]:
         """Its subsections, then its pages."""
         return self.sections + self.pages
-
-    @property
-    def closed_count(self) -> int:
-        """Number of sections below it that are neither listed nor behind a marker."""
-        in_sections = 0 if self.sections_open else self.section_count
-        in_pages = 0 if self.pages_open else self.page_count
-        return in_sections + in_pages
 
 
 def _make_lines(sections: SectionIndex, *, summaries: bool) -> list[_Line]:
@@ -199,15 +192,13 @@ def _make_section_line(sections: SectionIndex, ref: SectionRef) -> _Line:
     opening = section.opening
     if ref.position == 0 and ref.page.description:
         opening = ref.page.description
-    lines = [_make_section_line(sections, child) for child in sections.children(ref)]
-    return _Line(
-        (section.id,),
-        _shorten_title(section.title),
-        to_single_line(opening),
-        sections=lines,
-        text_count=bool(section.body) + sum(line.text_count for line in lines),
-        section_count=sections.count_descendants(ref),
-    )
+    line = _Line((section.id,), _shorten_title(section.title), to_single_line(opening))
+    line.section_count = sections.count_descendants(ref)
+    for child in sections.children(ref):
+        below = _make_section_line(sections, child)
+        line.sections.append(below)
+        line.text_count += below.text_count + bool(child.section.body)
+    return line
 
 
 def _iter_lines(lines: Iterable[_Line]) -> Iterator[_Line]:
@@ -247,62 +238,56 @@ _Placed = tuple[_Line, int]
 """A line and its depth."""
 
 
-class _Outline:
-    """What is shown of a list of lines. Its cost is the sum over its lines, which is never less than the estimate.
+class _Outline(Struct):
+    """What is shown of a site. Its cost is the sum over its lines, which is never less than the estimate.
 
-    Args:
-        head: The line above the list, or None.
-        lines: The list. Its first lines are shown if it does not fit; lists below it are shown or not.
-        budget: Maximum cost.
-        generic_titles: Folded titles that are not listed inside a line.
+    Attributes:
+        remaining: Maximum cost of further lines and texts.
+        generic: Folded titles that are not listed inside a line.
+        shown: Shown lines that have no texts so far.
     """
 
-    def __init__(self, head: _Line | None, lines: list[_Line], budget: int, generic_titles: Container[str]) -> None:
-        self._head = head
-        self._lines = lines
-        self._remaining = budget
-        self._depth = int(head is not None)
-        self._generic = generic_titles
-        self._count = 0  # lines of the list that are shown
-        self._shown: list[_Placed] = []  # lines without texts so far
+    remaining: int
+    generic: Container[str]
+    shown: list[_Placed] = field(default_factory=list)
 
-    def render(self) -> str:
-        """Return the text."""
-        head: list[_Placed] = []
-        if self._head is not None:
-            self._head.sections_open = True
-            self._head.pages_open = len(self._head.pages)
-            self._remaining -= self._cost(self._head, 0)
-            head.append((self._head, 0))
-        self._show_list()
-        for line, depth in self._shown:  # grows: level by level
+    def render(self, head: _Line | None, lines: Sequence[_Line]) -> str:
+        """Return the text of a list of lines, and of the line above it.
+
+        The first lines are shown if the list does not fit, at least one; lists below it are shown or not.
+        """
+        heads: list[_Placed] = []
+        if head is not None:
+            head.sections_open = True
+            head.pages_open = len(head.pages)
+            self.remaining -= self._cost(head, 0)
+            heads.append((head, 0))
+        top = len(heads)
+        marker = 0
+        for rank, line in enumerate(lines):
+            cost = self._cost(line, top)
+            next_marker = _marker_cost(lines, rank + 1, top)
+            if rank and cost + next_marker > self.remaining:
+                break
+            self.remaining -= cost
+            self.shown.append((line, top))
+            marker = next_marker
+        self.remaining -= marker
+        count = len(self.shown)
+        for line, depth in self.shown:  # grows: level by level
             if not line.is_archive:
                 archives = sum(page.is_archive for page in line.pages)
                 hidden = archives if archives >= _MIN_ARCHIVES else 0
                 self._open_pages(line, depth, len(line.pages) - hidden)
-        shown = self._shown
-        self._shown = []
-        self._choose_limits(head + shown)
+        shown = self.shown
+        self.shown = []
+        self._choose_limits(heads + shown)
         self._open_sections([(line, depth) for line, depth in shown if not line.is_archive])
         for line, depth in shown:
             self._open_pages(line, depth, len(line.pages))
-        self._choose_limits(self._shown)
-        text = "".join(self._render_line(line, depth) for line, depth in head)
-        return text + self._render_list(self._lines, self._count, self._depth)
-
-    def _show_list(self) -> None:
-        """Show as many lines of the list as fit, but at least one."""
-        marker = 0
-        for rank, line in enumerate(self._lines):
-            cost = self._cost(line, self._depth)
-            next_marker = _marker_cost(self._lines, rank + 1, self._depth)
-            if rank and cost + next_marker > self._remaining:
-                break
-            self._remaining -= cost
-            self._shown.append((line, self._depth))
-            marker = next_marker
-        self._count = len(self._shown)
-        self._remaining -= marker
+        self._choose_limits(self.shown)
+        text = "".join(self._render_line(line, depth) for line, depth in heads)
+        return text + self._render_list(lines, count, top)
 
     def _open_pages(self, line: _Line, depth: int, count: int) -> None:
         """Show the first pages below a line if they fit."""
@@ -314,15 +299,15 @@ class _Outline:
         line.pages_open = count
         after = self._cost(line, depth) + _marker_cost(line.pages, count, depth + 1)
         cost = after - before + sum(self._cost(page, depth + 1) for page in pages)
-        if cost > self._remaining:
+        if cost > self.remaining:
             line.pages_open = opened
             return
-        self._remaining -= cost
-        self._shown += [(page, depth + 1) for page in pages]
+        self.remaining -= cost
+        self.shown += [(page, depth + 1) for page in pages]
 
     def _open_sections(self, lines: Iterable[_Placed]) -> None:
         """Show subsections level by level, those of the longest pages first. What does not fit is skipped."""
-        queue = sorted(lines, key=_count_texts_below, reverse=True)
+        queue = sorted(lines, key=lambda placed: placed[0].text_count, reverse=True)
         for min_lines, max_lines in _BLOCK_LINES:
             for line, depth in queue:  # grows
                 if line.sections_open or not min_lines <= len(line.sections) <= max_lines:
@@ -331,45 +316,40 @@ class _Outline:
                 line.sections_open = True
                 after = self._cost(line, depth)
                 cost = after - before + sum(self._cost(section, depth + 1) for section in line.sections)
-                if cost > self._remaining:
+                if cost > self.remaining:
                     line.sections_open = False
                     continue
-                self._remaining -= cost
+                self.remaining -= cost
                 below = [(section, depth + 1) for section in line.sections]
                 queue += below
-                self._shown += below
+                self.shown += below
 
     def _choose_limits(self, lines: Sequence[_Placed]) -> None:
         """Choose the widest limits that fit for the texts of all lines, then wider ones for the first lines."""
         bare = [self._cost(line, depth) for line, depth in lines]
+        costs: list[int] = []
         for limits in range(_BARE + 1):
-            costs = self._text_costs(lines, bare, limits)
-            if costs is not None:
+            costs.clear()
+            remaining = self.remaining
+            for (line, depth), own in zip(lines, bare, strict=True):
+                cost = self._cost(line, depth, limits)
+                costs.append(cost)
+                remaining -= cost - own
+                if remaining < 0:
+                    break
+            if remaining >= 0:
                 break
         else:
             return
-        for (line, _), cost in zip(lines, costs, strict=True):
+        self.remaining = remaining
+        for (line, depth), cost in zip(lines, costs, strict=True):
             line.limits = limits
-            self._remaining -= cost
-        if limits == 0:
-            return
-        for (line, depth), own, cost in zip(lines, bare, costs, strict=True):
-            more = self._cost(line, depth, limits - 1) - own - cost
-            if more <= self._remaining:
-                self._remaining -= more
+            if limits == 0:
+                continue
+            more = self._cost(line, depth, limits - 1) - cost
+            if more <= self.remaining:
+                self.remaining -= more
                 line.limits = limits - 1
-
-    def _text_costs(self, lines: Sequence[_Placed], bare: Sequence[int], limits: int) -> list[int] | None:
-        """Return what the texts of bare lines cost within limits, or None if they do not fit."""
-        costs: list[int] = []
-        remaining = self._remaining
-        for (line, depth), own in zip(lines, bare, strict=True):
-            cost = self._cost(line, depth, limits) - own
-            costs.append(cost)
-            remaining -= cost
-            if remaining < 0:
-                return None
-        return costs
 
     def _cost(self, line: _Line, depth: int, limits: int | None = None) -> int:
         return estimate_tokens(self._render_line(line, depth, limits))
@@ -392,8 +372,11 @@ class _Outline:
         titles = self._join_titles_below(line, max_titles) if max_titles else ""
         if titles:
             text += f" · {titles}"
-        if line.closed_count:
-            text += f" +{line.closed_count}"
+        closed_count = 0 if line.sections_open else line.section_count
+        if not line.pages_open:
+            closed_count += line.page_count
+        if closed_count:
+            text += f" +{closed_count}"
         return text + "\n"
 
     def _join_titles_below(self, line: _Line, max_chars: int) -> str:
@@ -411,7 +394,7 @@ class _Outline:
             child = below.popleft()
             below += child.children
             key = fold(child.title)
-            if key in seen or key in self._generic:
+            if key in seen or key in self.generic:
                 continue
             seen.add(key)
             title = truncate_at_word(child.title, _MAX_CHILD_TITLE_CHARS)
@@ -433,10 +416,6 @@ def _render_marker(lines: Sequence[_Line], count: int, depth: int) -> str:
     if rest > 1:
         title += " …"
     return f"{_INDENT[: 2 * depth]}[{first.ids[0]}+] {rest} more: {title}\n"
-
-
-def _count_texts_below(placed: _Placed) -> int:
-    return sum(section.text_count for section in placed[0].sections)
 
 
 def _marker_cost(lines: Sequence[_Line], count: int, depth: int) -> int:

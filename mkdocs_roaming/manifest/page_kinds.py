@@ -155,7 +155,10 @@ def is_changelog(page: PageEntry) -> bool:
     """Return whether a page is a change log or release notes, by its title, its path or its headings."""
     if _is_changelog_name(page.title) or _is_changelog_name(_file_name(page.path)):
         return True
-    versions = sum(_VERSION.match(fold(section.title).strip()) is not None for section in page.sections[1:])
+    versions = 0
+    for section in page.sections[1:]:
+        title = fold(section.title).strip()
+        versions += _VERSION.match(title) is not None
     return versions >= _MIN_VERSIONS and versions > _VERSION_SHARE * (len(page.sections) - 1)
 
 
@@ -182,16 +185,17 @@ def classify_page(page: PageEntry, nav_titles: tuple[str, ...], site_name: str) 
     top = {_squeeze(folders[0])}
     if nav_titles:
         top.add(_squeeze(titles[0]))
-    is_in_archive = _load_names("archive_titles") & (names | top) or _load_names("archive_top_titles") & top
-    is_in_changelog = _load_names("changelog_titles") & folder_names
-    is_changelog_page = is_in_changelog or is_changelog(page) or any(map(_is_changelog_name, titles))
-    if is_in_archive or is_changelog_page or _DATED_PATH.search(page.path):
+    if _load_names("archive_titles") & (names | top) or _load_names("archive_top_titles") & top:
         return PageKind.ARCHIVE
-    is_in_reference = _load_names("reference_titles") & (folder_names | names)
-    is_named = any(_ends_with(title, _load_names("reference_endings")) for title in titles)
-    if is_in_reference or is_named or _describes_api(page):
+    if _load_names("changelog_titles") & folder_names or any(map(_is_changelog_name, titles)):
+        return PageKind.ARCHIVE
+    if _DATED_PATH.search(page.path) or is_changelog(page):
+        return PageKind.ARCHIVE
+    if _load_names("reference_titles") & (names | folder_names) or _describes_api(page):
         return PageKind.REFERENCE
-    return PageKind.GUIDE
+    endings = _load_names("reference_endings")
+    is_named = any(_ends_with(title, endings) for title in titles)
+    return PageKind.REFERENCE if is_named else PageKind.GUIDE
 
 
 def _describes_api(page: PageEntry) -> bool:
@@ -229,7 +233,9 @@ def _is_changelog_name(name: str) -> bool:
 def _ends_with(title: str, endings: frozenset[str]) -> bool:
     """Return whether the last word of a title, or its last two, is one of the endings."""
     words = title.replace("_", " ").replace("-", " ").split()
-    return any(_squeeze("".join(words[-count:])) in endings for count in (1, 2))
+    last = _squeeze("".join(words[-1:]))
+    last_two = _squeeze("".join(words[-2:]))
+    return last in endings or last_two in endings
 
 
 @lru_cache(_CACHED_NAMES)

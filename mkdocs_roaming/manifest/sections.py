@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, count
 from typing import NamedTuple
@@ -71,15 +71,20 @@ def split_sections(
             marks.insert(0, _Mark(1, title, start, start))
             named.insert(0, Heading(1, title, None))
     parents = find_parents([mark.level for mark in marks])
-    ends = [*(mark.start for mark in marks[1:]), len(markdown)]
+    stops = [mark.start for mark in marks[1:]]
+    stops.append(len(markdown))
+    above = markdown[: marks[0].start]
+    end = len(above.encode("utf-8", "surrogatepass"))
     sections: list[Section] = []
-    end = len(markdown[: marks[0].start].encode("utf-8", "surrogatepass"))
-    for mark, stop, rendered, parent in zip(marks, ends, named, parents, strict=True):
+    for mark, stop, rendered, parent in zip(marks, stops, named, parents, strict=True):
         text = markdown[mark.start : stop]
-        below = markdown[mark.below : stop].strip()
         data = text.encode("utf-8", "surrogatepass")
         start = end
         end = start + len(data)
+        below = markdown[mark.below : stop].strip()
+        body = ""
+        if below:
+            body = slice_digest(below.encode("utf-8", "surrogatepass"))
         subsections = len(marks) - 1 if parent is None else None
         section = Section(
             mark.level,
@@ -91,7 +96,7 @@ def split_sections(
             make_opening(below, limit=MAX_OPENING, subsections=subsections),
             find_targets(text),
             digest=slice_digest(data),
-            body=slice_digest(below.encode("utf-8", "surrogatepass")) if below else "",
+            body=body,
             tokens=estimate_tokens(text),
             anchors=rendered.anchors,
         )
@@ -119,8 +124,10 @@ def _find_marks(markdown: str) -> list[_Mark]:
         first = heading.start
         if not marks and heading.level == 1 and not _is_pointer(body[: lines[first]]):
             first = 0
-        below = lines[min(first + heading.end - heading.start, len(lines) - 1)]
-        marks.append(_Mark(heading.level, heading.text, skipped + lines[first], skipped + below))
+        line_below = min(first + heading.end - heading.start, len(lines) - 1)
+        start = skipped + lines[first]
+        below = skipped + lines[line_below]
+        marks.append(_Mark(heading.level, heading.text, start, below))
     return marks
 
 
@@ -150,10 +157,11 @@ def extract_pages(pages: Iterable[PageEntry], llms_full: bytes) -> dict[str, byt
     """Return the Markdown of pages in llms-full.txt by path, of those that it contains as the manifest says."""
     texts: dict[str, bytes] = {}
     for page in pages:
-        if page.full is not None:
-            text = llms_full[page.full : page.full + page.bytes]
-            if file_digest(text) == page.digest:
-                texts[page.path] = text
+        if page.full is None:
+            continue
+        text = llms_full[page.full : page.full + page.bytes]
+        if file_digest(text) == page.digest:
+            texts[page.path] = text
     return texts
 
 
@@ -168,14 +176,18 @@ def slice_digest(data: bytes) -> str:
 def _strip_front_matter(markdown: str) -> str:
     front = FRONT_MATTER.match(markdown)
     # Front matter has a key. Without one, it is text between two thematic breaks.
-    return markdown[front.end() :] if front and ":" in front.group() else markdown.removeprefix("\ufeff")
+    if front and ":" in front.group():
+        return markdown[front.end() :]
+    return markdown.removeprefix("\ufeff")
 
 
 def _is_pointer(before: str) -> bool:
     """Return whether the text before the title is blank, or the quote that points to llms.txt."""
     before = before.strip()
+    if not before:
+        return True
     is_one_line = LINE_END.search(before) is None
-    return not before or (is_one_line and before.startswith(">") and "llms.txt" in before)
+    return is_one_line and before.startswith(">") and "llms.txt" in before
 
 
 # Titles and anchors
@@ -185,22 +197,25 @@ def _match_headings(marks: Sequence[_Mark], headings: Sequence[Heading]) -> list
     """Return the rendered page's heading for each heading of the Markdown: one by one, or matched by its text."""
     if [mark.level for mark in marks] == [heading.level for heading in headings]:
         return list(headings)
-    indexes: dict[str, deque[int]] = {}
+    indexes = defaultdict[str, deque[int]](deque)
     for index, heading in enumerate(headings):
-        indexes.setdefault(github_slug(heading.text), deque()).append(index)
+        slug = github_slug(heading.text)
+        indexes[slug].append(index)
     matched: list[Heading] = []
     next_index = 0  # page and Markdown have their headings in the same order
     for mark in marks:
         title = strip_markup(mark.title)
-        candidates = indexes.get(github_slug(title), deque())
+        candidates = indexes[github_slug(title)]
         while candidates and candidates[0] < next_index:
             candidates.popleft()
-        heading = Heading(mark.level, title, None)
+        anchor = None
+        anchors: tuple[str, ...] = ()
         if candidates:
-            index = candidates.popleft()
-            next_index = index + 1
-            heading = Heading(mark.level, title, headings[index].anchor, headings[index].anchors)
-        matched.append(heading)
+            rendered = headings[candidates[0]]
+            anchor = rendered.anchor
+            anchors = rendered.anchors
+            next_index = candidates[0] + 1
+        matched.append(Heading(mark.level, title, anchor, anchors))
     return matched
 
 
@@ -285,7 +300,7 @@ def _read_anchor(heading: Section | SectionEntry) -> tuple[str, bool]:
     is_lossy = len(ascii_only) < len(whole)
     squeezed = _squeeze(anchor)
     if squeezed in (whole, ascii_only):
-        return slug if is_lossy and squeezed == ascii_only else anchor, False
+        return (slug, False) if is_lossy and squeezed == ascii_only else (anchor, False)
     numbered = _NUMBERED.fullmatch(anchor)
     if numbered is None:
         return anchor, True
@@ -293,7 +308,9 @@ def _read_anchor(heading: Section | SectionEntry) -> tuple[str, bool]:
     squeezed_base = _squeeze(base)
     if not base or (is_lossy and squeezed_base == ascii_only):
         return slug, False
-    return (base, False) if squeezed_base == whole else (anchor, True)
+    if squeezed_base == whole:
+        return base, False
+    return anchor, True
 
 
 def _squeeze(text: str) -> str:
@@ -306,7 +323,7 @@ def _squeeze(text: str) -> str:
 
 def hash_id(key: str) -> str:
     """Return the id of a key such as `guide/install/#requirements`: 8 hex digits."""
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_LENGTH]
+    return slice_digest(key.encode("utf-8", "surrogatepass"))
 
 
 class IdAllocator:
