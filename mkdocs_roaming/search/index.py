@@ -102,8 +102,10 @@ class Index:
         complete = True
         bodies: list[str] = []
         for section, text in zip(sections, texts, strict=True):
-            bodies.append(section.section.opening if text is None else text)
-            complete = complete and text is not None
+            if text is None:
+                text = section.section.opening
+                complete = False
+            bodies.append(text)
         links = _link_texts(sections, bodies)
         builder = PostingsBuilder(weights, _PAGE_WEIGHTS, _PLACED)
         title_lengths: list[int] = []
@@ -113,15 +115,20 @@ class Index:
         for section, text in zip(sections, bodies, strict=True):
             title_words = parse_words(section.section.title, language)
             content_words = [word for word in title_words if not word.stop] or title_words
-            title = frozenset(term for word in content_words for term in word.parts)
+            title: set[str] = set()
+            for word in content_words:
+                title.update(word.parts)
             body = extract_terms(strip_targets(text), language)
-            fields = [cached_terms(field) for field in _short_fields(sections, section, links.get(section.id, ()))]
+            link_texts = links.get(section.id, ())
+            fields = [cached_terms(field) for field in _short_fields(sections, section, link_texts)]
             page = pages.setdefault(section.page.path, len(pages))
-            builder.add(page, [*fields, body], title)
+            fields.append(body)
+            builder.add(page, fields, title)
             title_lengths.append(len(title) or 1)
             rows.append((section, text, body))
         late_pages = [pages[path] for path in find_late_pages(sections.manifest) if path in pages]
-        data = IndexData(builder.build(), title_lengths, late_pages, _find_repeats(rows))
+        repeats = _find_repeats(rows)
+        data = IndexData(builder.build(), title_lengths, late_pages, repeats)
         return cls(sections, data, complete=complete)
 
     def similar_terms(self, term: str) -> list[str]:
@@ -139,7 +146,8 @@ class Index:
             # A short term that differs by another letter, as "move" and "more" do, is no slip of the keys.
             is_short = len(term) == len(candidate) == _MIN_TYPO_LENGTH
             is_other_word = is_short and sorted(term) != sorted(candidate)
-            if count == least <= most and not is_other_word:
+            is_spelling = count == least <= most
+            if is_spelling and not is_other_word:
                 similar[candidate] = None
         for at in range(2, _MAX_PREFIX + 1):
             stem = term[at:]
@@ -151,13 +159,18 @@ class Index:
         """Return the words of the site that are composed with a term, by their beginning or end."""
         if len(term) < _MIN_STEM_LENGTH or not term.isalpha():
             return []
-        words = [word for word in self.postings.data.terms if word.startswith(term) or word.endswith(term)]
-        compounds = [word for word in words if word != term]
+        compounds: list[str] = []
+        for word in self.postings.data.terms:
+            is_longer = word != term
+            if is_longer and (word.startswith(term) or word.endswith(term)):
+                compounds.append(word)
         for at in range(_MIN_HALF, len(term) - _MIN_HALF + 1):
             second = term[at:]
+            if second not in self.postings:
+                continue
             for joint in _JOINTS:
                 first = term[:at].removesuffix(joint)
-                if first in self.postings and second in self.postings:
+                if first in self.postings:
                     compounds += [first, second]
         return compounds
 

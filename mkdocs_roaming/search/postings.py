@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from itertools import accumulate, islice, takewhile
+from itertools import islice, takewhile
 from math import log
 
 from msgspec import Struct
@@ -104,7 +104,8 @@ class PostingsBuilder:
             if not (weight or group_weight):
                 continue
             length += len(terms)
-            self._group_lengths[group] += len(terms) if group_weight else 0
+            if group_weight:
+                self._group_lengths[group] += len(terms)
             for term, count in Counter(terms).items():
                 in_row, in_group = frequencies.get(term, (0.0, 0.0))
                 frequencies[term] = (in_row + weight * count, in_group + group_weight * count)
@@ -118,17 +119,20 @@ class PostingsBuilder:
     def build(self) -> PostingsData:
         """Return the content of the index."""
         terms = sorted(self._entries)
-        entries = [self._entries[term] for term in terms]
-        ends = accumulate(len(numbers) // _WIDTH for numbers in entries)
+        ends = array("I")
+        entries = array("I")
+        for term in terms:
+            entries += self._entries[term]
+            ends.append(len(entries) // _WIDTH)
         group_count = max(self._group_lengths, default=-1) + 1
-        group_lengths = [self._group_lengths[group] for group in range(group_count)]
+        group_lengths = array("I", map(self._group_lengths.__getitem__, range(group_count)))
         return PostingsData(
             terms,
-            array("I", ends).tobytes(),
-            b"".join(entries),
+            ends.tobytes(),
+            entries.tobytes(),
             list(self._kinds),
             self._lengths.tobytes(),
-            array("I", group_lengths).tobytes(),
+            group_lengths.tobytes(),
         )
 
 
@@ -190,8 +194,9 @@ class Postings:
     def title_rows(self, term: str) -> list[int]:
         """Return the rows in whose titles a term is."""
         entries = self.entries(term)
-        kinds = self.data.kinds
-        return [row for row, kind in zip(entries[0::_WIDTH], entries[1::_WIDTH], strict=True) if kinds[kind][2]]
+        rows = entries[0::_WIDTH]
+        kinds = entries[1::_WIDTH]
+        return [row for row, kind in zip(rows, kinds, strict=True) if self.data.kinds[kind][2]]
 
     def places(self, row: int, phrases: Iterable[Phrase]) -> set[int]:
         """Return the first places of phrases in a row."""
@@ -223,25 +228,27 @@ class Postings:
         for phrase in phrases:
             frequencies: _Frequencies = {}
             if phrase and prefix:
-                frequencies = self._sum_frequencies(self.terms_with_prefix(phrase[0]))
+                frequencies = self._sum_frequencies(phrase[0])
             elif len(phrase) == 1:
                 frequencies = self._frequencies(phrase[0])
             elif phrase:
                 frequencies = self._phrase_frequencies(phrase)
             if frequencies:
-                matches.append((self._score(frequencies, norms), 1.0))
+                match = self._score(frequencies, norms)
+                matches.append((match, 1.0))
         return merge_matches(matches)
 
     def _frequencies(self, term: str) -> _Frequencies:
         """Return the frequencies of a term."""
         entries = self.entries(term)
-        kinds = self.data.kinds
-        return {row: kinds[kind][:2] for row, kind in zip(entries[0::_WIDTH], entries[1::_WIDTH], strict=True)}
+        rows = entries[0::_WIDTH]
+        kinds = entries[1::_WIDTH]
+        return {row: self.data.kinds[kind][:2] for row, kind in zip(rows, kinds, strict=True)}
 
-    def _sum_frequencies(self, terms: Iterable[str]) -> _Frequencies:
-        """Return the frequencies of several terms as if they were one."""
+    def _sum_frequencies(self, prefix: str) -> _Frequencies:
+        """Return the frequencies of the terms that begin with a prefix as if they were one."""
         sums: _Frequencies = {}
-        for term in terms:
+        for term in self.terms_with_prefix(prefix):
             for row, (in_row, in_group) in self._frequencies(term).items():
                 sum_in_row, sum_in_group = sums.get(row, (0.0, 0.0))
                 sums[row] = (sum_in_row + in_row, sum_in_group + in_group)
@@ -249,10 +256,14 @@ class Postings:
 
     def _phrase_frequencies(self, phrase: Phrase) -> _Frequencies:
         """Return the frequencies of the rarest term of a phrase, by row in which its terms are close to each other."""
-        terms = sorted((self._frequencies(term) for term in dict.fromkeys(phrase)), key=len)
+        terms = [self._frequencies(term) for term in dict.fromkeys(phrase)]
+        terms.sort(key=len)
         rows = set(terms[0]).intersection(*terms[1:])
-        close = [row for row in sorted(rows) if self.places(row, [phrase])]
-        return {row: min(frequencies[row] for frequencies in terms) for row in close}
+        rarest: _Frequencies = {}
+        for row in sorted(rows):
+            if self.places(row, [phrase]):
+                rarest[row] = min(frequencies[row] for frequencies in terms)
+        return rarest
 
     def _score(self, frequencies: _Frequencies, norms: Sequence[float]) -> PostingMatches:
         in_rows = [frequency for frequency, _ in frequencies.values()]
@@ -261,12 +272,9 @@ class Postings:
             if frequency:
                 group = self._groups[row]
                 in_groups[group] = in_groups.get(group, 0.0) + frequency
-        return PostingMatches(
-            array("I", frequencies),
-            _bm25(frequencies, in_rows, norms),
-            array("I", in_groups),
-            _bm25(in_groups, in_groups.values(), self._group_norms),
-        )
+        scores = _bm25(frequencies, in_rows, norms)
+        group_scores = _bm25(in_groups, in_groups.values(), self._group_norms)
+        return PostingMatches(array("I", frequencies), scores, array("I", in_groups), group_scores)
 
 
 def merge_matches(matches: Sequence[tuple[PostingMatches, float]]) -> PostingMatches:
@@ -278,13 +286,16 @@ def merge_matches(matches: Sequence[tuple[PostingMatches, float]]) -> PostingMat
     for match, weight in matches:
         _raise_scores(rows, match.rows, match.scores, weight)
         _raise_scores(groups, match.groups, match.group_scores, weight)
-    return PostingMatches(array("I", rows), array("d", rows.values()), array("I", groups), array("d", groups.values()))
+    scores = array("d", rows.values())
+    group_scores = array("d", groups.values())
+    return PostingMatches(array("I", rows), scores, array("I", groups), group_scores)
 
 
 def _raise_scores(highest: dict[int, float], numbers: array[int], scores: array[float], weight: float) -> None:
     for number, score in zip(numbers, scores, strict=True):
-        if weight * score > highest.get(number, -1.0):
-            highest[number] = weight * score
+        weighted = weight * score
+        if weighted > highest.get(number, -1.0):
+            highest[number] = weighted
 
 
 def are_close(first: set[int], second: set[int]) -> float:
@@ -297,19 +308,23 @@ def are_close(first: set[int], second: set[int]) -> float:
 
 def unpack_places(packed: int) -> set[int]:
     """Return the places of an entry."""
-    places = (packed & _PLACE_MASK, packed >> _PLACE_BITS)
-    return {place - 1 for place in places if place}
+    places = {(packed & _PLACE_MASK) - 1, (packed >> _PLACE_BITS) - 1}
+    places.discard(-1)  # none
+    return places
 
 
 def _bm25(rows: Collection[int], frequencies: Iterable[float], norms: Sequence[float]) -> array[float]:
     """Return the score of each row or group."""
-    count = len(rows)
-    rarity = log((len(norms) - count + _SMOOTHING) / (count + _SMOOTHING))
-    maximum = (SATURATION + 1) * (rarity if rarity > 0 else MIN_RARITY)
+    with_term = len(rows) + _SMOOTHING
+    without_term = len(norms) - len(rows) + _SMOOTHING
+    rarity = log(without_term / with_term)
+    if rarity <= 0:
+        rarity = MIN_RARITY
+    maximum = (SATURATION + 1) * rarity
     pairs = zip(rows, frequencies, strict=True)
     return array("d", [maximum * frequency / (frequency + norms[row]) for row, frequency in pairs])
 
 
 def _length_norms(lengths: Sequence[int]) -> list[float]:
-    average = sum(lengths) / len(lengths) if lengths else 0.0
-    return [SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length / (average or 1.0)) for length in lengths]
+    average = sum(lengths) / (len(lengths) or 1) or 1.0
+    return [SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length / average) for length in lengths]

@@ -164,8 +164,11 @@ class Relevance:
         return confidence
 
     def _score_unrelated(self) -> list[float]:
-        questions = load_phrases(self._language, "relevance.unrelated_questions")
-        return sorted(_score(self._features(*self._match(question))) for question in questions)
+        scores: list[float] = []
+        for question in load_phrases(self._language, "relevance.unrelated_questions"):
+            words, rows = self._match(question)
+            scores.append(_score(self._features(words, rows)))
+        return sorted(scores)
 
     def find_language(self, query: str) -> str | None:
         """Return the language of a query, empty if it is not clear; None for one in the language of the site."""
@@ -181,15 +184,17 @@ class Relevance:
         in_script &= content
         unknown = {word for word in content if not counts[word] and stem(word, self._language) not in self._shares}
         strong = stops | (unknown & in_script)
-        if 2 * len(strong) + len(unknown - strong) < _MIN_SIGNS:
+        weak = unknown - strong
+        if 2 * len(strong) + len(weak) < _MIN_SIGNS:
             return None
-        of_site = 2 * len(words & own - stops) + len(content - unknown)
+        own_stops = words & own - stops
+        of_site = 2 * len(own_stops) + len(content - unknown)
         if len(strong | unknown) <= of_site:
             return None
         most = _RARE_SHARE * self._postings.row_count
-        is_common_here = all(counts[word] > most for word in strong - own)
-        is_script_of_site = any(counts[word] > most for word in in_script)
-        if is_common_here or is_script_of_site or self._has_pages_in(language):
+        rare = {word for word in words if counts[word] <= most}
+        is_common_here = rare.isdisjoint(strong - own)
+        if is_common_here or in_script - rare or self._has_pages_in(language):
             return None
         return _guess_language(query, stops)
 
@@ -199,38 +204,42 @@ class Relevance:
             return False
         foreign = load_words(language, "stop_words")
         own = load_words(self._language, "stop_words")
-        return 0 < self._count_any(own - foreign) < self._count_any(foreign - own)
-
-    def _count_any(self, words: Iterable[str]) -> int:
-        """Return the number of sections that contain any of the words."""
-        return len(self._postings.find([(stem(word, self._language),) for word in words]).rows)
+        counts: list[int] = []
+        for words in (own - foreign, foreign - own):
+            phrases = [(stem(word, self._language),) for word in words]
+            counts.append(len(self._postings.find(phrases).rows))
+        return 0 < counts[0] < counts[1]
 
     def find_names(self, query: str) -> str:
         """Return the words of a query in another language that the site contains, if one of them is a name in code."""
         stops = load_words(self.find_language(query) or "", "stop_words")
         words = [word for word in self._parse_words(query) if word.whole not in stops]
         names = " ".join(word.text for word in words if self._find(word).rows)
-        return names if self._contain_name(query, *self._match(names), coverage=1) else ""
+        matched, rows = self._match(names)
+        return names if self._contain_name(query, matched, rows, coverage=1) else ""
 
     def is_in_language(self, query: str, text: str) -> bool:
         """Return whether a text is in the language of a query in another language than the site's."""
         language = self.find_language(query) or ""
         text = text.lower()
         if language in _SCRIPTS:
-            return len(re.findall(_SCRIPTS[language], text)) >= _MIN_SCRIPT_CHARS
+            characters = re.findall(_SCRIPTS[language], text)
+            return len(characters) >= _MIN_SCRIPT_CHARS
         stops = load_words(language, "stop_words") - load_words(self._language, "stop_words")
-        return len(stops.intersection(split_words(text))) >= _MIN_SIGNS
+        signs = stops.intersection(split_words(text))
+        return len(signs) >= _MIN_SIGNS
 
     def _count_rows(self, query: str) -> dict[str, int]:
         """Return the folded words of a query that are no names from code, with the number of rows that contain each."""
         counts: dict[str, int] = {}
         for run in split_words(_QUOTED.sub(" ", query)):
-            head = run[:1]  # a hyphen within a word makes no name
-            if is_code_name(head + run[1:].replace("-", "")):
+            without_hyphens = run[:1] + run[1:].replace("-", "")  # a hyphen within a word makes no name
+            if is_code_name(without_hyphens):
                 continue
             for text in _PLAIN_WORD.findall(languages.fold(run)):
                 words = [word for word in parse_query(text, self._language) if any(word.runs)]
-                counts[text] = min((len(self._find(word).rows) for word in words), default=0)
+                row_counts = [len(self._find(word).rows) for word in words]
+                counts[text] = min(row_counts, default=0)
         return counts
 
     def _match(self, query: str) -> tuple[list[_MatchedWord], Sequence[int]]:
@@ -239,7 +248,8 @@ class Relevance:
         fillers = load_words("en", "search.filler_words")
         content_words = [word for word in words if word.text.lower() not in fillers] or words
         best = _BEST_SECTIONS if len(content_words) > 1 else _SECTIONS_OF_WORD
-        return [self._find(word) for word in content_words], self._rank(words)[:best]
+        rows = self._rank(words)
+        return [self._find(word) for word in content_words], rows[:best]
 
     def _parse_words(self, query: str) -> list[Word]:
         return [word for word in parse_query(query, self._language) if any(word.runs) and not word.stop]
@@ -252,9 +262,13 @@ class Relevance:
         typical = sum(max(ratio, 0.0) for ratio in ratios[:2])
         untypical = sum(min(ratio, 0.0) for ratio in ratios)
         total = sum(word.rarity for word in words)
-        coverage = max(sum(word.rarity * word.match(row) for word in words) for row in rows) / total
-        proximity = max(self._sum_near_pairs(words, row) for row in rows)
-        return typical, untypical, coverage, proximity
+        covered = 0.0
+        proximity = 0.0
+        for row in rows:
+            in_row = sum(word.rarity * word.match(row) for word in words)
+            covered = max(covered, in_row)
+            proximity = max(proximity, self._sum_near_pairs(words, row))
+        return typical, untypical, covered / total, proximity
 
     def _sum_near_pairs(self, words: Iterable[_MatchedWord], row: int) -> float:
         """Return the logarithm of the summed rarity of pairs of words that are near each other in a row."""
@@ -262,8 +276,9 @@ class Relevance:
         places = [(word.rarity, self._postings.places(row, word.word.runs)) for word in present]
         total = 0.0
         for (rarity, first), (second_rarity, second) in combinations(places, 2):
-            if are_close(first, second):
-                total += max(min(rarity, second_rarity) - _LEAST_PAIR_RARITY, 0.0)
+            pair_rarity = min(rarity, second_rarity)
+            if pair_rarity > _LEAST_PAIR_RARITY and are_close(first, second):
+                total += pair_rarity - _LEAST_PAIR_RARITY
         return log1p(total)
 
     def _contain_name(self, query: str, words: Iterable[_MatchedWord], rows: Iterable[int], coverage: float) -> bool:
@@ -289,15 +304,20 @@ class Relevance:
         similar = frozenset(self._find_similar(word).rows)
         share = _NUMBER_SHARE
         if any(map(str.isalpha, word.text)):
-            share = _LEAST_SHARE + min((self._shares.get(part, 0.0) for part in word.parts), default=0.0)
-        count = len(rows) or _SYNONYM_SHARE * min(len(similar), _MAX_SYNONYM_SECTIONS)
+            shares = [self._shares.get(part, 0.0) for part in word.parts]
+            share = _LEAST_SHARE + min(shares, default=0.0)
+        count: float = len(rows)
+        if not rows:
+            count = _SYNONYM_SHARE * min(len(similar), _MAX_SYNONYM_SECTIONS)
         sections = self._postings.row_count + _PRIOR_SECTIONS
-        ratio = log((count + _PRIOR_SECTIONS * share) / (sections * share))
+        expected = sections * share
+        ratio = log((count + _PRIOR_SECTIONS * share) / expected)
         low, high = _LOG_RATIO_RANGE
         ratio = min(max(ratio, low), high)
-        is_common = is_common_word(word) or 2 * len(rows) > self._postings.row_count  # such as the name of the site
-        weight = _COMMON_WORD_WEIGHT if is_common else 1.0
-        return _MatchedWord(word, weight * -log(share), weight * ratio, rows, similar)
+        rarity = -log(share)
+        is_in_most = 2 * len(rows) > self._postings.row_count  # such as the name of the site
+        weight = _COMMON_WORD_WEIGHT if is_in_most or is_common_word(word) else 1.0
+        return _MatchedWord(word, weight * rarity, weight * ratio, rows, similar)
 
 
 class _MatchedWord(Struct, frozen=True):
@@ -343,14 +363,17 @@ def _guess_language(text: str, stops: Set[str]) -> str:
         if re.search(pattern, text.lower()):
             return code
     codes = [code for code in available_languages() if stops <= load_words(code, "stop_words")]
-    return codes[0] if len(stops) > 1 and len(codes) == 1 else ""
+    is_clear = len(stops) > 1 and len(codes) == 1
+    return codes[0] if is_clear else ""
 
 
 def _find_stop_words(words: Set[str], own: Set[str]) -> tuple[str, Set[str]]:
     """Return the language that has most of the words as stop words, except own ones, and all of its stop words."""
     stops = {code: words & load_words(code, "stop_words") for code in available_languages()}
     language = max(stops, key=lambda code: len(stops[code] - own))
-    return (language, stops[language]) if stops[language] - own else ("", set())
+    if stops[language] <= own:
+        return "", set()
+    return language, stops[language]
 
 
 def _score(features: Features | None) -> float:
@@ -361,5 +384,8 @@ def _score(features: Features | None) -> float:
 
 @cache
 def _load_shares(language: str) -> Mapping[str, float]:
+    shares: dict[str, float] = {}
     groups = load_table(language, "relevance.word_shares", dict[str, str]) or {}
-    return {term: float(share) for share, terms in groups.items() for term in terms.split()}
+    for share, terms in groups.items():
+        shares |= dict.fromkeys(terms.split(), float(share))
+    return shares

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import Manifest, PageEntry, SectionEntry
+from mkdocs_roaming.manifest.models import Manifest, PageEntry
 from mkdocs_roaming.manifest.outline import find_generic_titles
 from mkdocs_roaming.manifest.page_kinds import classify_pages
 from mkdocs_roaming.search.index import Index
@@ -66,12 +66,19 @@ def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> 
         yield from shards.items()
     # The function for MCP renders outlines with these.
     titles = {fold(section.title) for section in manifest.sections()}
-    index["generic"] = sorted(find_generic_titles(sections) & titles)
-    index["kinds"] = "".join(str(int(kind)) for kind in classify_pages(manifest).values())
+    generic = find_generic_titles(sections) & titles
+    index["generic"] = sorted(generic)
+    kinds = classify_pages(manifest)
+    index["kinds"] = "".join(str(int(kind)) for kind in kinds.values())
     yield INDEX_PATH, msgspec.json.encode(index) + b"\n"
 
 
 def _describe_page(page: PageEntry, above: tuple[str, ...]) -> dict[str, Any]:
+    rows: list[tuple[object, ...]] = []  # values in the order that `roaming-finder.js` expects
+    for section in page.sections:
+        opening = truncate_at_word(section.opening, _OPENING_CHARS)
+        row = (section.id, section.level, section.title, section.start, section.anchor or "", opening)
+        rows.append(row)
     values = {
         "path": page.path,
         "markdown": page.markdown,
@@ -82,15 +89,9 @@ def _describe_page(page: PageEntry, above: tuple[str, ...]) -> dict[str, Any]:
         "source": page.source,
         "tags": page.tags,
         "url": page.url,
-        "sections": [_describe_section(section) for section in page.sections],
+        "sections": rows,
     }
     return {name: value for name, value in values.items() if value not in (None, ())}
-
-
-def _describe_section(section: SectionEntry) -> tuple[object, ...]:
-    """Return the values of a section in the order that `roaming-finder.js` expects."""
-    opening = truncate_at_word(section.opening, _OPENING_CHARS)
-    return section.id, section.level, section.title, section.start, section.anchor or "", opening
 
 
 # Words
@@ -104,8 +105,8 @@ def _find_stems(words: Iterable[Word], terms: Iterable[str]) -> dict[str, str]:
         if not word.whole.isalpha():
             continue
         own = stems.setdefault(word.whole, {})
-        stems_of_word = [run[0] for run in word.runs if len(run) == 1]
-        for stem in stems_of_word:
+        for run in word.runs:
+            stem = run[0] if len(run) == 1 else word.whole
             if stem != word.whole and stem in known:
                 own[stem] = None
     unguessed: dict[str, str] = {}
@@ -139,12 +140,17 @@ def _describe_search(index: Index, words: Sequence[Word]) -> tuple[dict[str, Any
     for entries_of_term in entries.values():
         counts.update(kind for kind, _ in entries_of_term)
     kinds = [kind for kind, _ in counts.most_common()]
-    shards = list(_make_shards(entries, kinds))
-    stop_words = {name: sorted(load_words(name, "stop_words")) for name in dict.fromkeys([code, "en"])}
-    synonyms = [group for group in synonym_stems(language) if any(stem in postings for stem in group)]
+    shards: list[tuple[str, int]] = []
+    files: dict[str, bytes] = {}
+    for name, count, content in _make_shards(entries, kinds):
+        shards.append((name, count))
+        files[f"roaming/finder/{name}.json"] = content
+    stop_words = {name: sorted(load_words(name, "stop_words")) for name in (code, "en")}
+    synonyms = [group for group in synonym_stems(language) if any(map(postings.__contains__, group))]
+    needs_stems = has_stemmer(code) and code != "en"
     search = {
         "terms": list(entries),
-        "shards": [(name, count) for name, count, _ in shards],
+        "shards": shards,
         "kinds": kinds,
         "lengths": list(postings.lengths),
         "pageLengths": list(postings.group_lengths),
@@ -156,10 +162,10 @@ def _describe_search(index: Index, words: Sequence[Word]) -> tuple[dict[str, Any
         "changes": sorted(change_words(language)),
         "stop": stop_words,
         "synonyms": synonyms,
-        "stems": _find_stems(words, entries) if has_stemmer(code) and code != "en" else None,
+        "stems": _find_stems(words, entries) if needs_stems else None,
         "compounds": code in COMPOUNDING,
     }
-    return search, {f"roaming/finder/{name}.json": content for name, _, content in shards}
+    return search, files
 
 
 _Kind = tuple[float, float, int, int]
@@ -176,12 +182,12 @@ def _collect_entries(postings: Postings, words: Iterable[Word], code: str) -> di
     for word in words:
         if not word.stop and len(word.parts) == 1:
             spoken.update(word.terms)
-    silent = {term for term in postings.data.terms if is_stop_word(term, code)} - spoken
-    if code == "zh":  # a single character matches the stop words that begin with it
-        silent = {term for term in silent if term.isascii()}
     entries_by_term = {}
     for term in postings.data.terms:
-        entries = list(_iter_entries(postings, term, in_title=term in silent))
+        is_silent = is_stop_word(term, code) and term not in spoken
+        if code == "zh" and not term.isascii():  # a single character matches the stop words that begin with it
+            is_silent = False
+        entries = list(_iter_entries(postings, term, in_title=is_silent))
         if entries:
             entries_by_term[term] = entries
     return entries_by_term
@@ -193,7 +199,7 @@ def _make_shards(entries: Mapping[str, Iterable[_Entry]], kinds: Iterable[_Kind]
     shard = list[list[int]]()
     size = 0
     for count, entries_of_term in enumerate(entries.values(), 1):
-        encoded = list(_encode(entries_of_term, numbers))
+        encoded = _encode(entries_of_term, numbers)
         shard.append(encoded)
         size += len(encoded)
         if size >= _SHARD_NUMBERS or count == len(entries):
@@ -212,15 +218,23 @@ def _iter_entries(postings: Postings, term: str, *, in_title: bool) -> Iterator[
     packed = entries[2::_ENTRY_FIELDS]
     for row, kind, packed_places in zip(rows, kinds, packed, strict=True):
         in_row, in_group, is_title = postings.data.kinds[kind]
-        if is_title or not in_title:
-            places = sorted(unpack_places(packed_places))
-            yield (in_row, in_group, int(is_title), len(places)), (row, *places)
+        if in_title and not is_title:
+            continue
+        places = sorted(unpack_places(packed_places))
+        kind_with_places = (in_row, in_group, int(is_title), len(places))
+        yield kind_with_places, (row, *places)
 
 
-def _encode(entries: Iterable[_Entry], numbers: Mapping[_Kind, int]) -> Iterator[int]:
-    """Yield row, kind and places of entries, where rows and second places are differences."""
+def _encode(entries: Iterable[_Entry], numbers: Mapping[_Kind, int]) -> list[int]:
+    """Return row, kind and places of entries, where rows and second places are differences."""
+    encoded: list[int] = []
     last = 0
     for kind, (row, *places) in entries:
-        yield from (row - last, numbers[kind], *places[:1])
-        yield from (second - places[0] for second in places[1:])
+        encoded.append(row - last)
+        encoded.append(numbers[kind])
         last = row
+        last_place = 0
+        for place in places:
+            encoded.append(place - last_place)
+            last_place = place
+    return encoded
