@@ -179,12 +179,14 @@ def quantize(vector: Sequence[float]) -> QuantizedVector:
     length = math.sqrt(sum(step * step for step in steps))
     # Rounded to four bytes as in the file, so that a new vector equals one that was read.
     (scale,) = _SCALE.unpack(_SCALE.pack(1 / length))
-    return QuantizedVector(scale, struct.pack(f"{len(steps)}b", *steps))
+    values = struct.pack(f"{len(steps)}b", *steps)
+    return QuantizedVector(scale, values)
 
 
 def digest_text(text: str) -> bytes:
     """Return the digest of a window's text."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:DIGEST_SIZE]
+    data = text.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).digest()[:DIGEST_SIZE]
 
 
 def encode_vectors(

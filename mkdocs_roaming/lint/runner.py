@@ -74,7 +74,8 @@ class LintConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         disabled = frozenset(disable)
         _check_rules(disabled, "--disable")
-        return msgspec.structs.replace(self, level="strict" if strict else self.level, disable=self.disable | disabled)
+        level = "strict" if strict else self.level
+        return msgspec.structs.replace(self, level=level, disable=self.disable | disabled)
 
 
 def parse_config(value: object, where: str) -> LintConfig:
@@ -128,7 +129,11 @@ class LintReport:
 
     def __str__(self) -> str:
         """Return the score and the number of findings."""
-        counts = [pluralize(self.count(severity), severity) for severity in SEVERITIES if self.count(severity)]
+        counts: list[str] = []
+        for severity in SEVERITIES:
+            number = self.count(severity)
+            if number:
+                counts.append(pluralize(number, severity))
         summary = ", ".join(counts) or "nothing found"
         sections = pluralize(self.sections, "section")
         return f"{self.score}/{_FULL_SCORE}: {summary} in {sections} on {pluralize(self.pages, 'page')}"
@@ -150,9 +155,10 @@ def lint_site(
     config = config or LintConfig()
     problems: list[tuple[Rule, Problem]] = []
     for rule in load_rules().values():
-        if rule.id not in config.disable:
-            reported = [problem for problem in rule.check(context) if not config.ignores(rule, problem)]
-            problems += [(rule, problem) for problem in reported]
+        if rule.id in config.disable:
+            continue
+        reported = [problem for problem in rule.check(context) if not config.ignores(rule, problem)]
+        problems += [(rule, problem) for problem in reported]
 
     @cache
     def open_source(path: str | None) -> _Source | None:
@@ -163,7 +169,8 @@ def lint_site(
     findings = []
     for rule, problem in _merge_templated(problems):
         fingerprint = _make_fingerprint(rule, problem, counts)
-        findings.append(_to_finding(context, rule, problem, fingerprint, open_source))
+        finding = _to_finding(context, rule, problem, fingerprint, open_source)
+        findings.append(finding)
     order: dict[str | None, int] = {None: -1}
     for number, page in enumerate(context.manifest.pages):
         order[page.path] = number
@@ -328,9 +335,11 @@ class _Source:
             following = same[number] + 1
             if following < len(self.headings):
                 end = self.headings[following][0]
+        if not quote:
+            return line_of_heading
         for line in range(start, end):
             text = " ".join(self.lines[line].split())
-            if quote and quote in text:
+            if quote in text:
                 return line + 1
         return line_of_heading
 

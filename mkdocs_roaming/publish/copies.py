@@ -54,13 +54,15 @@ def replace_copies(batch: Batch) -> Site:
             lists[path] = posts
         elif sum(section.tokens for section in converted.sections) >= _MIN_TOKENS:
             own, *below = converted.sections
-            key = (own.body, *((section.title, section.body) for section in below))
+            texts = [(section.title, section.body) for section in below]
+            key = (own.body, *texts)
             first = first_pages.setdefault(key, path)
             if first != path and not _are_variants(first, path):
                 _point_to(batch, path, first)
     if not lists:
         return batch.site
-    return replace(batch.site, nav=_add_posts(batch.site.nav, _find_blogs(lists)))
+    blogs = _find_blogs(lists)
+    return replace(batch.site, nav=_add_posts(batch.site.nav, blogs))
 
 
 def _store(batch: Batch, path: str, text: str, sections: Sequence[Section], anchors: Iterable[str | None]) -> bool:
@@ -74,19 +76,22 @@ def _store(batch: Batch, path: str, text: str, sections: Sequence[Section], anch
     split = split_sections(text, title=sections[0].title, headings=headings)
     if [section.level for section in split] != [section.level for section in sections]:
         return False
-    flagged = tuple(replace(new, flags=old.flags) for new, old in zip(split, sections, strict=True))
+    flagged: list[Section] = []
+    for new, old in zip(split, sections, strict=True):
+        flagged.append(replace(new, flags=old.flags))
     converted = batch.converted[path]
-    batch.converted[path] = ConvertedPage(text, flagged, converted.links, converted.images)
+    batch.converted[path] = ConvertedPage(text, tuple(flagged), converted.links, converted.images)
     return True
 
 
 # Repeated pages
 
 
-def _are_variants(*paths: str) -> bool:
+def _are_variants(first: str, second: str) -> bool:
     """Return whether pages have the same file name, as versions and translations do; home pages have none."""
-    names = {path.rstrip("/").rpartition("/")[2] for path in paths if path}
-    return len(names) == 1
+    name = first.rstrip("/").rpartition("/")[2]
+    second_name = second.rstrip("/").rpartition("/")[2]
+    return name == second_name or not (first and second)
 
 
 def _point_to(batch: Batch, path: str, first: str) -> None:
@@ -134,7 +139,8 @@ class _Excerpts:
         anchors = list[str | None]()
         excerpt: Section | None = None
         for section in below:
-            text = data[section.start : section.end].decode("utf-8", "surrogatepass")
+            section_data = data[section.start : section.end]
+            text = section_data.decode("utf-8", "surrogatepass")
             post = self._find_linked_page(path, text)
             last = excerpt
             is_in_last = last is not None and (section.level > last.level or post == posts[-1])
@@ -142,15 +148,18 @@ class _Excerpts:
                 is_excerpt = post and post != path and self._is_from(post, section, text)
                 excerpt = section if is_excerpt else None
                 if is_excerpt:
-                    space = "\n" if last else "\n\n"
-                    texts.append(space + self._format_item(post, text))
+                    texts.append("\n" if last else "\n\n")
+                    texts.append(self._format_item(post, text))
                     posts.append(post)
                 else:
-                    texts.append(f"\n\n{text.rstrip()}")
+                    texts.append("\n\n")
+                    texts.append(text.rstrip())
                     kept.append(section)
             if excerpt:
-                anchors += (section.anchor, *section.anchors)
-        is_stored = posts and _store(self._batch, path, "".join(texts) + "\n", kept, anchors)
+                anchors.append(section.anchor)
+                anchors += section.anchors
+        texts.append("\n")
+        is_stored = posts and _store(self._batch, path, "".join(texts), kept, anchors)
         return posts if is_stored else []
 
     def _find_linked_page(self, path: str, text: str) -> str:
@@ -166,19 +175,20 @@ class _Excerpts:
         converted = self._batch.converted[post]
         if section.title != converted.sections[0].title:
             return False
-        lines = filter(str.strip, text.split("\n")[1:])
-        prose = [line for line in lines if line[0] not in "-*`~|"]
+        _, *lines = text.split("\n")
+        prose = [line for line in lines if line.strip() and line[0] not in "-*`~|"]
         if not prose:
             return _DATE.match(text) is not None
-        first = next((line for line in prose if len(line) >= _LONG_LINE), prose[0])
+        long_lines = [line for line in prose if len(line) >= _LONG_LINE]
+        first, *_ = long_lines or prose
         return first[:_LONG_LINE] in converted.markdown
 
     def _format_item(self, post: str, text: str) -> str:
-        item = "- " + text.lstrip("# ").partition("\n")[0].rstrip()
+        title, _, _ = text.lstrip("# ").partition("\n")
+        item = f"- {title.rstrip()}"
         about = to_single_line(self._batch.pages[post].description)
-        if not about:
-            openings = (section.opening for section in self._batch.converted[post].sections)
-            about = next(filter(None, openings), "")
+        for section in self._batch.converted[post].sections:
+            about = about or section.opening
         if about:
             item += f": {escape_text(about)}"
         if date := _DATE.match(text):
@@ -193,8 +203,9 @@ def _find_blogs(lists: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Return the posts of each blog by the path of its main list: the one that most lists of a post belong to."""
     listed: dict[str, Counter[str]] = {}
     for path, posts in lists.items():
-        blog = find_blog(path)
-        main = path if blog is None else blog
+        main = find_blog(path)
+        if main is None:
+            main = path
         for post in posts:
             listed.setdefault(post, Counter())[main] += 1
     blogs: dict[str, list[str]] = {}

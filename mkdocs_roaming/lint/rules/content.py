@@ -85,9 +85,10 @@ def unrendered_source(site: LintContext) -> Iterator[Problem]:
             continue
         lines: dict[str, int] = {}
         start = text.starts[0]
-        front_matter = _UNPARSED_FRONT_MATTER.match("\n".join(text.lines[start:]))
+        markdown = "\n".join(text.lines[start:])
+        front_matter = _UNPARSED_FRONT_MATTER.match(markdown)
         if front_matter:
-            lines["---"] = start + front_matter.string.count("\n", 0, front_matter.start("text"))
+            lines["---"] = start + markdown.count("\n", 0, front_matter.start("text"))
         for number, line in enumerate(text.prose):
             if match := _DIRECTIVE.match(line):
                 lines.setdefault(match["mark"], number)
@@ -122,10 +123,12 @@ def hidden_text(site: LintContext) -> Iterator[Problem]:
                 continue
             position = text.section_at(number)
             for kind, description in find_invisible(line, is_first_line=number == 0):
-                if (position, kind) not in reported:
-                    reported.add((position, kind))
-                    message = f"Hidden characters: {description}."
-                    yield Problem(message, fix, text.page, position, number, _longest_visible_part(line))
+                if (position, kind) in reported:
+                    continue
+                reported.add((position, kind))
+                message = f"Hidden characters: {description}."
+                quote = _longest_visible_part(line)
+                yield Problem(message, fix, text.page, position, number, quote)
 
 
 @rule(
@@ -137,8 +140,9 @@ def orders_to_models(site: LintContext) -> Iterator[Problem]:
     """Find instructions to models; not in code, in quotations, or in sections that explain prompt injection."""
     fix = "Delete it. If it is an example, format it as code or put it in quotation marks."
     for text in site.pages:
-        for match in find_instructions(text.page.description):
-            if not is_reported_speech(text.page.description, match):
+        description = text.page.description
+        for match in find_instructions(description):
+            if not is_reported_speech(description, match):
                 yield Problem(f"The page's description says “{match[0]}”, an instruction to a model.", fix, text.page)
         prose = _EMPHASIS.sub("", "\n".join(text.prose))
         line_ends = [offset for offset, char in enumerate(prose) if char == "\n"]
@@ -159,7 +163,8 @@ def orders_to_models(site: LintContext) -> Iterator[Problem]:
 def _longest_visible_part(line: str) -> str:
     visible = "".join(char if char.isprintable() else "\0" for char in line)
     parts = [part.strip() for part in visible.split("\0")]
-    return max(parts, key=len)[:_MAX_QUOTE]
+    longest = max(parts, key=len)
+    return longest[:_MAX_QUOTE]
 
 
 class _Examples:
@@ -175,7 +180,8 @@ class _Examples:
         quote = bisect_left(self._quotes, (match.start(), 0)) - 1
         if quote >= 0 and match.end() <= self._quotes[quote][1]:
             return True
-        is_listed = self._text.lines[line].lstrip().startswith((">", "-", "*", "|"))
+        shown_line = self._text.lines[line].lstrip()
+        is_listed = shown_line.startswith((">", "-", "*", "|"))
         start = max(0, match.start() - _MAX_SENTENCE_START)
         if not is_listed and _SENTENCE_START.search(self._prose, start, match.start()):
             return False
@@ -186,13 +192,14 @@ class _Examples:
         """Start and end of the quotations, none of which extends beyond its paragraph."""
         spans = []
         start = 0
-        for paragraph in _ATTRIBUTE.sub(r"\1 \3 ", self._prose).split("\n\n"):
+        prose = _ATTRIBUTE.sub(r"\1 \3 ", self._prose)
+        for paragraph in prose.split("\n\n"):
             quotes = _QUOTED.finditer(paragraph)
             spans += [(start + quote.start(), start + quote.end()) for quote in quotes]
             start += len(paragraph) + 2
         return spans
 
     def _section_explains_injection(self, position: int) -> bool:
-        titles = [section.title for section in self._text.page.sections]
-        prose = [self._text.prose[line] for line in self._text.own_lines(position)]
-        return explains_injection(" ".join([*titles, *prose]))
+        parts = [section.title for section in self._text.page.sections]
+        parts += [self._text.prose[line] for line in self._text.own_lines(position)]
+        return explains_injection(" ".join(parts))

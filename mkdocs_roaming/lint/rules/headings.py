@@ -41,7 +41,8 @@ def empty_title(site: LintContext) -> Iterator[Problem]:
     """Find sections with a title that fits any section."""
     for text, ref in site.iter_sections(site.manual_pages):
         title = ref.section.title
-        if ref.position and is_empty_title(title, site.language) and not _is_proper_name(text, ref):
+        is_empty = ref.position > 0 and is_empty_title(title, site.language)
+        if is_empty and not _is_proper_name(text, ref):
             yield Problem(
                 f"The title “{title}” does not say what the section is about.",
                 _fix_empty_title(site, ref),
@@ -90,7 +91,7 @@ def unstable_id(site: LintContext) -> Iterator[Problem]:
             parent = site.sections.parent(ref)
             title = " ".join(section.title.split())
             sibling = (parent.position if parent else None, title)
-            is_numbered = _is_numbered(name or "") and not _is_numbered(section.anchor or "")
+            is_numbered = _is_numbered(name) and not _is_numbered(section.anchor or "")
             is_reported = sibling in siblings  # by `repeated-sibling`
             if is_numbered and not is_reported and not is_identifier(text, ref):  # names of code cannot be changed
                 yield Problem(
@@ -105,7 +106,8 @@ def unstable_id(site: LintContext) -> Iterator[Problem]:
 
 def _is_numbered(name: str) -> bool:
     """Return whether a name ends with the number of a section, as in `install~2`."""
-    return name.rpartition("~")[2].isdecimal() and "~" in name
+    _, sign, number = name.rpartition("~")
+    return sign != "" and number.isdecimal()
 
 
 def _suggest_group_title(site: LintContext, page: PageEntry) -> str:
