@@ -19,7 +19,6 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, with_digest
 from mkdocs_roaming.manifest.models import Manifest, Page, PublishedPage, Section, Site, markdown_path, url_to_path
 from mkdocs_roaming.manifest.sections import github_slug, split_sections
-from mkdocs_roaming.text.full_text import FullPage, split_full_text
 
 if TYPE_CHECKING:
     from mkdocs_roaming._http import HttpResponse
@@ -231,6 +230,8 @@ class _MarkdownPage(Struct, frozen=True):
 
 
 def _split_pages(markdown: str, name: str) -> list[_MarkdownPage]:
+    from mkdocs_roaming.text.full_text import FullPage, split_full_text  # has many patterns
+
     pages = split_full_text(markdown, lambda url: url if url.startswith(("http://", "https://")) else None)
     if not pages:
         data = markdown.encode("utf-8", "surrogatepass")

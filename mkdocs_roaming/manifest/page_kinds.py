@@ -27,25 +27,25 @@ _VERSION_SHARE = 0.5
 
 _CACHED_NAMES = 4_096
 
-_VERSION = re.compile(r"\W*(?:version |release |v)?\d+\.\d|\W*(?:19|20)\d\d\b|unreleased|\W*unreleased\W*$")
+_VERSION = r"\W*(?:version |release |v)?\d+\.\d|\W*(?:19|20)\d\d\b|unreleased|\W*unreleased\W*$"
 """The beginning of a folded title that is a version or a date: `v2.1`, `[2.1.0]`, `release 2.1`, `2026-11-30`."""
 
-_VERSION_NUMBER = re.compile(r"\bv?\d+(?:[._]\d\w*)+")
+_VERSION_NUMBER = r"\bv?\d+(?:[._]\d\w*)+"
 """A version within a title: the `v2.1` of “Release notes v2.1”."""
 
-_DATED_PATH = re.compile(r"(?:^|/)(?:19|20)\d\d/\d\d/")
+_DATED_PATH = r"(?:^|/)(?:19|20)\d\d/\d\d/"
 """The date in a path: `blog/2026/11/pumps/`."""
 
-_DATED_POST = re.compile(r"((?:[^/]+/)*?)(?:archives?/(?:19|20)\d\d\b|(?:19|20)\d\d/\d\d?/)")
+_DATED_POST = r"((?:[^/]+/)*?)(?:archives?/(?:19|20)\d\d\b|(?:19|20)\d\d/\d\d?/)"
 """The beginning of the path of a post, or of the archive of a year, with the folder of the blog."""
 
-_POST_LIST = re.compile(
+_POST_LIST = (
     r"((?:[^/]+/)*?)(?:(?:19|20)\d\d(?:/\d\d?){0,2}|pages?/\d+|(?:archives?|categor(?:y|ies)|tags?|authors?)(?:/[^/]+)*?)"
     r"(?:/|\.html|/index\.html)?$"
 )
 """The path of a list of posts, with the folder of the blog: `blog/2026/`, `blog/page/2/`, `blog/category/pumps/`."""
 
-_LANGUAGE = re.compile(r"[a-z]{2}(?:-[A-Za-z]{2,4})?")
+_LANGUAGE = r"[a-z]{2}(?:-[A-Za-z]{2,4})?"
 """The name of a folder with a translation: `de`, `pt-BR`."""
 
 
@@ -69,7 +69,7 @@ def classify_pages(manifest: Manifest) -> dict[str, PageKind]:
     kinds: dict[str, PageKind] = {}
     for page in manifest.pages:
         folder, _, path = page.path.partition("/")
-        if path and path in paths and _LANGUAGE.fullmatch(folder):  # a translation
+        if path and path in paths and re.fullmatch(_LANGUAGE, folder):  # a translation
             kinds[page.path] = PageKind.ARCHIVE
         else:
             kinds[page.path] = classify_page(page, titles.get(page.path, ()), manifest.site.name)
@@ -141,13 +141,13 @@ def find_listing_pages(paths: Iterable[str]) -> frozenset[str]:
     A folder is a blog if it has posts with a date in their path, or an archive of a year.
     """
     paths = tuple(paths)
-    blogs = {match[1] for path in paths if (match := _DATED_POST.match(path))}
+    blogs = {match[1] for path in paths if (match := re.match(_DATED_POST, path))}
     return frozenset(path for path in paths if find_blog(path) in blogs)
 
 
 def find_blog(path: str) -> str | None:
     """Return the folder of a blog whose posts a page lists, by year, category, tag or author; None for other paths."""
-    match = _POST_LIST.match(path)
+    match = re.match(_POST_LIST, path)
     return match[1] if match else None
 
 
@@ -158,7 +158,7 @@ def is_changelog(page: PageEntry) -> bool:
     versions = 0
     for section in page.sections[1:]:
         title = fold(section.title).strip()
-        versions += _VERSION.match(title) is not None
+        versions += re.match(_VERSION, title) is not None
     return versions >= _MIN_VERSIONS and versions > _VERSION_SHARE * (len(page.sections) - 1)
 
 
@@ -189,7 +189,7 @@ def classify_page(page: PageEntry, nav_titles: tuple[str, ...], site_name: str) 
         return PageKind.ARCHIVE
     if _load_names("changelog_titles") & folder_names or any(map(_is_changelog_name, titles)):
         return PageKind.ARCHIVE
-    if _DATED_PATH.search(page.path) or is_changelog(page):
+    if re.search(_DATED_PATH, page.path) or is_changelog(page):
         return PageKind.ARCHIVE
     if _load_names("reference_titles") & (names | folder_names) or _describes_api(page):
         return PageKind.REFERENCE
@@ -223,7 +223,7 @@ def _load_names(key: str) -> frozenset[str]:
 @lru_cache(_CACHED_NAMES)  # a build asks for the kinds of all pages several times
 def _is_changelog_name(name: str) -> bool:
     """Return whether a title or a file's name is that of a change log: also `Release notes 2.1` and just `v2.1`."""
-    rest, versions = _VERSION_NUMBER.subn(" ", fold(name))
+    rest, versions = re.subn(_VERSION_NUMBER, " ", fold(name))
     title = _squeeze(rest)
     if title in _load_names("changelog_titles") or (versions == 1 and not title):
         return True

@@ -43,13 +43,13 @@ _MIN_REPEATED_TERMS = 8
 _MIN_LONG_TEXT = 20
 """Number of terms from which a text is not repeated below another title either."""
 
-_SIGNATURE = re.compile(r"\A\s*#[^\n]*\n\s*```[^\n]*\n(?:(?!```)[^\n]*\n)*```")
+_SIGNATURE = r"\A\s*#[^\n]*\n\s*```[^\n]*\n(?:(?!```)[^\n]*\n)*```"
 """The heading of a section with the fenced signature below it, as API docs have it."""
 
-_LINK = re.compile(r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)")
+_LINK = r"(?<!!)\[([^\]\[\n]{1,200})\]\(<?(https?://[^)>\s]+)"
 """The words and the URL of a link, `[words](https://…)`: a parser takes ten times as long for a whole site."""
 
-_TARGET = re.compile(r"(?:\]\(<?(?=https?:|mailto:|data:|\.{0,2}/|#)|<(?=https?://)|\b(?:href|src)=\")[^()\s<>\"]*")
+_TARGET = r"(?:\]\(<?(?=https?:|mailto:|data:|\.{0,2}/|#)|<(?=https?://)|\b(?:href|src)=\")[^()\s<>\"]*"
 """The target of a link or image, `](https://…`; an expression such as `calls[0](event)` has none."""
 
 
@@ -190,7 +190,7 @@ def _find_repeats(texts: Iterable[tuple[SectionRef, str, list[str]]]) -> dict[in
             keys.append((title, *terms))
         if len(terms) >= _MIN_LONG_TEXT:
             keys.append((section.section.body,))
-            described = _SIGNATURE.sub("", text, count=1).strip()
+            described = re.sub(_SIGNATURE, "", text, count=1).strip()
             if described:
                 keys.append((title, described))
         for key in keys:
@@ -226,7 +226,7 @@ def count_errors(term: str, spelling: str, most: int) -> int:
 
 def strip_targets(text: str) -> str:
     """Return Markdown without the targets of its links and images, whose words are not part of the text."""
-    return _TARGET.sub(" ", text)
+    return re.sub(_TARGET, " ", text)
 
 
 def _short_fields(sections: SectionIndex, section: SectionRef, link_texts: Sequence[str]) -> tuple[str, ...]:
@@ -244,7 +244,7 @@ def _link_texts(sections: SectionIndex, texts: Sequence[str]) -> dict[str, list[
     """Return the words of the links to each section, by its id, from other pages."""
     links: dict[str, list[str]] = {}
     for section, text in zip(sections, texts, strict=True):
-        for words, url in _LINK.findall(text):
+        for words, url in re.findall(_LINK, text):
             target = sections.resolve(url)
             if target is not None and target.page is not section.page:
                 links.setdefault(target.id, []).append(words)
