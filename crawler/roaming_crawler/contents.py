@@ -25,7 +25,7 @@ _MAX_CONTROL_CHARS = 0.05
 _SAME_WORDS = 0.95
 """A source with this share of the other's words, or more, holds as much text."""
 _MORE_WORDS = 1.1
-"""A source with so many times the other's words holds more text."""
+"""Minimum ratio of the words of two sources for the larger one to hold more text."""
 _INVISIBLE = re.compile(r"<(script|style|svg|template|title)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
 """Elements whose text no reader sees, such as `<style>…</style>`; the text has already been through a parser."""
 _CODE_SPAN = re.compile(r"(?<![`\\])(`+)(?!`).*?(?<!`)\1(?!`)|~{3,}.*?~{3,}", re.DOTALL)

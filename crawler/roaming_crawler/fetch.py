@@ -48,7 +48,7 @@ _MIN_SLOW_DELAY = 0.5
 _MAX_FACTOR = 64.0
 _MAX_GAP = 60.0
 _LOAD_FACTOR = 3
-"""A host is under load when its responses take so many times as long as its fastest."""
+"""Minimum ratio of response time to the fastest one of a host that is under load."""
 _LATENCY_WEIGHT = 0.2
 """Weight of a new response time in the moving average."""
 _RECOVERY = 10

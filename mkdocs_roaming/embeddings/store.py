@@ -65,7 +65,7 @@ _HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")
 """The heading of a section, `## Title`, which is in the breadcrumb."""
 
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
-"""Between paragraphs. A large section has thousands, which need no parser to be told apart."""
+"""The blank line between two paragraphs. A pattern suffices, and large sections have thousands of paragraphs."""
 
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"\n]*\")?\)")
 """A link or image, `[words](url "title")`. No part matches across the next link, for pages may be hostile."""

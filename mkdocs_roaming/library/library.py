@@ -49,7 +49,7 @@ _MAX_HOST_CHARS = 120
 _HOST_CHARS = frozenset(ascii_letters + digits + ".:[]-")
 _MAX_TITLE_CHARS = 120
 _MIN_SHARED_WORDS = 2
-"""A page that is not in a bundle is named if its titles contain so many words of a query, or all."""
+"""Minimum number of query words, or all, in the titles of a page outside of a bundle for the page to be named."""
 
 
 class Origin(Struct, frozen=True):

@@ -179,7 +179,7 @@ class _Inheritance(Struct):
     ids: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, id_: str, owner: int) -> None:
-        """Let an id open a section unless it opens another one."""
+        """Assign an id to a section unless another section has it."""
         if id_ not in self.owners:
             self.owners[id_] = owner
             self.ids[owner].append(id_)

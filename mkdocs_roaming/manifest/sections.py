@@ -55,8 +55,8 @@ def split_sections(
         markdown: Markdown of the page.
         title: Title of the page's own section if the Markdown does not start with a level-1 heading.
         headings: Headings of the rendered page, for their anchors.
-        offsets: Offsets of these headings in the Markdown, each on a line of its own, from whoever wrote it. Without
-            them the Markdown is parsed.
+        offsets: Offsets of these headings in the Markdown, each on a line of its own, as the converter reports them.
+            Without them the Markdown is parsed.
     """
     from mkdocs_roaming.text.openings import make_opening  # not needed to read a manifest
 

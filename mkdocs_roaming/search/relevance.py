@@ -101,7 +101,7 @@ _QUOTED = re.compile(r"`([^`\n]+)`")
 _LAST_LATIN = "\u024f"
 _KANA_OR_HANGUL = "[\u3041-\u309f]{2,4}|[\u30a0-\u30ff]+|[\uac00-\ud7a3]+"
 _PLAIN_WORD = re.compile(rf"{_KANA_OR_HANGUL}|(?![\u3041-\u309f])[{SPACELESS}]{{1,2}}|[^\W\d_{SPACELESS}]+")
-"""Letters without digits and signs; of scripts without spaces so many that they may be a word."""
+"""A word of letters alone; in scripts without spaces, a run of characters as long as a typical word."""
 
 _SCRIPTS = {"ja": "[\u3041-\u30ff]", "ko": "[\uac00-\ud7a3]", "zh": "[\u4e00-\u9fff]", "uk": "[іїєґ]", "ru": "[а-я]"}
 """The characters by which the language of a text is known, in this order."""

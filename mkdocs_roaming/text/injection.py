@@ -382,7 +382,7 @@ _REPORTING_VERB = re.compile(
 
 _MAX_TAGS_QUOTE = 60
 _ASCII_OF_TAGS = {0xE0000 + code: chr(code) if chr(code).isprintable() else None for code in range(128)}
-"""The ASCII character that each tag character stands for; controls stand for nothing."""
+"""The ASCII character of each tag character; None for control characters."""
 _CARRYING_TEXT = ("tags", "conceal", "variants")
 
 
