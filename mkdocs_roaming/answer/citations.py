@@ -124,11 +124,6 @@ class AnswerText:
         """The Markdown that the reader has."""
         return "\n\n".join(self.released)
 
-    @property
-    def foreign_addresses(self) -> list[tuple[int, int]]:
-        """The spans of what code in the text uses and neither the site, an opened section nor a question names."""
-        return self._conversation.find_foreign(self.markdown)
-
     def feed(self, text: str) -> Iterator[Event]:
         """Add text of the model; yield the events of the paragraphs that it completes."""
         text = self._reasoning.feed(text)

@@ -277,7 +277,7 @@ async def _call_tool(run: Run, call: ToolCall, calls_before: int, open_before: i
 def _judge_reply(run: Run, reply: str) -> AnswerState | None:
     """Return the state of an answer; None if its text cannot be used, and the model should write it again.
 
-    No answer with withheld text or a foreign address is complete.
+    No answer with withheld text is complete.
 
     Raises:
         StopAnswer: The text cannot be used, and the model was asked already.
@@ -291,14 +291,17 @@ def _judge_reply(run: Run, reply: str) -> AnswerState | None:
         run.max_rounds = max(run.max_rounds, run.round + 1)
         return None
     state = judge_state(run.question, text.statements, run.navigator.library.manifest.site.language)
-    return "partial" if state == "answered" and (text.withheld or text.foreign_addresses) else state
+    return "partial" if state == "answered" and text.withheld else state
 
 
 # After the text
 
 
 async def _check_answer(run: Run) -> SupportChecked:
-    """Compare the answer with all sections that were opened for it, and find the passages that it cites."""
+    """Compare the answer with all sections that were opened for it, and find the passages that it cites.
+
+    No answer with a foreign address or low support is complete.
+    """
     library = run.navigator.library
     index = run.navigator.sections
     site = library.manifest.site
@@ -310,26 +313,29 @@ async def _check_answer(run: Run) -> SupportChecked:
             breadcrumb = " › ".join((site.name, *index.breadcrumb(section)))
             opened[section.id] = f"{breadcrumb}\n\n{library.text(section)}"
         questions = run.conversation.questions
-        return check_support(
-            text, opened, question=questions, language=site.language, foreign=run.text.foreign_addresses
-        )
+        return check_support(text, opened, question=questions, language=site.language, foreign=run.foreign)
 
+    run.foreign = await run_in_thread(lambda: run.conversation.find_foreign(text))
+    is_complete = not run.foreign
     support: Support | None = None
     skipped = ""
     if run.state != "results":  # those are quoted word for word
         try:
             support = await run.read(check)
-            if run.state == "answered" and support.score < LOW_SUPPORT:
-                run.state = "partial"
+            is_complete = is_complete and support.score >= LOW_SUPPORT
         except StopAnswer as stop:
             skipped = stop.error or "no time was left"
-            foreign = run.text.foreign_addresses
-            support = mark_addresses(text, foreign) if foreign else None
-    return SupportChecked(support, skipped, await _find_passages(run))
+            support = mark_addresses(text, run.foreign) if run.foreign else None
+    if run.state == "answered" and not is_complete:
+        run.state = "partial"
+    passages: tuple[Passage, ...] = ()
+    with suppress(StopAnswer):  # there is no time left, or the site cannot be read
+        passages = await run.read(partial(_find_passages, run))
+    return SupportChecked(support, skipped, passages)
 
 
-async def _find_passages(run: Run) -> tuple[Passage, ...]:
-    """Return the passages that the answer cites; none if there is no time left or the site cannot be read."""
+def _find_passages(run: Run) -> tuple[Passage, ...]:
+    """Return the passages that the answer cites."""
     index = run.navigator.sections
     library = run.navigator.library
     text = run.text.markdown
@@ -342,17 +348,11 @@ async def _find_passages(run: Run) -> tuple[Passage, ...]:
                 break
         return joined[: MAX_CITED_CHARS + 1]
 
-    def find() -> tuple[Passage, ...]:
-        cited: dict[str, CitedSection] = {}
-        for section in filter(None, map(index.get, find_citations(text))):
-            before = (SectionRef(section.page, position) for position in range(section.position))
-            cited[section.id] = CitedSection(join((section, *index.descendants(section))), join(before))
-        return tuple(find_passages(text, cited, library.manifest.site.language))
-
-    try:
-        return await run.read(find)
-    except StopAnswer:
-        return ()
+    cited: dict[str, CitedSection] = {}
+    for section in filter(None, map(index.get, find_citations(text))):
+        before = (SectionRef(section.page, position) for position in range(section.position))
+        cited[section.id] = CitedSection(join((section, *index.descendants(section))), join(before))
+    return tuple(find_passages(text, cited, library.manifest.site.language))
 
 
 async def _finish(run: Run) -> Finished:
@@ -362,7 +362,6 @@ async def _finish(run: Run) -> Finished:
     has_text = bool(text.markdown)
     prices = run.budget.prices
     stop = run.stop or StopAnswer("refused")
-    foreign = await run_in_thread(lambda: text.foreign_addresses)
     has_answer = run.state in ("answered", "partial", "results", "error") or (run.state == "budget" and has_text)
     return Finished(
         state=run.state,
@@ -377,7 +376,7 @@ async def _finish(run: Run) -> Finished:
         cause=stop.cause,
         message="" if stop.state == "refused" else stop.explain(has_text=has_text),
         retry_after=stop.retry_after,
-        foreign_addresses=text.removed_links + len(foreign),
+        foreign_addresses=text.removed_links + len(run.foreign),
         not_found=None if has_answer else await _describe_not_found(run),
         cost=prices.cost(run.usage) if prices else None,
         currency=prices.currency if prices else "",

@@ -46,6 +46,7 @@ class Run:
         has_tools: Whether the model may call tools.
         context: The size of the model's context in tokens; None if it is not known.
         reductions: Why earlier requests were too much for the model: `size`, or `request` for its tools.
+        foreign: The spans of what code in the text uses and neither the site, an opened section nor a question names.
         note: What to say to a reader whose question is in another language than the site.
     """
 
@@ -73,6 +74,7 @@ class Run:
     has_tools: bool = False
     context: int | None = None
     reductions: set[str] = field(default_factory=set)
+    foreign: Sequence[tuple[int, int]] = ()
     note: str = ""
 
     def __post_init__(self) -> None:

@@ -50,9 +50,6 @@ class OpenSections(Conversation):
     def knows_address(self, address: str) -> bool:
         return address.startswith("https://a.example/")
 
-    def find_foreign(self, text: str) -> list[tuple[int, int]]:
-        return []
-
     def make_reference(self, id_: str) -> Reference:
         return Reference(id_, "", (), "")
 
