@@ -201,7 +201,7 @@ class _Checker:
             yield start, end
 
     def _is_foreign(self, clause: str) -> bool:
-        """Return whether half of a clause's words, and three or more, are not in the evidence in any form."""
+        """Return whether half of a clause's words, and three or more, are not in the evidence, nor their synonyms."""
         if _DOCUMENTATION.search(clause) or _READER.search(clause):
             return False
         words: set[str] = set()
@@ -209,13 +209,11 @@ class _Checker:
             is_contraction = "'" in word
             if len(word) > 2 and not is_contraction and not is_stop_word(word):
                 words.add(word)
-        unknown = sum(not self._is_related(word) for word in words)
+        unknown = 0
+        for word in words:
+            forms = (stem(word), *find_stem_synonyms(stem(word), "en"))
+            unknown += self.evidence.words.isdisjoint(forms) and not is_common_word(parse_word(word))
         return unknown >= max(_MIN_UNKNOWN_WORDS, len(words) / 2)
-
-    def _is_related(self, word: str) -> bool:
-        """Return whether the evidence contains a word or a synonym."""
-        stems = (stem(word), *find_stem_synonyms(stem(word), "en"))
-        return is_common_word(parse_word(word)) or not self.evidence.words.isdisjoint(stems)
 
 
 def _label(kind: MarkKind, spans: Iterable[tuple[int, int]], offset: int = 0) -> Iterator[_Span]:

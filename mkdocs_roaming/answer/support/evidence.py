@@ -68,9 +68,22 @@ class Segment:
 def split_segments(text: str) -> list[Segment]:
     """Return the segments of Markdown text in order; long ones are split."""
     segments: list[Segment] = []
-    for segment in _read_segments(text):
-        pieces = _PIECE.finditer(text, segment.start, segment.end)
-        segments += (Segment(segment.kind, *piece.span(), segment.language) for piece in pieces)
+    offsets = line_offsets(text)
+    for block in parse_blocks(text).walk():
+        whole: Iterable[Segment] = ()
+        match block.kind:
+            case "fence" | "code":
+                whole = _read_code(text, offsets, block)
+            case "heading":
+                start, end = _strip(text, offsets[block.start], offsets[block.start + 1], "# \t")
+                whole = [Segment("heading", start, end)]
+            case "row" if block.text.strip():
+                whole = [Segment("row", *_strip(text, offsets[block.start], offsets[block.end], " \t>"))]
+            case "paragraph" | "html":
+                whole = _read_paragraph(text, offsets, block)
+        for segment in whole:
+            pieces = _PIECE.finditer(text, segment.start, segment.end)
+            segments += (Segment(segment.kind, *piece.span(), segment.language) for piece in pieces)
     return segments
 
 
@@ -83,22 +96,6 @@ def mask_code(text: str, filler: str = " ") -> str:
         parts += [text[last:start], "\n".join(masked)]
         last = end
     return "".join([*parts, text[last:]])
-
-
-def _read_segments(text: str) -> Iterator[Segment]:
-    """Yield the segments of a text, block by block."""
-    offsets = line_offsets(text)
-    for block in parse_blocks(text).walk():
-        match block.kind:
-            case "fence" | "code":
-                yield from _read_code(text, offsets, block)
-            case "heading":
-                start, end = _strip(text, offsets[block.start], offsets[block.start + 1], "# \t")
-                yield Segment("heading", start, end)
-            case "row" if block.text.strip():
-                yield Segment("row", *_strip(text, offsets[block.start], offsets[block.end], " \t>"))
-            case "paragraph" | "html":
-                yield from _read_paragraph(text, offsets, block)
 
 
 def _read_code(text: str, offsets: list[int], block: Block) -> Iterator[Segment]:
@@ -279,7 +276,7 @@ class Evidence:
         names_with_ending: The words before a dot in code, as in file names.
         followers: The words that follow a word in code.
         chosen_numbers: The numbers that the answer's code gives to an option or a variable: its writer chooses them.
-        own_names: The names that programs in the answer choose.
+        own_names: The names that programs in the answer choose: all but attributes, keyword arguments and imports.
     """
 
     def __init__(self, sections: Mapping[str, str], question: str, language: str, answer: str = "") -> None:
@@ -291,7 +288,11 @@ class Evidence:
         self._read_text(sections.values())
         self._read_code(sections.values())
         self.chosen_numbers = set(_OPTION_WITH_NUMBER.findall("\n".join(_find_code(answer))))
-        self.own_names = set(_find_own_names(answer))
+        self.own_names: set[str] = set()
+        for segment in split_segments(answer):
+            line = answer[segment.start : segment.end]
+            if segment.is_program and not _IMPORT.match(line):
+                self.own_names.update(normalize_text(name[0]) for name in _OWN_NAME.finditer(line))
 
     def contains(self, name: str) -> bool:
         """Return whether a name occurs, not only as a part of a longer one."""
@@ -346,14 +347,6 @@ class Evidence:
         self.followers: dict[str, set[str]] = {}
         for word, follower in _FOLLOWER.findall(code):
             self.followers.setdefault(word, set()).add(follower)
-
-
-def _find_own_names(text: str) -> Iterator[str]:
-    """Yield the names that the programs of a text choose: all but attributes, keyword arguments and imports."""
-    for segment in split_segments(text):
-        line = text[segment.start : segment.end]
-        if segment.is_program and not _IMPORT.match(line):
-            yield from (normalize_text(name[0]) for name in _OWN_NAME.finditer(line))
 
 
 def _find_code(text: str) -> Iterator[str]:
