@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import starmap
 
@@ -11,18 +11,21 @@ from msgspec.structs import replace
 from mkdocs_roaming.manifest.expand import render_section_file
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, SCHEMA_PATH, iter_manifest_json, render_schema
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import LLMS_TXT, OUTLINE_PATH, LlmsTxtEntry, Manifest, Site
+from mkdocs_roaming.manifest.models import LLMS_TXT, OUTLINE_PATH, LlmsTxtEntry, Manifest, PublishedPage, Site
 from mkdocs_roaming.manifest.outline import render_outline
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.agents.skill import iter_copies, iter_skill_files, skill_path
 from mkdocs_roaming.publish.cache import SiteFile, SiteFiles
 from mkdocs_roaming.publish.elements.finder_index import iter_finder_files
 from mkdocs_roaming.publish.elements.html import iter_not_found_files
+from mkdocs_roaming.publish.elements.widget import parse_widget_options
 from mkdocs_roaming.publish.llms_txt import MAX_CHARS, build_llms_txt
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
-_CACHED_PAGES = 4
+CACHED_PAGES = 4
+"""Number of pages in memory while the files of their sections are made or written."""
+
 _CHARS_PER_TOKEN = 4
 _MAX_OUTLINE_TOKENS = MAX_CHARS // _CHARS_PER_TOKEN - 100
 
@@ -30,7 +33,7 @@ _MAX_OUTLINE_TOKENS = MAX_CHARS // _CHARS_PER_TOKEN - 100
 def make_site_files(
     manifest: Manifest,
     site: Site,
-    read_page: Callable[[int], bytes],
+    pages: Sequence[PublishedPage],
     options: PublishOptions,
     *,
     key: str = "",
@@ -42,14 +45,14 @@ def make_site_files(
     Args:
         manifest: The manifest of the site.
         site: The site.
-        read_page: Returns the Markdown of the page with an index in the manifest.
+        pages: The pages of the manifest with their Markdown.
         options: The options of the site.
         key: Key of the files in the cache. Files without a key are not cached.
         above: Text above the list of pages in llms.txt.
         note: Receives a line about files that are left out.
     """
     sections = SectionIndex(manifest)
-    read_page = lru_cache(_CACHED_PAGES)(read_page)  # sections are in page order
+    read_page = lru_cache(CACHED_PAGES)(lambda position: pages[position].encode())  # sections are in page order
     positions = {page.path: position for position, page in enumerate(manifest.pages)}
 
     def read_section(place: SectionRef) -> str:
@@ -84,9 +87,7 @@ def make_site_files(
             files += list(iter_copies(files, manifest.site.url))
     if options.similar_pages:
         files += starmap(SiteFile, iter_not_found_files(manifest, site))
-    widget = options.widget
-    is_widget_off = not widget or (isinstance(widget, Mapping) and widget.get("mode") in ("off", False))
-    if options.mcp or not is_widget_off:  # the widget, or the function for MCP, searches the site
+    if options.mcp or parse_widget_options(options.widget):  # the widget, or the function for MCP, searches the site
         files += starmap(SiteFile, iter_finder_files(manifest, read_section))
     llms_txt = LlmsTxtEntry(len(own), file_digest(own))
     if key:

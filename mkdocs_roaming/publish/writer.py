@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import chain
 from os.path import lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,7 @@ from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, reconvert_stale_pages, remove_left_out_entries
 from mkdocs_roaming.publish.rules import RuleSet, resolve_rules
-from mkdocs_roaming.publish.site_files import make_site_files
+from mkdocs_roaming.publish.site_files import CACHED_PAGES, make_site_files
 from mkdocs_roaming.text.markdown import pluralize
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 GENERATOR = f"mkdocs-roaming {__version__}"
 
 _CACHED_VECTORS = "vectors.bin"
-_CACHED_PAGES = 4
 
 WITHOUT_URL = (
     "links are relative, and what needs the address of the site is not published: llms-full.txt, files of sections, "
@@ -274,7 +274,7 @@ class _Output(msgspec.Struct):
         files = make_site_files(
             manifest,
             self.site,
-            self._read_page,
+            self.pages,
             self.options,
             key=key,
             above=above,
@@ -301,7 +301,7 @@ class _Output(msgspec.Struct):
             paths.add(path)
         old = set(published.iter_paths())
         check_links(self.folder, old | paths)
-        unchanged = self._find_unchanged_or_raise(files, published)
+        unchanged = self._find_unchanged_or_raise(files)
         if embeddings:
             self._add_vectors(embeddings, warn, cache)
         if self.vectors is None:
@@ -324,7 +324,7 @@ class _Output(msgspec.Struct):
             published.check(unfinished)  # the other build removes temporary files
             raise
         published.check(unfinished)
-        removed = self._remove_old(published, old.difference(path for path, _ in files))
+        removed = self._remove_old(old.difference(path for path, _ in files))
         published.finish(unfinished, is_unchanged=is_unchanged)
         return PublishReport(
             pages=len(self.pages),
@@ -351,7 +351,7 @@ class _Output(msgspec.Struct):
             )
         return [(path, data) for path, data in files if path not in foreign]
 
-    def _find_unchanged_or_raise(self, files: Iterable[tuple[str, _Content]], published: PublishedFiles) -> set[str]:
+    def _find_unchanged_or_raise(self, files: Iterable[tuple[str, _Content]]) -> set[str]:
         """Return the files that already have the right content.
 
         Raises:
@@ -364,19 +364,20 @@ class _Output(msgspec.Struct):
             if is_fresh and path.startswith("roaming/"):
                 continue
             target = site_path(self.folder, path)
-            if not lexists(target) or published.is_named(path):
+            if not lexists(target) or self.published.is_named(path):
                 continue
             is_kept = path == LLMS_TXT and self.options.llms_txt == "preamble"
             if has_content(Path(target), data):
                 unchanged.add(path)
-            elif not is_kept and not published.owns(path):
+            elif not is_kept and not self.published.owns(path):
                 foreign.append(path)
         if foreign and not self.options.overwrite:
             raise ForeignFilesError(self.folder, foreign)
         return unchanged
 
-    def _remove_old(self, published: PublishedFiles, paths: Iterable[str]) -> int:
+    def _remove_old(self, paths: Iterable[str]) -> int:
         """Remove files of an earlier build, unless they were changed since; return their number."""
+        published = self.published
         removed = 0
         for path in sorted(paths):
             with suppress(OSError, PublishError):
@@ -417,7 +418,8 @@ class _Output(msgspec.Struct):
 
     def _iter_files(self, files: SiteFiles, *, has_vectors: bool) -> Iterator[tuple[str, _Content]]:
         """Yield path and content of each file in the order of writing; the manifest is the last."""
-        read_page = lru_cache(_CACHED_PAGES)(self._read_page)  # a page has two files, and sections are in page order
+        # A page has two files, and sections are in page order.
+        read_page = lru_cache(CACHED_PAGES)(lambda position: self.pages[position].encode())
         paths = [published.page.path for published in self.pages]
         own = set(map(markdown_path, paths))
         for position, path in enumerate(paths):
@@ -427,7 +429,7 @@ class _Output(msgspec.Struct):
             if self.page_copies and short_path and short_path not in own:
                 yield short_path, data
         if self.options.llms_full:
-            yield LLMS_FULL, partial(_iter_llms_full, self.pages, self.site)
+            yield LLMS_FULL, lambda: chain.from_iterable(_iter_llms_full(self.pages, self.site))
         yield from self.extra
         if has_vectors:
             yield VECTORS_PATH, lambda: (self.vectors or b"",)
@@ -439,10 +441,6 @@ class _Output(msgspec.Struct):
                 yield file.path, partial(_read_parts, read_page, file.page, part, file.head, file.tail)
         if (manifest := self.manifest) is not None:
             yield MANIFEST_PATH, lambda: iter_manifest_json(self.manifest or manifest)
-
-    def _read_page(self, position: int) -> bytes:
-        markdown: str = self.pages[position].markdown
-        return markdown.encode("utf-8", "surrogatepass")
 
 
 def _read_parts(
@@ -462,19 +460,14 @@ def _read_parts(
 def _find_full_offsets(pages: Iterable[PublishedPage], site: Site) -> Iterator[int]:
     """Yield the byte offset of each page's Markdown in llms-full.txt."""
     offset = 0
-    for page in pages:
-        offset += len(_source_line(page, site))
+    for line, text in _iter_llms_full(pages, site):
+        offset += len(line)
         yield offset
-        offset += len(page.markdown.encode("utf-8", "surrogatepass")) + 1
+        offset += len(text)
 
 
-def _iter_llms_full(pages: Iterable[PublishedPage], site: Site) -> Iterator[bytes]:
-    """Yield llms-full.txt in chunks: for each page a line `Source: <URL>` and its Markdown file."""
-    for page in pages:
-        yield _source_line(page, site)
-        yield page.markdown.encode("utf-8", "surrogatepass") + b"\n"
-
-
-def _source_line(page: PublishedPage, site: Site) -> bytes:
-    url = page.page.url or path_to_url(site.url, page.page.path)
-    return f"Source: {url}\n\n".encode("utf-8", "surrogatepass")
+def _iter_llms_full(pages: Iterable[PublishedPage], site: Site) -> Iterator[tuple[bytes, bytes]]:
+    """Yield what llms-full.txt has of each page: a line `Source: <URL>`, and its Markdown file."""
+    for published in pages:
+        url = published.page.url or path_to_url(site.url, published.page.path)
+        yield f"Source: {url}\n\n".encode("utf-8", "surrogatepass"), published.encode() + b"\n"

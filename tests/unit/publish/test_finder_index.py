@@ -52,7 +52,7 @@ def test_index_is_not_written_without_widget(tmp_path: Path, widget: Any) -> Non
     assert INDEX_PATH not in read_tree(tmp_path / "a")
 
 
-@pytest.mark.parametrize("widget", [True, {"endpoint": "https://ask.example/"}])
+@pytest.mark.parametrize("widget", [True, {}, {"endpoint": "https://ask.example/"}])
 def test_index_and_shards_are_the_only_further_files_of_site_with_widget(tmp_path: Path, widget: Any) -> None:
     publish_pages(tmp_path / "a", HOME, INSTALL, options=PublishOptions(widget=widget, agent_skill=False))
     publish_pages(tmp_path / "b", HOME, INSTALL, options=PublishOptions(agent_skill=False))
