@@ -185,8 +185,11 @@ def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> Non
 def _make_config(options: dict[str, Any]) -> CrawlConfig:
     if find_spec("protego") is None:
         raise UsageError("crawling needs the package protego; pip install 'mkdocs-roaming[crawl]'")
-    from mkdocs_roaming.cli.session import embeddings_options  # `roaming --help` imports this module
+    embeddings = None
+    if options.get("search") == "hybrid":
+        from mkdocs_roaming.cli.session import embeddings_options  # imports the models that answer
 
+        embeddings = embeddings_options(options)
     publish = {name: options[name] for name in ("llms_txt", "overwrite", "descriptions") if name in options}
     return CrawlConfig(
         scope=ScopeConfig(**given_settings(ScopeConfig, options)),
@@ -194,7 +197,7 @@ def _make_config(options: dict[str, Any]) -> CrawlConfig:
         politeness=Politeness(**given_settings(Politeness, options)),
         discovery=DiscoveryConfig(**given_settings(DiscoveryConfig, options)),
         options=parse_options(publish | {"similar_pages": False}),
-        embeddings=embeddings_options(options) if "search" in options else None,
+        embeddings=embeddings,
         **given_settings(CrawlConfig, options),
     )
 

@@ -15,7 +15,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem
 from roaming_crawler.config import MEGABYTE, DiscoveryConfig
 from roaming_crawler.contents import sniff_kind
-from roaming_crawler.fetch import FetchError, Response, decompress
+from roaming_crawler.fetch import FetchError, decompress
 from roaming_crawler.llms import LlmsIndex, parse_llms_txt, split_llms_full
 from roaming_crawler.page import PageRef, make_page_ref
 from roaming_crawler.parser import parse_page
@@ -104,17 +104,18 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
     if scope.path(start) and is_page_url(start):
         discovered.add(PageRef(start))
     if not scope.is_below(start):
-        response = await session.find(start, ACCEPT_HTML)
-        if response and sniff_kind(response) == "html":
-            for link in parse_page(response, scope.url).all_links:
-                if is_page_url(link) and scope.contains(link):
-                    discovered.add(make_page_ref(link))
+        response = await session.find(start, ACCEPT_HTML, kind="html")
+        links = parse_page(response, scope.url).all_links if response else ()
+        for link in links:
+            if is_page_url(link) and scope.contains(link):
+                discovered.add(make_page_ref(link))
     return discovered
 
 
 async def _read_manifest(session: Session, discovered: DiscoveredPages) -> None:
-    response = await session.find(discovered.scope.url + MANIFEST_PATH, cap=MAX_MANIFEST_BYTES)
-    if response is None or sniff_kind(response) != "json":
+    url = discovered.scope.url + MANIFEST_PATH
+    response = await session.find(url, kind="json", cap=MAX_MANIFEST_BYTES)
+    if response is None:
         return
     try:
         discovered.manifest = load_manifest(response.body, where=response.url)
@@ -233,7 +234,7 @@ class _LlmsDiscovery:
         discovered = self.discovered
         queue = [first]
         for url in queue:
-            response = await self._get_markdown(url)
+            response = await self.session.find(url, kind="markdown")
             if response is None:
                 continue
             text = response.text
@@ -266,10 +267,6 @@ class _LlmsDiscovery:
             self.discovered.notes.append(f"{index.base}: {problem}")
         return new[:room]
 
-    async def _get_markdown(self, url: str, cap: int | None = None) -> Response | None:
-        response = await self.session.find(url, cap=cap)
-        return response if response and sniff_kind(response) == "markdown" else None
-
     def _add_entries(self, index: LlmsIndex) -> None:
         scope = self.discovered.scope
         for entry in index.entries.values():
@@ -287,8 +284,9 @@ class _LlmsDiscovery:
             urls += index.full
         urls.append(urljoin(discovered.indexes[0].base, "llms-full.txt"))
         for url in dict.fromkeys(urls):
-            is_own = url_origin(url) == url_origin(discovered.scope.url)
-            response = await self._get_markdown(url, MAX_FULL_BYTES) if is_own else None
+            if url_origin(url) != url_origin(discovered.scope.url):
+                continue
+            response = await self.session.find(url, kind="markdown", cap=MAX_FULL_BYTES)
             if response is None:
                 continue
             full = split_llms_full(response.text, response.url)

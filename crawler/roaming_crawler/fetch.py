@@ -10,11 +10,11 @@ import gzip
 import math
 import re
 import socket
-import ssl
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -65,6 +65,8 @@ _MAX_AGE_DIGITS = 9
 _MAX_DISCARDED_BYTES = 64 * 1024
 """Longest body that is read although it is not needed, so that the connection can be reused."""
 _STEP = 2**16
+_create_ssl_context = cache(httpx2.create_ssl_context)
+"""Loading the trusted certificates takes 20 ms, and a crawl of many sites creates many clients."""
 
 
 class FetchError(RoamingError):
@@ -206,29 +208,22 @@ async def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(address[0]) for *_, address in entries))
 
 
+@dataclass(frozen=True, slots=True)
 class PublicNetworkBackend(httpcore2.AsyncNetworkBackend):
     """Network backend that connects to public addresses, and to private ones of hosts and ports that the user named.
+
+    Attributes:
+        resolve: Resolves host names.
+        inner: Makes the connections.
+        named: Hosts and ports that may have private addresses.
 
     Raises:
         PrivateAddressError: One of a host's addresses is not public.
     """
 
-    def __init__(
-        self,
-        resolve: Resolver = resolve,
-        inner: httpcore2.AsyncNetworkBackend | None = None,
-        named: Collection[tuple[str, int]] = (),
-    ) -> None:
-        """Wrap a network backend, by default anyio's.
-
-        Args:
-            resolve: Resolves host names.
-            inner: Makes the connections.
-            named: Hosts and ports that may have private addresses.
-        """
-        self._resolve = resolve
-        self._named = frozenset(named)
-        self._inner = inner or httpcore2.AnyIOBackend()
+    resolve: Resolver = resolve
+    inner: httpcore2.AsyncNetworkBackend = field(default_factory=httpcore2.AnyIOBackend)
+    named: Collection[tuple[str, int]] = ()
 
     async def connect_tcp(
         self,
@@ -240,12 +235,12 @@ class PublicNetworkBackend(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         """Connect to one of the host's addresses after all of them were found to be allowed."""
         literal = parse_ip_literal(host)
-        addresses = [literal] if literal else list(await self._resolve(host, port))
-        check_addresses(host, port, addresses, self._named)
+        addresses = [literal] if literal else list(await self.resolve(host, port))
+        check_addresses(host, port, addresses, self.named)
         last: Exception = httpcore2.ConnectError(f"{host}: has no address")
         for address in addresses:
             try:
-                return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
+                return await self.inner.connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 last = error
         raise last
@@ -255,22 +250,17 @@ class _Transport(httpx2.AsyncHTTPTransport):
     """HTTP transport over a given network backend; ignores proxies and other settings of the environment."""
 
     def __init__(self, backend: httpcore2.AsyncNetworkBackend, connections: int) -> None:
-        super().__init__(verify=_ssl_context(), trust_env=False)
+        context = _create_ssl_context(trust_env=False)
+        super().__init__(verify=context, trust_env=False)
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=_ssl_context(),
+            ssl_context=context,
             max_keepalive_connections=connections,
             keepalive_expiry=_KEEPALIVE_SECONDS,
             network_backend=backend,
         )
 
 
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    """Return the trusted certificates. Loading takes 20 ms, and a crawl of many sites creates many clients."""
-    return httpx2.create_ssl_context(trust_env=False)
-
-
-class WebFetcher:
+class WebFetcher(AbstractAsyncContextManager["WebFetcher"]):
     """Fetches over HTTP. It follows redirects itself, so that each hop is checked."""
 
     def __init__(
@@ -305,10 +295,6 @@ class WebFetcher:
             timeout=httpx2.Timeout(min(_MAX_CONNECT_SECONDS, politeness.seconds)),
             headers={"User-Agent": politeness.user_agent_header, "Accept-Encoding": "gzip"},
         )
-
-    async def __aenter__(self) -> WebFetcher:
-        """Return the fetcher."""
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         """Close all connections."""

@@ -26,6 +26,7 @@ from roaming_crawler.parser import ParsedPage, parse_page
 _PARSE_TIMEOUT = 60.0
 _CRASH = "crashes the parser"
 _CACHED_NAVS = 64
+_decode_nav = lru_cache(_CACHED_NAVS)(msgspec.msgpack.Decoder(tuple[NavItem, ...]).decode)
 _SIZE = struct.Struct("<Q")
 """The size of a result, which is sent before it."""
 _WORKER_SCRIPT = (
@@ -111,7 +112,9 @@ class PageParser:
     async def parse(self, response: Response) -> ParsedPage:
         """Return the parsed page, with a reason to skip it if it cannot be parsed."""
         try:
-            return decode_page(await self._run(parse_encoded_page, response, self.site_url))
+            data = await self._run(parse_encoded_page, response, self.site_url)
+            nav, page = msgspec.msgpack.decode(data, type=tuple[bytes, ParsedPage])
+            return replace(page, nav=_decode_nav(nav))
         except TimeoutError:
             return ParsedPage(skip_reason=f"not parsed within {_PARSE_TIMEOUT:g} s")
         except (WorkerError, msgspec.MsgspecError):
@@ -156,16 +159,6 @@ def parse_encoded_page(response: Response, site_url: str) -> bytes:
     return msgspec.msgpack.encode((msgspec.msgpack.encode(page.nav), replace(page, nav=())))
 
 
-def decode_page(data: bytes) -> ParsedPage:
-    """Return an encoded page.
-
-    Raises:
-        msgspec.MsgspecError: The data is damaged.
-    """
-    nav, page = msgspec.msgpack.decode(data, type=tuple[bytes, ParsedPage])
-    return replace(page, nav=_decode_nav(nav))
-
-
 def convert_encoded_article(article: str, title: str) -> bytes:
     """Return the encoded Markdown of an article, and its headings with their anchors."""
     try:
@@ -173,8 +166,3 @@ def convert_encoded_article(article: str, title: str) -> bytes:
     except Exception:  # the conversion for publication reports the problem
         return msgspec.msgpack.encode(("", ()))
     return msgspec.msgpack.encode((converted.markdown, converted.headings))
-
-
-@lru_cache(maxsize=_CACHED_NAVS)
-def _decode_nav(data: bytes) -> tuple[NavItem, ...]:
-    return msgspec.msgpack.decode(data, type=tuple[NavItem, ...])

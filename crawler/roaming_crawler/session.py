@@ -18,7 +18,7 @@ from protego import Protego
 
 from mkdocs_roaming.text.meta_tags import find_index_ban, find_redirect
 from roaming_crawler.config import MEGABYTE, CrawlLimits
-from roaming_crawler.contents import read_html
+from roaming_crawler.contents import ContentKind, read_html, sniff_kind
 from roaming_crawler.fetch import NOT_MODIFIED, OK, Clock, Fetcher, FetchError, RefusedError, Request, Response
 from roaming_crawler.scope import canonical_url, url_origin
 from roaming_crawler.state import CrawlState
@@ -95,12 +95,14 @@ class Session:
     unchanged: int = 0
     """Number of responses with status 304."""
     bytes: int = 0
+    first_failure: str = ""
+    """Reason for the first stale response, not counting robots.txt."""
     stopped: str = ""
     """Message about the limit that was reached; from then on only cached responses are returned."""
     fetched: int = 0
     """Number of successful requests, without stale responses and robots.txt."""
-    _stale: dict[str, str] = field(default_factory=dict)
-    """Reason for each stale response, by key."""
+    _stale: set[str] = field(default_factory=set)
+    """Keys of the stale responses."""
     started: float = field(init=False)
     _robots: dict[str, Robots] = field(default_factory=dict)
     _locks: dict[str, anyio.Lock] = field(default_factory=dict)
@@ -108,11 +110,6 @@ class Session:
     def __post_init__(self) -> None:
         """Start the clock."""
         self.started = self.clock.monotonic()
-
-    @property
-    def first_failure(self) -> str:
-        """Reason for the first stale response, not counting robots.txt."""
-        return next((reason for key, reason in self._stale.items() if not key.endswith("/robots.txt")), "")
 
     async def get(
         self,
@@ -157,13 +154,16 @@ class Session:
             self.fetched += response.ok and key not in self._stale
             return response
 
-    async def find(self, url: str, accept: str = ACCEPT_ANY, *, cap: int | None = None) -> Response | None:
-        """Return the response for a URL if it is successful; all but pages are guesses."""
+    async def find(
+        self, url: str, accept: str = ACCEPT_ANY, *, kind: ContentKind | None = None, cap: int | None = None
+    ) -> Response | None:
+        """Return the response for a URL if it is successful, and of a kind; all but pages are guesses."""
         try:
             response = await self.get(url, accept, probe=accept == ACCEPT_ANY, cap=cap)
         except FetchError:
             return None
-        return response if response.ok else None
+        is_found = response.ok and kind in (None, sniff_kind(response))
+        return response if is_found else None
 
     async def follow_redirects(self, start: str) -> str:
         """Return the URL to which a host's redirects and a page's refresh lead."""
@@ -269,7 +269,9 @@ class Session:
         return response
 
     def _use_stale(self, key: str, last: Response, reason: str) -> Response:
-        self._stale[key] = reason
+        self._stale.add(key)
+        if not key.endswith("/robots.txt"):
+            self.first_failure = self.first_failure or reason
         self.state.new[key] = self.state.old[key]
         return last
 

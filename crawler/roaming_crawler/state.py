@@ -220,10 +220,12 @@ class Rollback:
         self.pages = read_published_pages(folder)
         self._folder = folder
         self._backup = folder / STATE_DIR / "before"
+        self._digests: dict[str, set[str]] = {}
+        with suppress(OSError, ValueError):
+            self._digests = decode_json((self._backup / "files.json").read_bytes(), dict[str, set[str]])
 
     def save(self, new: Mapping[str, str]) -> None:
         """Back up the pages that will be overwritten or removed; `new` has the digests of the next ones by path."""
-        files = self._files()
         written = list(new.items())
         for page in self.pages:
             written.append((page.path, page.digest))
@@ -235,8 +237,8 @@ class Rollback:
                         write_atomically(backup, text)
         for path, digest in written:
             for file in page_files(path):
-                files.setdefault(file, set()).add(digest)
-        write_atomically(self._backup / "files.json", msgspec.json.encode(files, order="sorted"))
+                self._digests.setdefault(file, set()).add(digest)
+        write_atomically(self._backup / "files.json", msgspec.json.encode(self._digests, order="sorted"))
 
     def restore_texts(self, previous: PreviousSite) -> PreviousSite:
         """Return the previous site with the texts that a killed crawl has overwritten."""
@@ -255,7 +257,7 @@ class Rollback:
     def finish(self, pages: Iterable[PageEntry]) -> None:
         """Remove the files of pages that are no longer published, unless they were changed, and the backup."""
         published = {file for page in pages for file in page_files(page.path)}
-        for path, digests in self._files().items():
+        for path, digests in self._digests.items():
             if path in published:
                 continue
             with suppress(OSError, PublishError):
@@ -263,12 +265,6 @@ class Rollback:
                 if file_digest(file.read_bytes()) in digests:
                     file.unlink()
         shutil.rmtree(self._backup, ignore_errors=True)
-
-    def _files(self) -> dict[str, set[str]]:
-        try:
-            return decode_json((self._backup / "files.json").read_bytes(), dict[str, set[str]])
-        except (OSError, ValueError):
-            return {}
 
     def _copy_of(self, page: PageEntry) -> Path:
         name = f"{page.path} {page.digest}".encode("utf-8", "surrogatepass")

@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from roaming_crawler.fetch import Response
-from roaming_crawler.sandbox import WorkerError, WorkerProcess, decode_page, parse_encoded_page
+from roaming_crawler.parser import ParsedPage
+from roaming_crawler.sandbox import PageParser, WorkerError, WorkerProcess
 
 URL = "https://docs.ebbkeeper.example/"
 PAGE = """<!doctype html><html lang="en"><head><title>Gauges - Ebbkeeper</title><link rel="canonical" href="/gauges/">
@@ -31,9 +33,16 @@ def _say(text: str) -> bytes:
 
 
 def test_pages_with_the_same_navigation_share_one() -> None:
-    first = decode_page(parse_encoded_page(Response(URL + "gauges/", 200, PAGE.encode()), URL))
     moved = PAGE.replace('href="/', 'href="../../').replace("the tides", "all tides")
-    second = decode_page(parse_encoded_page(Response(URL + "guide/tides/", 200, moved.encode()), URL))
+
+    async def parse() -> list[ParsedPage]:
+        parser = PageParser(URL, anyio.CapacityLimiter(1), use_processes=False)
+        return [
+            await parser.parse(Response(URL + "gauges/", 200, PAGE.encode())),
+            await parser.parse(Response(URL + "guide/tides/", 200, moved.encode())),
+        ]
+
+    first, second = anyio.run(parse)
     assert second.article != first.article
     assert second.nav is first.nav
 
