@@ -46,19 +46,24 @@ FAILED_MESSAGE = "The answer could not be finished. Please ask again in a moment
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerContext:
-    """Facts about an answer that its events do not contain.
+class Continuation:
+    """What follows an answer: questions that the reader may ask next, and the signed turn for follow-up questions.
 
-    `sign_turn` is called after the last event and returns the signed turn, or an empty string if follow-up questions
-    cannot refer to this answer. `suggest` is called after the last event, too; it returns questions that the reader may
-    ask next.
+    `turn` is empty if follow-up questions cannot refer to this answer.
     """
 
+    followups: Sequence[str] = ()
+    turn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerContext:
+    """Facts about an answer that its events do not contain. `conclude` is called after the last event."""
+
     sections: SectionIndex
-    sign_turn: Callable[[], str]
+    conclude: Callable[[], Continuation] = Continuation
     is_shared: bool = False
     dropped_turns: int = 0
-    suggest: Callable[[], Sequence[str]] = tuple
 
     def find_snippet(self, id_: str) -> str:
         """Return the opening of a section; an empty string if there is none."""
@@ -76,6 +81,7 @@ def encode_sse(part: StreamPart) -> bytes:
 
 def encode_answer(answer: Answer, context: AnswerContext, *, digest: str) -> schemas.Answer:
     """Return a complete answer as one object."""
+    continuation = context.conclude()
     return schemas.Answer(
         answer.state,
         answer.text,
@@ -84,8 +90,8 @@ def encode_answer(answer: Answer, context: AnswerContext, *, digest: str) -> sch
         support=encode_support(answer.support, answer.support_skipped, answer.passages),
         status=encode_status(answer, context, sections=len(answer.steps)),
         digest=digest,
-        followups=list(context.suggest()) or UNSET,
-        turn=context.sign_turn() or UNSET,
+        followups=list(continuation.followups) or UNSET,
+        turn=continuation.turn or UNSET,
     )
 
 
@@ -335,10 +341,11 @@ class PartEncoder:
         yield {"type": "data-status", "data": encode_status(end, self._context, sections=len(self._steps))}
         if end.state == "error":
             yield {"type": "error", "errorText": end.message or FAILED_MESSAGE}
-        if questions := self._context.suggest():
-            yield {"type": "data-followups", "data": {"questions": list(questions)}}
-        turn = self._context.sign_turn()
-        yield {"type": "finish", **({"messageMetadata": {"turn": turn}} if turn else {})}
+        continuation = self._context.conclude()
+        if continuation.followups:
+            yield {"type": "data-followups", "data": {"questions": continuation.followups}}
+        metadata = {"messageMetadata": {"turn": continuation.turn}} if continuation.turn else {}
+        yield {"type": "finish", **metadata}
 
 
 # Markdown

@@ -37,7 +37,7 @@ from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.cache import AnswerCache, SharedAnswer, without_cost
 from mkdocs_roaming.serve.conversation_token import SignedTurn, TokenSigner, make_turn, restore_memory
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite
-from mkdocs_roaming.serve.encoding import START, AnswerContext, PartEncoder, StreamPart, encode_answer
+from mkdocs_roaming.serve.encoding import START, AnswerContext, Continuation, PartEncoder, StreamPart, encode_answer
 from mkdocs_roaming.serve.log import SeldomLog, public_message, strip_passwords
 from mkdocs_roaming.serve.requests import ProblemError, find_page
 from mkdocs_roaming.serve.schemas import Question
@@ -195,7 +195,7 @@ class AnswerRequest:
         self._events: list[Event] = []
         self._is_finished = False  # the answer ended by itself and was read to its end
         self._first_text_seconds: float | None = None
-        self._turn: str | None = None
+        self._continuation: Continuation | None = None
 
     @property
     def call_cost(self) -> float | None:
@@ -210,8 +210,7 @@ class AnswerRequest:
         self._service.requests.add(self)
         answer = self._join_or_start()
         sections = self.deployment.library.sections
-        dropped = self._memory.dropped
-        self._context = AnswerContext(sections, self._sign_turn, self.is_shared, dropped, self._suggest)
+        self._context = AnswerContext(sections, self._conclude, self.is_shared, self._memory.dropped)
         encoder = PartEncoder(self._context)
         try:
             yield START
@@ -272,7 +271,7 @@ class AnswerRequest:
             monotonic() - self._started,
             self.is_shared,
             abandoned,
-            "" if abandoned else self._sign_turn(),
+            "" if abandoned else self._conclude().turn,
             self._first_text_seconds,
             self.deployment.digest,
         )
@@ -318,27 +317,22 @@ class AnswerRequest:
         seconds = monotonic() - self._started
         self._service.on_cost(AnswerCost(self._config.model.name, usage, cost, currency, seconds, completed, failure))
 
-    # What the encoder asks for
-
-    def _suggest(self) -> list[str]:
-        result = summarize(self._events)
-        if result.state not in _SUGGESTING_STATES:
-            return []
-        asked = [self.question.text, *(exchange.question for exchange in self._memory.history)]
-        ids = [section.id for section in (*result.citations, *result.steps)]
-        return choose_followups(self.deployment.library.sections, ids, asked)
-
-    def _sign_turn(self) -> str:
-        """Return the signed turn, or an empty string if a follow-up question cannot refer to this answer."""
-        if self._turn is None:
+    def _conclude(self) -> Continuation:
+        """Return what follows the answer, always the same."""
+        if self._continuation is None:
             result = summarize(self._events)
-            self._turn = ""
+            cited = [section.id for section in result.citations]
+            steps = [section.id for section in result.steps]
+            followups: Sequence[str] = ()
+            if result.state in _SUGGESTING_STATES:
+                asked = [self.question.text, *(exchange.question for exchange in self._memory.history)]
+                followups = choose_followups(self.deployment.library.sections, cited + steps, asked)
+            token = ""
             if result.memory:
-                steps = [section.id for section in result.steps]
-                cited = [section.id for section in result.citations]
                 turn = make_turn(self.question.text, result.memory, steps, cited, self.deployment.digest)
-                self._turn = self._service.signer.sign(turn, self._site)
-        return self._turn
+                token = self._service.signer.sign(turn, self._site)
+            self._continuation = Continuation(followups, token)
+        return self._continuation
 
 
 # Follow-ups

@@ -44,7 +44,7 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.serve.conversation_token import SignedTurn, TokenSigner
 from mkdocs_roaming.serve.deployments import Deployment, LocalizedSite, SiteWatcher
-from mkdocs_roaming.serve.encoding import SSE_DONE, START, AnswerContext, PartEncoder, encode_sse
+from mkdocs_roaming.serve.encoding import SSE_DONE, START, AnswerContext, Continuation, PartEncoder, encode_sse
 from mkdocs_roaming.serve.schemas import Question
 from mkdocs_roaming.serve.service import AnswerConfig, AnswerRequest, AnswerService
 
@@ -150,7 +150,7 @@ EVENTS = st.sampled_from(
 
 @given(st.lists(EVENTS, max_size=25), st.sampled_from(sorted(STATES)))
 def test_encoder_is_well_formed_for_any_order_of_events(events: list[Event], state: Any) -> None:
-    context = AnswerContext(LIBRARY.sections, lambda: "signed")
+    context = AnswerContext(LIBRARY.sections, lambda: Continuation(turn="signed"))
     parts = encode_all([*events, Finished(state, "scripted")], context)
     assert_well_formed(parts)
     calls = [part["toolCallId"] for part in parts if part["type"] == "tool-input-available"]
@@ -164,7 +164,7 @@ def test_requested_section_that_was_not_opened_has_final_state(results: list[Eve
     """`too_big` if the call has a result without it, `open` if the call was never answered."""
     call = ToolCalled("a", "expand_sections", ("2ebf9271",))
     events = [RoundStarted(1, 4), call, *results, Finished("error", "scripted")]
-    parts = encode_all(events, AnswerContext(LIBRARY.sections, lambda: ""))
+    parts = encode_all(events, AnswerContext(LIBRARY.sections))
     assert [part["data"]["state"] for part in parts if part["type"] == "data-section"][-1] == state
 
 

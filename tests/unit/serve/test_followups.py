@@ -10,7 +10,7 @@ import pytest
 from mkdocs_roaming.answer.events import Finished
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.manifest.lookup import SectionIndex
-from mkdocs_roaming.serve.encoding import AnswerContext, PartEncoder
+from mkdocs_roaming.serve.encoding import AnswerContext, Continuation, PartEncoder
 from mkdocs_roaming.serve.service import choose_followups
 
 KETTLE = Path(__file__).parents[2] / "golden/answer/kettle.md"
@@ -50,7 +50,7 @@ def test_pages_without_questions_have_no_followups(sections: SectionIndex) -> No
 
 
 def test_stream_contains_followups_after_status(sections: SectionIndex) -> None:
-    encoder = PartEncoder(AnswerContext(sections, lambda: "", suggest=lambda: ["Why?"]))
+    encoder = PartEncoder(AnswerContext(sections, lambda: Continuation(["Why?"])))
     parts = list(encoder.encode(Finished("answered", "scripted")))
     assert [part["type"] for part in parts] == ["data-status", "data-followups", "finish"]
     assert parts[1]["data"] == {"questions": ["Why?"]}
