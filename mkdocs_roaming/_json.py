@@ -1,17 +1,34 @@
-"""JSON with text that others wrote, such as the manifest of a third-party site: it may have unpaired surrogates."""
+"""JSON with text that others wrote, such as the manifest of a third-party site: it may have unpaired surrogates.
+
+Several threads decode it at once, into types that are prepared for that.
+"""
 
 from __future__ import annotations
 
 import json
+import threading
 from mmap import mmap
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from mkdocs_roaming.settings import prepare
-
 T = TypeVar("T")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_lock = threading.Lock()
+_prepared: set[Any] = set()
+
+
+def prepare(kind: type[T]) -> type[T]:
+    """Return a type that several threads may decode into, or describe as a JSON Schema.
+
+    msgspec collects the fields of a class when the class is first decoded, in a cache that other threads see while it
+    is incomplete: with msgspec 0.22 the process crashes with a segmentation fault.
+    """
+    if kind not in _prepared:
+        with _lock:
+            msgspec.json.Decoder(kind)
+            _prepared.add(kind)
+    return kind
 
 
 def decode_json(data: bytes | mmap | msgspec.Raw, kind: type[T] = object) -> T:  # type: ignore[assignment]

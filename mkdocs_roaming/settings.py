@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping
 from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_origin, get_type_hints
@@ -34,21 +33,6 @@ MAX_NUMBER = 10**15
 
 _MAX_VALUE_CHARS = 100
 _SIMILARITY = 0.7
-_lock = threading.Lock()
-_prepared: set[Any] = set()
-
-
-def prepare(kind: type[T]) -> type[T]:
-    """Return a type that several threads may decode into, or describe as a JSON Schema.
-
-    msgspec collects the fields of a class when the class is first decoded, in a cache that other threads see while it
-    is incomplete: with msgspec 0.22 the process crashes with a segmentation fault.
-    """
-    if kind not in _prepared:
-        with _lock:
-            msgspec.json.Decoder(kind)
-            _prepared.add(kind)
-    return kind
 
 
 # Description

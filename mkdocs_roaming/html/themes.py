@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
 import msgspec
 
+from mkdocs_roaming._json import prepare
 from mkdocs_roaming.errors import PluginError, UsageError
 from mkdocs_roaming.plugins import load_entry_points
-from mkdocs_roaming.settings import prepare
 
 if TYPE_CHECKING:
     from lxml import etree

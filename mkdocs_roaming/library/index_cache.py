@@ -18,12 +18,12 @@ from typing import TypeVar
 
 import msgspec
 
+from mkdocs_roaming._json import prepare
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.files import user_cache_folder
 from mkdocs_roaming.library.readers import read_file
 from mkdocs_roaming.manifest.models import Manifest
-from mkdocs_roaming.settings import prepare
 
 T = TypeVar("T")
 

@@ -21,10 +21,9 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from mkdocs_roaming._json import decode_json
+from mkdocs_roaming._json import decode_json, prepare
 from mkdocs_roaming.errors import ManifestError
 from mkdocs_roaming.manifest.models import MAX_OPENING, Manifest, NavEntry, PageEntry, is_valid_url
-from mkdocs_roaming.settings import prepare
 
 MANIFEST_VERSION = 1
 MANIFEST_PATH = "roaming/manifest.json"

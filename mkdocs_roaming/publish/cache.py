@@ -16,11 +16,10 @@ from pathlib import Path
 
 import msgspec
 
-from mkdocs_roaming._json import decode_json
+from mkdocs_roaming._json import decode_json, prepare
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.files import overwrite_file, write_atomically
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page, Section
-from mkdocs_roaming.settings import prepare
 
 CONVERTER_VERSION = "19"
 """Increased when the converter's code returns another Markdown or manifest for the same HTML.

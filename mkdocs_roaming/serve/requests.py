@@ -19,12 +19,11 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from msgspec import UNSET
 
-from mkdocs_roaming._json import decode_json, encode_json, replace_invalid
+from mkdocs_roaming._json import decode_json, encode_json, prepare, replace_invalid
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.serve import schemas
 from mkdocs_roaming.serve.schemas import Chat, ChatMessage, Question
-from mkdocs_roaming.settings import prepare
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Header = tuple[bytes, bytes]

@@ -15,13 +15,13 @@ from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from mkdocs_roaming._json import prepare
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.answer.events import AnswerState
 from mkdocs_roaming.answer.support.check import Mark
 from mkdocs_roaming.answer.support.passages import Passage
 from mkdocs_roaming.library.tools import MAX_HITS
 from mkdocs_roaming.manifest.lookup import Scope
-from mkdocs_roaming.settings import prepare
 
 JSON = "application/json"
 MARKDOWN = "text/markdown"

@@ -36,7 +36,7 @@ from functools import cache, lru_cache
 from typing import Any, TypeVar
 from unicodedata import decimal, normalize
 
-from mkdocs_roaming.settings import prepare
+from mkdocs_roaming._json import prepare
 
 T = TypeVar("T")
 
