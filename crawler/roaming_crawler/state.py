@@ -28,7 +28,7 @@ from mkdocs_roaming.locks import STATE_DIR, hold_folder
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
 from mkdocs_roaming.manifest.models import PageEntry, SectionEntry, page_files
-from mkdocs_roaming.manifest.sections import file_digest, slice_digest
+from mkdocs_roaming.manifest.sections import file_digest
 from roaming_crawler.fetch import Response
 
 V = TypeVar("V")
@@ -247,9 +247,7 @@ class Rollback:
             text = previous.text(page, section)
             if text is None:
                 with suppress(OSError):
-                    piece = self._copy_of(page).read_bytes()[section.start : section.end]
-                    if slice_digest(piece) == section.digest:
-                        text = piece.decode("utf-8", "replace")
+                    text = section.cut(self._copy_of(page).read_bytes())
             return text
 
         return PreviousSite(previous.manifest, read_text)

@@ -24,8 +24,8 @@ from mkdocs_roaming.library.search import Search, SearchResult, says_little, to_
 from mkdocs_roaming.manifest.expand import expand_section
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, LeftOutPage, load_left_out, load_manifest
 from mkdocs_roaming.manifest.lookup import Scope, SectionIndex, SectionRef
-from mkdocs_roaming.manifest.models import LLMS_FULL, OUTLINE_BUDGET, Manifest, PageEntry, SectionEntry
-from mkdocs_roaming.manifest.sections import extract_pages, slice_digest
+from mkdocs_roaming.manifest.models import LLMS_FULL, OUTLINE_BUDGET, Manifest, PageEntry
+from mkdocs_roaming.manifest.sections import extract_pages
 from mkdocs_roaming.search.ranking import parse_query
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 from mkdocs_roaming.text.tokenizer import extract_terms
@@ -331,10 +331,8 @@ class Library:
         if data is None:
             data = self._reader.file(section.page.markdown)
             self._pages.put(section.page.markdown, data)
-        text = _verified_slice(data, section.section)
-        if text is None:
-            text = self._read_updated(section)
-        return text.decode("utf-8", "replace")
+        text = section.section.cut(data)
+        return self._read_updated(section) if text is None else text
 
     def file(self, path: str, cache_key: str = "") -> bytes:
         """Return a published file, uncached, by its path below the site's root.
@@ -401,7 +399,7 @@ class Library:
         with suppress(LibraryError):
             self._pages.put(page.markdown, self._reader.file(page.markdown))
 
-    def _read_updated(self, section: SectionRef) -> bytes:
+    def _read_updated(self, section: SectionRef) -> str:
         """Read a section past HTTP caches, then by the current manifest: the page may be of another deployment."""
         entry = section.section
         mismatch = DigestMismatchError(
@@ -412,7 +410,7 @@ class Library:
         if self._reader.is_remote and time.monotonic() - checked_at < _RECHECK_SECONDS:
             raise mismatch  # requests to somebody's server are limited
         data = self._reader.file(section.page.markdown, cache_key=entry.digest)
-        text = _verified_slice(data, entry)
+        text = entry.cut(data)
         if text is not None:
             self._pages.put(section.page.markdown, data)
             return text
@@ -421,7 +419,7 @@ class Library:
         if updated is not None:
             if updated.page.markdown != section.page.markdown:
                 data = self._reader.file(updated.page.markdown, cache_key=updated.section.digest)
-            text = _verified_slice(data, updated.section)
+            text = updated.section.cut(data)
             if text is not None:
                 return text
         self._mismatches[section.id] = time.monotonic()
@@ -464,11 +462,6 @@ class _PageCache:
             self._pages[path] = data
             while self._size > self.max_bytes and len(self._pages) > 1:
                 self._size -= len(self._pages.popitem(last=False)[1])
-
-
-def _verified_slice(data: bytes, section: SectionEntry) -> bytes | None:
-    text = data[section.start : section.end]
-    return text if slice_digest(text) == section.digest else None
 
 
 def extract_host(url: str) -> str:

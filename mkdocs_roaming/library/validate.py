@@ -28,7 +28,7 @@ from mkdocs_roaming.manifest.models import (
     url_to_path,
 )
 from mkdocs_roaming.manifest.page_kinds import find_listing_pages
-from mkdocs_roaming.manifest.sections import file_digest, slice_digest, split_sections
+from mkdocs_roaming.manifest.sections import file_digest, split_sections
 from mkdocs_roaming.text.blocks import load_parser
 from mkdocs_roaming.text.markdown import pluralize
 from mkdocs_roaming.text.meta_tags import has_absolute_assets
@@ -174,7 +174,7 @@ class _Validator:
             if section.start != end:
                 yield f"{where} starts at byte {section.start}, not at {end}"
             end = section.end
-            if slice_digest(data[section.start : section.end]) != section.digest:
+            if section.cut(data) is None:
                 yield f"{where} does not match its digest"
         if end != len(data):
             yield f"{page.markdown}: the sections end at byte {end}, the file at {len(data)}"

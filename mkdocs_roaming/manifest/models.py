@@ -7,6 +7,7 @@ decodes, validates and documents them with msgspec. The order of the fields is t
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -34,6 +35,9 @@ MORE_GROUP = "More"
 
 # Limits that readers do not enforce, so that a longer text does not make a whole site unreadable.
 MAX_OPENING = 200
+
+_ID_LENGTH = 8
+"""Hex digits of an id, and of the digest of a slice."""
 
 SectionId = Annotated[str, Meta(title="section id", pattern="^[0-9a-f]{8}$", max_length=8)]
 Sha256 = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$", max_length=71)]
@@ -271,6 +275,16 @@ class SectionEntry(Struct, frozen=True, omit_defaults=True):
     asks: Annotated[
         tuple[str, ...], Meta(description="questions that the section answers, in readers' words; written by a model")
     ] = ()
+
+    def cut(self, data: bytes) -> str | None:
+        """Return the text in a Markdown file; None if it is not the file that the manifest describes."""
+        text = data[self.start : self.end]
+        return text.decode("utf-8", "replace") if slice_digest(text) == self.digest else None
+
+
+def slice_digest(data: bytes) -> str:
+    """Return the digest of a slice: the first hex digits of its SHA-256."""
+    return hashlib.sha256(data).hexdigest()[:_ID_LENGTH]
 
 
 class PageEntry(Struct, frozen=True, omit_defaults=True):

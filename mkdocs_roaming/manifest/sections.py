@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, count
 from typing import NamedTuple
 
-from mkdocs_roaming.manifest.models import MAX_OPENING, Heading, PageEntry, Section, SectionEntry
+from mkdocs_roaming.manifest.models import MAX_OPENING, Heading, PageEntry, Section, SectionEntry, slice_digest
 from mkdocs_roaming.text.blocks import (
     FRONT_MATTER,
     LINE_END,
@@ -25,9 +25,6 @@ from mkdocs_roaming.text.blocks import (
     strip_markup,
 )
 from mkdocs_roaming.text.tokenizer import estimate_tokens
-
-_ID_LENGTH = 8
-"""Hex digits of an id, and of the digest of a slice."""
 
 _SLUGLESS = re.compile(r"[^\w\- ]")
 """A character that no anchor of GitHub contains, such as a dot."""
@@ -163,11 +160,6 @@ def extract_pages(pages: Iterable[PageEntry], llms_full: bytes) -> dict[str, byt
         if file_digest(text) == page.digest:
             texts[page.path] = text
     return texts
-
-
-def slice_digest(data: bytes) -> str:
-    """Return the digest of a slice: the first 8 hex digits of its SHA-256."""
-    return hashlib.sha256(data).hexdigest()[:_ID_LENGTH]
 
 
 # The start of the file

@@ -13,8 +13,6 @@ from mkdocs_roaming.errors import LibraryError, RoamingError
 from mkdocs_roaming.files import read_inside
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest, load_skeleton
-from mkdocs_roaming.manifest.models import SectionEntry
-from mkdocs_roaming.manifest.sections import slice_digest
 
 _MAX_BYTES = 256 * 2**20
 _CACHED_PAGES = 64
@@ -63,7 +61,7 @@ def _read_site(path: Path) -> PreviousSite:
     def read_page(path: str) -> bytes:
         return read_inside(root, path) or b""
 
-    return PreviousSite(manifest, lambda page, section: _slice(read_page(page.markdown), section))
+    return PreviousSite(manifest, lambda page, section: section.cut(read_page(page.markdown)))
 
 
 def _fetch_site(url: str, seconds: float) -> PreviousSite:
@@ -92,10 +90,4 @@ def _fetch_site(url: str, seconds: float) -> PreviousSite:
             is_reachable = False  # wait for one page, not for each of a thousand
             return b""
 
-    return PreviousSite(manifest, lambda page, section: _slice(fetch_page(page.markdown), section))
-
-
-def _slice(data: bytes, section: SectionEntry) -> str | None:
-    """Return the text of a section, or None if the file is no longer the one that the manifest describes."""
-    text = data[section.start : section.end]
-    return text.decode("utf-8", "replace") if slice_digest(text) == section.digest else None
+    return PreviousSite(manifest, lambda page, section: section.cut(fetch_page(page.markdown)))

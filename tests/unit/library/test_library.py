@@ -368,7 +368,7 @@ def test_text_with_digest_mismatch_requests_page_and_manifest_again(
 
 def test_text_with_invalid_utf8_replaces_characters(make_site: Callable) -> None:
     """The digest is of the bytes."""
-    from mkdocs_roaming.manifest.sections import slice_digest
+    from mkdocs_roaming.manifest.models import slice_digest
 
     site = make_site([("", "# Home\n\nx\n")])
     data = b"# Home\n\n\xff\n"
