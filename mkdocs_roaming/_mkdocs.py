@@ -108,9 +108,9 @@ def find_redirects(config: MkDocsConfig, files: Files) -> dict[str, str]:
         elif not target.startswith(("http:", "https:")):
             continue
         page = File(str(old), "", "", use_directory_urls=config.use_directory_urls)
-        path = canonicalize_path(unquote(page.url.removeprefix("./")))
-        if not folder or path.startswith(f"{folder}/"):
-            redirects[path.removeprefix(f"{folder}/")] = target
+        path = page_path(page, folder)
+        if path is not None:
+            redirects[path] = target
     return redirects
 
 
@@ -211,7 +211,7 @@ def make_page(page: MkDocsPage, folder: str, code_languages: tuple[tuple[str, st
     )
 
 
-def page_path(page: MkDocsPage, folder: str) -> str | None:
+def page_path(page: MkDocsPage | File, folder: str) -> str | None:
     """Return the path of a page below the folder of a language, or None if it is outside of it."""
     path = canonicalize_path(unquote(urlsplit(page.url).path.removeprefix("./")))  # the URL of the home page is `./`
     if not folder:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from mkdocs_roaming.text.blocks import FENCE_MARK, TABLE_RULE
+from mkdocs_roaming.text.blocks import FENCE_MARK, TABLE_RULE, follow_fence
 
 MAX_BLOCK_CHARS = 2_000
 """Maximum length of the text of a block, or of an item of a list."""
@@ -76,7 +76,9 @@ def _find_end(lines: Sequence[str], start: int) -> tuple[int, Kind | Literal["di
     if not bare or _is_rule(bare):
         return below, None
     if fence := FENCE.match(line):
-        return _skip_fence(lines, below, fence[1]), "directive" if fence[1][0] == ":" else "code"
+        mark = fence[1]  # an unclosed fence reaches to the end
+        end = _skip_while(lines, below, lambda line: follow_fence(line.strip(), mark)) + 1
+        return end, "directive" if mark[0] == ":" else "code"
     if line.startswith(_INDENTS):
         return _skip_while(lines, below, lambda line: line.startswith(_INDENTS) or not line.strip()), "code"
     if SKIPPED_LINE.match(line):
@@ -119,16 +121,6 @@ def _continues_text(line: str) -> bool:
     if not line.strip() or line[0] == "#" or _is_quoted(line) or FENCE.match(line):
         return False
     return line[0] in " \t" or not _ITEM.match(line)
-
-
-def _skip_fence(lines: Sequence[str], at: int, fence: str) -> int:
-    """Return the line after a fence. An unclosed one reaches to the end."""
-    while at < len(lines):
-        bare = lines[at].strip()
-        at += 1
-        if bare.startswith(fence) and not bare.strip(fence[0]):
-            break
-    return at
 
 
 def _skip_list(lines: Sequence[str], at: int) -> int:

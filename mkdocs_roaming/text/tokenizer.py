@@ -251,7 +251,9 @@ def _parse_word(run: str, code: str) -> Word:
         part = languages.stem(run, code)
         stop = languages.is_stop_word(whole, code)
         return Word(run, whole, (part,), (part,), tuple(dict.fromkeys([(part,), (whole,)])), stop=stop)
-    sign, body, suffix = _split_signs(languages.strip_clitics(run, code))
+    word = languages.strip_clitics(run, code)
+    signed = _SIGNED.fullmatch(word)
+    sign, body, suffix = signed.groups("") if signed else ("", word, "")
     pieces = _split_identifier(body, suffix)
     if not pieces:
         return Word(run, "", (), (), ())
@@ -272,12 +274,6 @@ def _parse_word(run: str, code: str) -> Word:
     runs = dict.fromkeys([parts, (whole,), (stemmed,)] if is_plain else [(whole,), (stemmed,), parts])
     is_stop = is_plain and languages.is_stop_word(whole, code)
     return Word(run, whole, parts, tuple(terms), tuple(runs), stop=is_stop)
-
-
-def _split_signs(run: str) -> tuple[str, str, str]:
-    """Split a word into the sign before it, the word itself, and the sign after it (`++`, `#`)."""
-    match = _SIGNED.fullmatch(run)
-    return (match[1] or "", match[2], match[3] or "") if match else ("", run, "")
 
 
 def _split_identifier(body: str, suffix: str) -> list[tuple[str, str]]:

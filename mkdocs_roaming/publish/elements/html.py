@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from html import escape
 from importlib import resources
+from operator import itemgetter
 
 import msgspec
 
@@ -85,10 +86,11 @@ def insert_in_head(html: str, elements: str) -> str:
 
 
 def insert_pieces(html: str, *pieces: tuple[int | None, str]) -> str:
-    """Return a page with pieces at offsets of it; those without an offset are left out."""
+    """Return a page with pieces at offsets of it, in order at the same one; those without an offset are left out."""
     parts = []
     end = 0
-    for offset, piece in sorted((offset, piece) for offset, piece in pieces if offset is not None):
+    places = ((offset, piece) for offset, piece in pieces if offset is not None)
+    for offset, piece in sorted(places, key=itemgetter(0)):
         parts += [html[end:offset], piece]
         end = offset
     return "".join((*parts, html[end:]))
@@ -193,7 +195,6 @@ def add_similar_pages(html: str, site: Site) -> str:
     Hosts serve the page at any address, so all its links begin at the root of the host. The search dialog of Material
     gets its name.
     """
-    html = insert_pieces(html, find_dialog_name(html))
     root = root_path(site.url)
     texts = load_texts(site.language)
     listing = escape(root + (LLMS_TXT if site.has_llms_txt else OUTLINE_PATH))
@@ -216,8 +217,7 @@ def add_similar_pages(html: str, site: Site) -> str:
     end = start
     for title in _TITLE.finditer(html):
         end = max(end, title.end())
-    html = html[:start] + sentence + html[start:end] + place + html[end:]
-    return insert_in_head(html, head)
+    return insert_pieces(html, (_find_head_end(html), head), (start, sentence), (end, place), find_dialog_name(html))
 
 
 def iter_not_found_files(manifest: Manifest, site: Site) -> Iterator[tuple[str, bytes]]:

@@ -45,6 +45,10 @@ def test_opening_of_page_with_subsections_says_what_it_is_for(text: str, expecte
     assert make_opening(text, subsections=2) == expected
 
 
+def test_directive_without_end_reaches_to_the_end_of_its_section() -> None:
+    assert make_opening(":::note\nThe gate opens at dawn.") == "The gate opens at dawn."
+
+
 def test_list_of_classes_that_one_inherits_from_is_no_opening() -> None:
     text = "- boat.Object\n- - [boat.Rope](rope.md)\n  - - boat.Shroud\n\n---\n\nThe shroud holds the mast.\n"
     assert make_opening(text) == "The shroud holds the mast."
