@@ -9,6 +9,7 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.pages import Page as MkDocsPage
+from msgspec import Struct, field
 
 from mkdocs_roaming._mkdocs import blog_posts
 
@@ -17,15 +18,15 @@ _recorded: ContextVar[_RecordedCode | None] = ContextVar("recorded", default=Non
 """The list for the code of the page that is being rendered."""
 
 
-class CodeLanguages:
+class CodeLanguages(Struct):
     """The code on each page with the language that its author wrote, recorded by the highlighters.
 
     The HTML of many sites does not name it: `pygments_lang_class` is off by default, is not available where
     superfences are used without `pymdownx.highlight`, and names languages that Pygments does not know `text`.
     """
 
-    def __init__(self) -> None:
-        self._pages: dict[str, _RecordedCode] = {}
+    pages: dict[str, _RecordedCode] = field(default_factory=dict)
+    """The code of each page by its source."""
 
     def start(self, page: MkDocsPage, config: MkDocsConfig) -> None:
         """Record what is highlighted from now on as code of a page."""
@@ -33,8 +34,8 @@ class CodeLanguages:
         is_named = any(str(name).startswith("pymdownx") for name in config.markdown_extensions)
         if is_named or "pymdownx.highlight" in sys.modules:  # it may not be imported yet, or by mkdocstrings
             _wrap_pymdownx()
-        self._pages[page.file.src_uri] = []
-        _recorded.set(self._pages[page.file.src_uri])
+        self.pages[page.file.src_uri] = []
+        _recorded.set(self.pages[page.file.src_uri])
 
     def stop(self) -> None:
         """Stop recording."""
@@ -49,7 +50,7 @@ class CodeLanguages:
                 sources.append(post)
         recorded: _RecordedCode = []
         for source in sources:
-            recorded += self._pages.get(source.file.src_uri, ())
+            recorded += self.pages.get(source.file.src_uri, ())
         return tuple(recorded)
 
 

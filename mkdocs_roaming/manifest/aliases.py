@@ -72,7 +72,7 @@ def assign_ids(pages: Sequence[PublishedPage], previous: PreviousSite | None = N
     inherited = _Inheritance()
     if previous is not None:
         inherited = _inherit_ids(previous, new, pages)
-    allocator = IdAllocator(reserved=inherited.owners)
+    allocator = IdAllocator(inherited.owners)
     ids: list[list[str]] = [[] for _ in pages]
     aliases: list[list[tuple[str, ...]]] = [[] for _ in pages]
     paths = [page.page.path for page in pages]

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, count
 from typing import NamedTuple
 
+from msgspec import Struct, field
+
 from mkdocs_roaming.manifest.models import MAX_OPENING, Heading, PageEntry, Section, SectionEntry, slice_digest
 from mkdocs_roaming.text.blocks import (
     FRONT_MATTER,
@@ -318,17 +320,12 @@ def hash_id(key: str) -> str:
     return slice_digest(key.encode("utf-8", "surrogatepass"))
 
 
-class IdAllocator:
+class IdAllocator(Struct):
     """Ids that are unique on a site: if an id is taken, the key is hashed again with `~1`, `~2` … appended."""
 
-    def __init__(self, reserved: Mapping[str, object] | None = None) -> None:
-        """Start without ids.
-
-        Args:
-            reserved: Ids that only their owners get.
-        """
-        self._taken: set[str] = set()
-        self._reserved = reserved or {}
+    owners: Mapping[str, object] = {}
+    """The owners of reserved ids, which nobody else gets."""
+    taken: set[str] = field(default_factory=set)
 
     def allocate(self, key: str, owner: object = None, preferred: Iterable[str] = ()) -> str:
         """Return a new id for a key. The same keys in the same order get the same ids.
@@ -340,7 +337,7 @@ class IdAllocator:
         """
         further = (hash_id(f"{key}~{attempt}") for attempt in count(1))
         for id_ in chain((hash_id(key),), preferred, further):
-            if id_ not in self._taken and self._reserved.get(id_, owner) == owner:
-                self._taken.add(id_)
+            if id_ not in self.taken and self.owners.get(id_, owner) == owner:
+                self.taken.add(id_)
                 return id_
         raise AssertionError("unreachable")

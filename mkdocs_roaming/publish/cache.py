@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from mkdocs_roaming._version import __version__
 from mkdocs_roaming.files import overwrite_file, write_atomically
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page, Section
 
-CONVERTER_VERSION = "19"
+CONVERTER_VERSION = "20"
 """Increased when the converter's code returns another Markdown or manifest for the same HTML.
 
 Cached pages are converted again then, as they are after a change of a theme (see `digest_themes`).
@@ -75,21 +75,22 @@ class _PageEntry(msgspec.Struct):
     page: ConvertedPage
 
 
+@dataclass(slots=True)
 class ConversionCache:
     """Conversions of earlier builds in a folder.
 
-    Args:
+    Attributes:
         folder: The folder of the cache; None disables it.
         write_through: Write each conversion at once. By default conversions stay in memory until `commit`, because a
             plugin may still encrypt or hide the page.
+        reused: Number of conversions that were in the cache.
     """
 
-    def __init__(self, folder: Path | None, *, write_through: bool = False) -> None:
-        self.folder = folder
-        self._write_through = write_through
-        self._new: dict[str, _PageEntry] = {}
-        self._site: SiteFiles | None = None
-        self.reused = 0
+    folder: Path | None
+    write_through: bool = False
+    reused: int = 0
+    _new: dict[str, _PageEntry] = field(default_factory=dict)
+    _site: SiteFiles | None = None
 
     def get(
         self, page: Page, pointer: str, addresses: str, link: Callable[[str], str], image: Callable[[str], str]
@@ -119,7 +120,7 @@ class ConversionCache:
         if self.folder is None:
             return
         self._new[page.path] = _PageEntry(_page_key(page, pointer), addresses, converted)
-        if self._write_through:
+        if self.write_through:
             with suppress(OSError):
                 self._write(page.path)
 

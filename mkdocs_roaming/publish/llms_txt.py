@@ -371,20 +371,19 @@ class _Block(Struct):
         return f"\n## {self.title}\n\n" + "".join(item.render(base, limits) for item in self.items)
 
 
-class _Files:
+class _Files(Struct):
     """The files of a site."""
 
-    def __init__(self, name: str, url: str) -> None:
-        self.texts: dict[str, str] = {}
-        self.taken: Sequence[str] = (_OPTIONAL,)
-        """Headings that groups cannot have: those of an author, and one with a meaning."""
-        self._name = name
-        self._url = url
-        self._folders: set[str] = set()
+    name: str
+    url: str
+    taken: Sequence[str] = (_OPTIONAL,)
+    """Headings that groups cannot have: those of an author, and one with a meaning."""
+    texts: dict[str, str] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
 
     def add(self, path: str, head: str, root: _Group) -> None:
         """Add the list of a group: with all groups in it, or with nested lists of those that it has no room for."""
-        base = self._url or "../" * path.count("/")
+        base = self.url or "../" * path.count("/")
         nested: dict[str, _Group] = {}
         text = None
         if root.chars < MAX_CHARS:
@@ -396,13 +395,13 @@ class _Files:
             if text is None:  # it has no room for the titles alone
                 text = head + "".join(block.render(base) for block in blocks)
         self.texts[path] = text
-        home = self._url or _NESTED_BASE
+        home = self.url or _NESTED_BASE
         for further, group in nested.items():
             pages = pluralize(group.pages, "page")
-            summary = f"{pages} of {self._name}. All pages are listed in [{LLMS_TXT}]({home}{LLMS_TXT})."
+            summary = f"{pages} of {self.name}. All pages are listed in [{LLMS_TXT}]({home}{LLMS_TXT})."
             for inner in group.walk():
                 inner.is_open = True
-            self.add(further, f"# {self._name}: {group.title()}\n\n> {summary}\n", group)
+            self.add(further, f"# {self.name}: {group.title()}\n\n> {summary}\n", group)
 
     def _make_blocks(self, root: _Group, nested: dict[str, _Group]) -> list[_Block]:
         """Return the blocks of a file in order, and add the groups that are not open to the nested lists."""
@@ -429,8 +428,8 @@ class _Files:
         return sorted(blocks.values(), key=lambda block: block.rank)
 
     def _make_link(self, group: _Group, root: _Group, nested: dict[str, _Group]) -> _Item:
-        folder = _find_unused(f"roaming/nav/{group.id}", "-{}", self._folders)
-        self._folders.add(folder)
+        folder = _find_unused(f"roaming/nav/{group.id}", "-{}", self.folders)
+        self.folders.add(folder)
         path = f"{folder}/{LLMS_TXT}"
         nested[path] = group
         return _Item(group.title(root.titles), path, pluralize(group.pages, "page"), is_own=True)

@@ -113,7 +113,7 @@ def resolve_rules(
     Raises:
         PublishError: A rule is invalid; names all invalid rules.
     """
-    targets = _Targets(manifest)
+    targets = _Targets(SectionIndex(manifest))
     entries: list[RuleEntry] = []
     problems: list[str] = []
     for rule in rules.rules:
@@ -214,8 +214,9 @@ def _resolve(rule: ParsedRule, targets: _Targets, warn: Callable[[str], None]) -
     if rule.page is not None and targets.page(rule.page) is None:
         return ["the rule is on a page that is not published; publish the page, or move the rule to mkdocs.yml"]
     problems = []
+    language = targets.sections.manifest.site.language
     for phrase in (*rule.when.any, *rule.when.all):
-        words = [word for word in parse_words(phrase, targets.language) if any(word.runs)]
+        words = [word for word in parse_words(phrase, language) if any(word.runs)]
         if not words:
             problems.append(f"“{phrase}” can never match, because it contains no word; add one")
         elif all(word.stop for word in words):
@@ -266,12 +267,10 @@ def _is_glob(text: str) -> bool:
     return bool(_GLOB & set(text))
 
 
-class _Targets:
+class _Targets(msgspec.Struct, frozen=True):
     """What rules can name: sections by address, pages by source, path, URL or published Markdown."""
 
-    def __init__(self, manifest: Manifest) -> None:
-        self.sections = SectionIndex(manifest)
-        self.language = manifest.site.language
+    sections: SectionIndex
 
     def page(self, address: str) -> PageEntry | None:
         """Return the page of an address; an anchor is ignored."""
