@@ -1,47 +1,36 @@
-"""Crawls a documentation site and publishes it into a folder, as a build would.
-
-A site that publishes a manifest is mirrored: ids, navigation and pages stay byte for byte; its rules are dropped.
-"""
+"""Crawls a documentation site and publishes it into a folder, as a build would."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import quote, urljoin, urlsplit
 
-import anyio
 import msgspec
 from msgspec import structs
 
 from mkdocs_roaming.errors import ManifestError, UsageError
 from mkdocs_roaming.locks import STATE_DIR
-from mkdocs_roaming.manifest.descriptions import Descriptions, describe_manifest, read_descriptions
+from mkdocs_roaming.manifest.descriptions import Descriptions, read_descriptions
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
-from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, path_to_url
-from mkdocs_roaming.manifest.sections import extract_pages, file_digest
-from mkdocs_roaming.publish.writer import publish_mirror
 from roaming_crawler.config import CrawlConfig, EventHandler
-from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages, discover
+from roaming_crawler.discover import discover
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
 from roaming_crawler.files import explain_empty_folder, parse_folder_site
-from roaming_crawler.flags import flag_manifest, select_flagged
 from roaming_crawler.frontier import visit_pages
-from roaming_crawler.page import PageBody, SkippedPage
+from roaming_crawler.mirror import mirror_site
+from roaming_crawler.page import PageBody
 from roaming_crawler.parser import parse_page
 from roaming_crawler.publish import (
     CrawlResult,
     NoPagesError,
-    compare_with_previous,
     publish_crawl,
 )
-from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, has_web_scheme, storage_path
-from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
-from roaming_crawler.state import CrawlRecord, CrawlState, DiskDict, Rollback, lock_folder
+from roaming_crawler.scope import Scope, canonical_url, has_web_scheme
+from roaming_crawler.session import ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
+from roaming_crawler.state import CrawlRecord, CrawlState, DiskDict, lock_folder
 from roaming_crawler.variants import (
     ALL,
-    OtherVariant,
     find_language_start,
     find_version_folder,
     match_language,
@@ -50,13 +39,6 @@ from roaming_crawler.versions import find_version
 
 _RECENT_SECONDS = 24 * 3600.0
 """Maximum age of responses that are not requested again when a crawl continues beyond a page limit."""
-_MIRROR_TASKS = 4
-_DIGEST_CHARS = 16
-"""Length of the digest in the address of a page that a cache between us and the host has not seen."""
-_MISMATCH = "its Markdown does not match the manifest; try again later"
-_WRONG_PAGES = (_MISMATCH, "not found")
-_MAX_WRONG_PAGES = 0.05
-"""Share of the pages of a manifest; with more of them, the HTML of the site is crawled."""
 _UNUSABLE_MANIFEST = (
     "more than 5 % of its Markdown is missing or does not match its manifest; its HTML is crawled instead"
 )
@@ -125,6 +107,8 @@ class _Crawl:
     fetcher: Fetcher
     clock: Clock
     on_event: EventHandler
+    notes: list[str] = field(default_factory=list)
+    """Messages about the choice of the scope."""
 
     async def run(self) -> CrawlResult:
         """Lock the folder, crawl, and publish."""
@@ -164,10 +148,10 @@ class _Crawl:
     ) -> CrawlResult:
         state = session.state
         config = self.config
-        notes: list[str] = []
-        scope = await self._find_variant(session) or await self._find_scope(session, notes)
+        scope = await self._find_variant(session) or await self._find_scope(session)
         self.on_event("start", {"url": self.start, "scope": scope.url, "resumed": resume, "known": len(state.old)})
         discovered = await discover(session, scope, self.start, config.discovery)
+        discovered.notes += self.notes
         manifest = discovered.manifest
         self.on_event("found", {"pages": len(discovered.entries), "manifest": manifest is not None})
         with suppress(OSError, ManifestError):  # such as a copy of a folder without its state
@@ -177,16 +161,17 @@ class _Crawl:
                 raise UsageError(f"{self.folder}: contains the files of {published}; give a new or empty folder")
         result = None
         if manifest:
-            result = await self._mirror_site(session, discovered, manifest, descriptions, notes)
+            result = await mirror_site(session, discovered, manifest, config, descriptions, self.on_event)
             if result is None:
-                notes.append(f"{discovered.root}: {_UNUSABLE_MANIFEST}")
+                self.notes.append(f"{discovered.root}: {_UNUSABLE_MANIFEST}")
                 discovered = await discover(session, scope, self.start, replace(config.discovery, manifest=False))
+                discovered.notes += self.notes
         if result is None:
             with DiskDict[PageBody](state.path) as bodies:
                 visited = await visit_pages(session, discovered, config, self.on_event, bodies, self.start)
                 self.on_event("publish", {"pages": len(visited.pages)})
-                discovered.notes += notes + scope.check_patterns(strict=config.scope.strict)
-                result = publish_crawl(session, discovered, visited, bodies, config, descriptions)
+                discovered.notes += scope.check_patterns(strict=config.scope.strict)
+                result = publish_crawl(session, discovered, visited, config, descriptions)
         # A crawl that has reached its page limit is complete; with another limit, the next one resumes it.
         if not session.stopped or MAX_PAGES_OPTION in session.stopped:
             limit = config.limits.pages if session.stopped else None
@@ -245,7 +230,7 @@ class _Crawl:
             scope = replace(base, url=version.url)
         return scope
 
-    async def _find_scope(self, session: Session, notes: list[str]) -> Scope:
+    async def _find_scope(self, session: Session) -> Scope:
         """Return the scope of the last crawl, or else that of the URL to which the start URL redirects."""
         config = self.config.scope
         scope = config.make_scope(self.start)
@@ -264,123 +249,10 @@ class _Crawl:
         version = find_version_folder(target, scope.url)
         if not version or not config.selects_version or config.version == ALL:
             return scope
-        notes.append(
+        self.notes.append(
             f"{scope.url}: redirects to {version}, so other versions are left out; to include them: --version all"
         )
         return replace(scope, url=version)
-
-    async def _mirror_site(
-        self,
-        session: Session,
-        discovered: DiscoveredPages,
-        manifest: Manifest,
-        descriptions: Descriptions | None,
-        notes: Sequence[str],
-    ) -> CrawlResult | None:
-        """Fetch the pages of a manifest and publish them unchanged. Pages that do not match their digest are skipped.
-
-        Returns:
-            None if these are more than a few, for example because a server rewrites the Markdown of the site.
-        """
-        config = self.config
-        scope = discovered.scope
-        # Ids depend on paths, so paths cannot be changed.
-        paths = disambiguate_paths(page.path for page in manifest.pages)
-        pages: dict[str, PageEntry] = {}
-        skipped: list[SkippedPage] = []
-        for page in manifest.pages:
-            is_safe = storage_path(page.path) == page.path == paths[page.path]
-            if not is_safe or page.path in pages:
-                skipped.append(SkippedPage(page.path, "its path is not a safe file name"))
-            elif scope.allows_path(page.path):
-                pages[page.path] = page
-        root = discovered.root
-        notes = [*discovered.notes, *notes, *scope.check_patterns(strict=config.scope.strict)]
-        if manifest.rules:
-            notes.append(f"{root}: its {len(manifest.rules)} rules are dropped; only rules of own sites apply")
-        host = urlsplit(root).netloc
-        manifest = structs.replace(manifest, pages=tuple(pages.values()), crawled_from=host, rules=())
-        texts: dict[str, bytes] = {}
-        unread = await _fetch_pages(session, manifest, root, texts, self.on_event)
-        if unread is None:
-            return None
-        skipped += unread
-        self.on_event("publish", {"pages": len(texts)})
-        if descriptions is not None:
-            manifest, counts = describe_manifest(manifest, descriptions)
-            notes.append(str(counts))
-        manifest, flagged = flag_manifest(manifest, texts)
-        unwanted = select_flagged(flagged, config.skip_flagged)
-        texts = {path: text for path, text in texts.items() if path not in unwanted}
-        skipped += unwanted.values()
-        skipped.sort(key=lambda page: page.url)
-        rollback = Rollback(self.folder)
-        rollback.save({page.path: page.digest for page in manifest.pages})
-        report = publish_mirror(manifest, texts, self.folder, config.options, embeddings=config.embeddings)
-        # A page that matches the manifest is as current as the manifest, wherever it came from.
-        is_stale = session.is_stale(scope.url + MANIFEST_PATH, ACCEPT_ANY)
-        stale = [_page_url(manifest, page) for page in manifest.pages if is_stale and page.path in texts]
-        result = compare_with_previous(session, rollback, report, skipped, notes, stale)
-        site = manifest.site
-        languages = [variant.language for variant in site.alternates if variant.version == site.version]
-        left_out = tuple(OtherVariant("language", name, 0) for name in languages if name)
-        return replace(result, markdown=result.pages, flagged=tuple(flagged), left_out=left_out)
-
-
-async def _fetch_pages(
-    session: Session, manifest: Manifest, root: str, texts: dict[str, bytes], on_event: EventHandler
-) -> list[SkippedPage] | None:
-    """Fetch the texts of pages, at first those that llms-full.txt contains at the manifest's offsets: in one request.
-
-    Returns:
-        The pages that cannot be fetched, None as soon as too many are missing or do not match their digests.
-    """
-    if any(page.full is not None for page in manifest.pages):
-        response = await session.find(urljoin(root, LLMS_FULL), cap=2 * MAX_FULL_BYTES)
-        texts |= extract_pages(manifest.pages, response.body if response else b"")
-    skipped: list[SkippedPage] = []
-    queue = iter([page for page in manifest.pages if page.path not in texts])
-    room = int(_MAX_WRONG_PAGES * len(manifest.pages))
-
-    async def work() -> None:
-        nonlocal room
-        for page in queue:
-            text, reason = await _fetch_page(session, page, root)
-            if text is not None:
-                texts[page.path] = text
-                on_event("page", {"url": _page_url(manifest, page), "path": page.path, "markdown": None})
-            else:
-                skipped.append(SkippedPage(page.path, reason))
-                on_event("skipped", {"url": page.path, "why": reason})
-                room -= reason in _WRONG_PAGES
-            if room < 0:
-                return
-
-    async with anyio.create_task_group() as group:
-        for _ in range(_MIRROR_TASKS):
-            group.start_soon(work)
-    return None if room < 0 else skipped
-
-
-def _page_url(manifest: Manifest, page: PageEntry) -> str:
-    return page.url or path_to_url(manifest.site.url, page.path)
-
-
-async def _fetch_page(session: Session, page: PageEntry, root: str) -> tuple[bytes | None, str]:
-    url = urljoin(root, quote(page.markdown.lstrip("/"), safe="/-._~!$&'()*+,;=:@"))
-    if not url.startswith(root):
-        return None, "its Markdown is outside of the site"
-    digest = page.digest.removeprefix("sha256:")
-    for address in (url, f"{url}?v={digest[:_DIGEST_CHARS]}"):
-        try:
-            response = await session.get(address)
-        except FetchError as error:
-            return None, str(error).removeprefix(f"{address}: ")
-        if not response.ok:
-            return None, response.problem
-        if page.digest == file_digest(response.body):
-            return response.body, ""
-    return None, _MISMATCH
 
 
 def first_exception(error: BaseException) -> BaseException:

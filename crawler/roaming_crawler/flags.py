@@ -41,12 +41,15 @@ class FlaggedText:
     severity: Severity
 
 
-def flag_pages(batch: Batch, hidden: Mapping[str, Sequence[InjectedText]]) -> list[FlaggedText]:
-    """Mark the sections of a batch with what they contain, and return the findings.
+def flag_pages(
+    batch: Batch, hidden: Mapping[str, Sequence[InjectedText]], which: Literal["high"] | bool
+) -> tuple[list[FlaggedText], list[SkippedPage]]:
+    """Mark the sections of a batch with what they contain; return the findings, and the pages dropped because of them.
 
     Args:
-        batch: The converted pages. Pages that link to dropped ones are converted again before.
+        batch: The converted pages. Pages that link to dropped ones are converted again before and after.
         hidden: Findings in hidden texts in the HTML of pages, by path.
+        which: The option `skip_flagged`.
     """
     reconvert_stale_pages(batch)
     remove_left_out_entries(batch)
@@ -63,7 +66,11 @@ def flag_pages(batch: Batch, hidden: Mapping[str, Sequence[InjectedText]]) -> li
             sections = tuple(replace(section, flags=tuple(flags)) for section, flags in pairs)
             batch.converted[path] = replace(converted, sections=sections)
             flagged += _report(findings, page.url or path_to_url(batch.site.url, path), path)
-    return flagged
+    unwanted = select_flagged(flagged, which)
+    for path in unwanted:
+        batch.drop(path, "flagged")
+    reconvert_stale_pages(batch)
+    return flagged, list(unwanted.values())
 
 
 def flag_manifest(manifest: Manifest, texts: Mapping[str, bytes]) -> tuple[Manifest, list[FlaggedText]]:

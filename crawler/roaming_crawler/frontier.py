@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -36,6 +36,8 @@ class VisitedPages:
     pages: list[FetchedPage]
     skipped: list[SkippedPage]
     left_out: tuple[OtherVariant, ...]
+    bodies: MutableMapping[str, PageBody]
+    """The bodies of the pages by their keys; publishing removes them one by one."""
     copies: Mapping[str, str]
     """URLs of the originals by the paths of copies."""
 
@@ -55,7 +57,7 @@ async def visit_pages(
         discovered: Discovered pages; its entries are removed one by one to save memory.
         config: Configuration.
         on_event: Progress callback.
-        bodies: Receives the bodies of the pages under their keys.
+        bodies: Empty; receives the bodies of the pages.
         start: URL of the start page, whose language is crawled.
     """
     scope = discovered.scope
@@ -69,7 +71,7 @@ async def visit_pages(
         if scope.url not in discovered.entries:
             discovered.add(PageRef(scope.url))
         language = (await fetcher.read_html(PageRef(start))).language
-        variants = VariantFilter(scope, start, config.scope, language)
+        variants = VariantFilter(scope, start, config.scope, language, fetcher.read_html)
         limit = config.limits.pages or sys.maxsize
         new_pages = max(0, limit - len(published))
         await _Frontier(fetcher, discovered, config, on_event, table, variants, limit, new_pages).run()
@@ -78,7 +80,7 @@ async def visit_pages(
     has_variants = ALL in (config.scope.language, config.scope.version)
     base = scope.url if has_variants else ""
     copies = await anyio.to_thread.run_sync(table.drop_duplicates, base)
-    return VisitedPages(list(table.pages.values()), table.skipped, variants.summary(), copies)
+    return VisitedPages(list(table.pages.values()), table.skipped, variants.summary(), bodies, copies)
 
 
 @dataclass(slots=True)
@@ -177,7 +179,7 @@ class _Frontier:
 
     async def _visit_level(self, level: list[PageRef]) -> None:
         """Visit pages, and collect those of the next level."""
-        selected, later = await self.variants.select(level, self.fetcher.read_html)
+        selected, later = await self.variants.select(level)
         self._next_level |= {ref.url: ref for ref in later}
         room = self.limit - len(self.table.pages)
         new_room = self.new_pages
@@ -191,12 +193,29 @@ class _Frontier:
             room -= 1
             new_room -= is_new
         head = refs[: self.sample]
-        await _gather_in_order(head, 1, self._fetch, self._add)
+        await self._visit_pages(head, 1)
         self.sample -= len(head)
         if not self.sample:
             self.fetcher.learning = False
-        tasks = 2 * self.config.politeness.connections
-        await _gather_in_order(refs[len(head) :], tasks, self._fetch, self._add)
+        await self._visit_pages(refs[len(head) :], 2 * self.config.politeness.connections)
+
+    async def _visit_pages(self, refs: Sequence[PageRef], tasks: int) -> None:
+        """Fetch pages concurrently, and add the results in order."""
+        results: dict[int, PageResult] = {}
+        queue = iter(enumerate(refs))
+        added = 0
+
+        async def work() -> None:
+            nonlocal added
+            for at, ref in queue:
+                results[at] = await self._fetch(ref)
+                while added in results:
+                    self._add(refs[added], results.pop(added))
+                    added += 1
+
+        async with anyio.create_task_group() as group:
+            for _ in range(min(tasks, len(refs))):
+                group.start_soon(work)
 
     async def _add_deferred(self) -> None:
         """Add what the last crawl has of the deferred pages."""
@@ -258,27 +277,3 @@ class _Frontier:
                 self.known.add(linked.url)
                 linked.depth = ref.depth + 1
                 self._next_level[linked.url] = linked
-
-
-async def _gather_in_order(
-    refs: Sequence[PageRef],
-    tasks: int,
-    fetch: Callable[[PageRef], Awaitable[PageResult]],
-    add: Callable[[PageRef, PageResult], None],
-) -> None:
-    """Fetch pages concurrently, and add the results in order."""
-    results: dict[int, PageResult] = {}
-    queue = iter(enumerate(refs))
-    added = 0
-
-    async def work() -> None:
-        nonlocal added
-        for at, ref in queue:
-            results[at] = await fetch(ref)
-            while added in results:
-                add(refs[added], results.pop(added))
-                added += 1
-
-    async with anyio.create_task_group() as group:
-        for _ in range(min(tasks, len(refs))):
-            group.start_soon(work)

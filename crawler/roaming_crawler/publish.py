@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -21,17 +21,17 @@ from mkdocs_roaming.manifest.models import NavItem, Page, Site, path_to_url, url
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
 from mkdocs_roaming.publish.ownership import PublishedFiles
-from mkdocs_roaming.publish.pipeline import Batch, convert_pages, reconvert_stale_pages
+from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.contents import Coverage, measure_coverage
 from roaming_crawler.discover import DiscoveredPages
-from roaming_crawler.flags import FlaggedText, flag_pages, select_flagged
+from roaming_crawler.flags import FlaggedText, flag_pages
 from roaming_crawler.frontier import VisitedPages
 from roaming_crawler.llms import LlmsIndex
-from roaming_crawler.page import FetchedPage, PageBody, SkippedPage, make_page_ref
+from roaming_crawler.page import FetchedPage, SkippedPage, make_page_ref
 from roaming_crawler.parser import ParsedPage, describe_failure
 from roaming_crawler.scope import disambiguate_paths, loose_key, storage_path
 from roaming_crawler.session import Session
@@ -98,7 +98,6 @@ def publish_crawl(
     session: Session,
     discovered: DiscoveredPages,
     visited: VisitedPages,
-    bodies: MutableMapping[str, PageBody],
     config: CrawlConfig,
     descriptions: Descriptions | None,
 ) -> CrawlResult:
@@ -109,6 +108,7 @@ def publish_crawl(
     """
     notes = list(discovered.notes)
     pages = visited.pages
+    bodies = visited.bodies
     skipped = list(visited.skipped)
     url = discovered.scope.url
     if not pages:
@@ -144,14 +144,12 @@ def publish_crawl(
         skipped += (SkippedPage(by_path[page.path].url, page.reason) for page in batch.left_out)
         if not batch.pages:
             raise _make_no_pages_error(url, skipped[-1:])
-        flagged = flag_pages(batch, {path: page.parsed.hidden for path, page in by_path.items()})
-        unwanted = select_flagged(flagged, config.skip_flagged)
-        for path, page in unwanted.items():
-            batch.drop(path, "flagged")
-            if not batch.pages:
-                raise NoPagesError(f"{url}: all pages {page.reason}; to look at them, leave out --skip-flagged")
-        reconvert_stale_pages(batch)
-        skipped += unwanted.values()
+        hidden = {path: page.parsed.hidden for path, page in by_path.items()}
+        flagged, unwanted = flag_pages(batch, hidden, config.skip_flagged)
+        if not batch.pages:
+            reason = unwanted[-1].reason
+            raise NoPagesError(f"{url}: all pages {reason}; to look at them, leave out --skip-flagged")
+        skipped += unwanted
         coverage = _measure_pages(batch, {path: page.parsed.outside for path, page in by_path.items()})
         digests = {}
         for path in batch.pages:

@@ -103,12 +103,14 @@ class VariantFilter:
         start: URL of the start page.
         config: What the user asked for.
         language: Language of the start page. If it is empty, no language is left out.
+        read: Fetches and parses a page.
     """
 
     scope: Scope
     start: str
     config: ScopeConfig
     language: str
+    read: Callable[[PageRef], Awaitable[ParsedPage]]
     _known: set[str] = field(default_factory=set)
     """Loose keys of all known pages."""
     _decided: dict[_Folder, bool] = field(default_factory=dict)
@@ -122,21 +124,14 @@ class VariantFilter:
     left_out: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Option and name of what was left out, by loose key of the page."""
 
-    async def select(
-        self, refs: Sequence[PageRef], read: Callable[[PageRef], Awaitable[ParsedPage]]
-    ) -> tuple[list[PageRef], list[PageRef]]:
-        """Return the pages to visit, and pages in versions of which too little is known, to be selected later.
-
-        Args:
-            refs: Known pages.
-            read: Fetches and parses a page.
-        """
+    async def select(self, refs: Sequence[PageRef]) -> tuple[list[PageRef], list[PageRef]]:
+        """Return the known pages to visit, and those in versions of which too little is known, to be selected later."""
         for ref in refs:
             self._add_known(ref.url)
         _, groups = self._sort(refs)
         for folder, pages in groups.items():
             if folder.option == "language":
-                self._decided[folder] = await self._has_language(folder, pages, read)
+                self._decided[folder] = await self._has_language(folder, pages)
             elif self._checked.get(folder) != len(self._known):
                 self._checked[folder] = len(self._known)
                 if self._has_twins(folder, pages):
@@ -197,12 +192,10 @@ class VariantFilter:
                 return folder
         return None
 
-    async def _has_language(
-        self, folder: _Folder, refs: Sequence[PageRef], read: Callable[[PageRef], Awaitable[ParsedPage]]
-    ) -> bool:
+    async def _has_language(self, folder: _Folder, refs: Sequence[PageRef]) -> bool:
         """Return whether one of the first pages of a folder declares the language that the folder is named after."""
         for ref in sorted(refs, key=lambda ref: (ref.url.count("/"), ref.url))[:_MAX_SAMPLE]:
-            page = await read(ref)
+            page = await self.read(ref)
             if match_language(page.language, folder.name) and not match_language(page.language, self.language):
                 return True
         return False

@@ -12,6 +12,7 @@ import pytest
 from mkdocs_roaming.errors import RoamingError
 from roaming_crawler.config import ScopeConfig
 from roaming_crawler.page import PageRef
+from roaming_crawler.parser import ParsedPage
 from roaming_crawler.scope import Scope, scope_url
 from roaming_crawler.variants import VariantFilter, match_language
 
@@ -46,15 +47,15 @@ def test_match_language(one: str, other: str, same: bool) -> None:
 def _select(paths: list[str]) -> tuple[VariantFilter, list[list[str]]]:
     """Return the filter of a site, and the pages that it selects step by step without a request."""
     base = "https://docs.example/"
-    variants = VariantFilter(Scope(scope_url(base)), base, ScopeConfig(), "en")
-    steps = []
 
-    async def read(ref: PageRef) -> None:
+    async def read(ref: PageRef) -> ParsedPage:
         raise AssertionError(ref)
 
+    variants = VariantFilter(Scope(scope_url(base)), base, ScopeConfig(), "en", read)
+    steps = []
     later = [PageRef(base + path) for path in paths]
     while later:
-        chosen, later = anyio.run(variants.select, later, read)
+        chosen, later = anyio.run(variants.select, later)
         steps.append([ref.url.removeprefix(base) for ref in chosen])
     return variants, steps
 

@@ -48,15 +48,15 @@ LISTS: dict[str, Callable[[int], str]] = {
 
 
 def _select(paths: Sequence[str]) -> None:
-    variants = VariantFilter(Scope(BASE), BASE, ScopeConfig(), "en")
-
     async def read(ref: PageRef) -> ParsedPage:
         return ParsedPage()
+
+    variants = VariantFilter(Scope(BASE), BASE, ScopeConfig(), "en", read)
 
     async def run() -> None:
         later = [PageRef(BASE + path) for path in paths]
         while later:
-            _, later = await variants.select(later, read)
+            _, later = await variants.select(later)
 
     anyio.run(run)
     variants.summary()
