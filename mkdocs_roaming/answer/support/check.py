@@ -133,6 +133,8 @@ def check_support(
         for kind, start, end in checker.check(segment, text[segment.start : segment.end]):
             if not _is_inside(segment.start + start, gaps):
                 spans.append((kind, segment.start + start, segment.start + end))
+    if not spans:
+        return Support(1.0)
     # The first paragraph of a section is its breadcrumb or heading, which states nothing by itself.
     bodies = {id_: text.partition("\n\n")[2] or text for id_, text in sections.items()}
     return _make_support(answer, list(_merge(spans)), segments, StatementIndex(bodies, language))
