@@ -27,7 +27,7 @@ from roaming_crawler.publish import (
     publish_crawl,
 )
 from roaming_crawler.scope import Scope, canonical_url, has_web_scheme
-from roaming_crawler.session import ACCEPT_HTML, MAX_PAGES_OPTION, Session, product_token
+from roaming_crawler.session import ACCEPT_HTML, MAX_PAGES_OPTION, Session
 from roaming_crawler.state import CrawlRecord, CrawlState, DiskDict, lock_folder
 from roaming_crawler.variants import (
     ALL,
@@ -122,10 +122,7 @@ class _Crawl:
             record = CrawlRecord(self.start, language=scope.language, version=scope.version)
             resume = self._can_resume(state, record)
             state.start(record, resume=resume, since=self.clock.wall() - _RECENT_SECONDS)
-            agent = product_token(config.politeness.user_agent_header)
-            session = Session(state, self.fetcher, config.limits, self.clock, agent=agent)
-            if isinstance(self.fetcher, WebFetcher):
-                session.on_crawl_delay = self.fetcher.set_crawl_delay
+            session = Session(state, self.fetcher, config, self.clock)
             try:
                 result = await self._crawl_and_publish(session, record, descriptions, resume=resume)
             except (NoPagesError, RefusedError, UsageError):
@@ -161,17 +158,17 @@ class _Crawl:
                 raise UsageError(f"{self.folder}: contains the files of {published}; give a new or empty folder")
         result = None
         if manifest:
-            result = await mirror_site(session, discovered, manifest, config, descriptions, self.on_event)
+            result = await mirror_site(session, discovered, manifest, descriptions, self.on_event)
             if result is None:
                 self.notes.append(f"{discovered.root}: {_UNUSABLE_MANIFEST}")
                 discovered = await discover(session, scope, self.start, replace(config.discovery, manifest=False))
                 discovered.notes += self.notes
         if result is None:
             with DiskDict[PageBody](state.path) as bodies:
-                visited = await visit_pages(session, discovered, config, self.on_event, bodies, self.start)
+                visited = await visit_pages(session, discovered, self.on_event, bodies, self.start)
                 self.on_event("publish", {"pages": len(visited.pages)})
                 discovered.notes += scope.check_patterns(strict=config.scope.strict)
-                result = publish_crawl(session, discovered, visited, config, descriptions)
+                result = publish_crawl(session, discovered, visited, descriptions)
         # A crawl that has reached its page limit is complete; with another limit, the next one resumes it.
         if not session.stopped or MAX_PAGES_OPTION in session.stopped:
             limit = config.limits.pages if session.stopped else None

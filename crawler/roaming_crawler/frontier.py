@@ -45,7 +45,6 @@ class VisitedPages:
 async def visit_pages(
     session: Session,
     discovered: DiscoveredPages,
-    config: CrawlConfig,
     on_event: EventHandler,
     bodies: MutableMapping[str, PageBody],
     start: str,
@@ -55,11 +54,11 @@ async def visit_pages(
     Args:
         session: Network access.
         discovered: Discovered pages; its entries are removed one by one to save memory.
-        config: Configuration.
         on_event: Progress callback.
         bodies: Empty; receives the bodies of the pages.
         start: URL of the start page, whose language is crawled.
     """
+    config = session.config
     scope = discovered.scope
     limiter = anyio.CapacityLimiter(max(1, config.workers))
     parser = PageParser(scope.url, limiter, bool(config.workers))

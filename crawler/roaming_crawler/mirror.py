@@ -16,7 +16,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.manifest.models import LLMS_FULL, Manifest, PageEntry, path_to_url
 from mkdocs_roaming.manifest.sections import extract_pages, file_digest
 from mkdocs_roaming.publish.writer import publish_mirror
-from roaming_crawler.config import CrawlConfig, EventHandler
+from roaming_crawler.config import EventHandler
 from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages
 from roaming_crawler.fetch import FetchError
 from roaming_crawler.flags import flag_manifest, select_flagged
@@ -40,7 +40,6 @@ async def mirror_site(
     session: Session,
     discovered: DiscoveredPages,
     manifest: Manifest,
-    config: CrawlConfig,
     descriptions: Descriptions | None,
     on_event: EventHandler,
 ) -> CrawlResult | None:
@@ -50,13 +49,13 @@ async def mirror_site(
         session: Network access.
         discovered: What was discovered besides the manifest.
         manifest: The manifest.
-        config: Configuration.
         descriptions: Descriptions of the user, which replace those of the manifest.
         on_event: Progress callback.
 
     Returns:
         None if these are more than a few, for example because a server rewrites the Markdown of the site.
     """
+    config = session.config
     scope = discovered.scope
     root = discovered.root
     pages, skipped = _select_pages(manifest, scope)

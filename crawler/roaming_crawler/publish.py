@@ -98,7 +98,6 @@ def publish_crawl(
     session: Session,
     discovered: DiscoveredPages,
     visited: VisitedPages,
-    config: CrawlConfig,
     descriptions: Descriptions | None,
 ) -> CrawlResult:
     """Publish the fetched pages into the folder of a session. Bodies are read from disk one by one.
@@ -106,6 +105,7 @@ def publish_crawl(
     Raises:
         NoPagesError: There are no pages.
     """
+    config = session.config
     notes = list(discovered.notes)
     pages = visited.pages
     bodies = visited.bodies

@@ -17,9 +17,19 @@ from msgspec import structs
 from protego import Protego
 
 from mkdocs_roaming.text.meta_tags import find_index_ban, find_redirect
-from roaming_crawler.config import MEGABYTE, CrawlLimits
+from roaming_crawler.config import MEGABYTE, CrawlConfig
 from roaming_crawler.contents import ContentKind, read_html, sniff_kind
-from roaming_crawler.fetch import NOT_MODIFIED, OK, Clock, Fetcher, FetchError, RefusedError, Request, Response
+from roaming_crawler.fetch import (
+    NOT_MODIFIED,
+    OK,
+    Clock,
+    Fetcher,
+    FetchError,
+    RefusedError,
+    Request,
+    Response,
+    WebFetcher,
+)
 from roaming_crawler.scope import canonical_url, url_origin
 from roaming_crawler.state import CrawlState
 
@@ -86,10 +96,9 @@ class Session:
 
     state: CrawlState
     fetcher: Fetcher
-    limits: CrawlLimits
+    config: CrawlConfig
     clock: Clock
-    on_crawl_delay: Callable[[str, float], None] = lambda host, delay: None
-    agent: str = AGENT
+    agent: str = field(init=False)
     """Product token for robots.txt."""
     requests: int = 0
     unchanged: int = 0
@@ -108,8 +117,9 @@ class Session:
     _locks: dict[str, anyio.Lock] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Start the clock."""
+        """Start the clock, and read the name of the crawler."""
         self.started = self.clock.monotonic()
+        self.agent = product_token(self.config.politeness.user_agent_header)
 
     async def get(
         self,
@@ -149,7 +159,7 @@ class Session:
                 robots = self._robots.get(url_origin(target))
                 return allow_redirect(target) and (robots is None or robots.allows(target))
 
-            request = Request(url, accept, cap=cap or self.limits.page_bytes, allow_redirect=may_follow)
+            request = Request(url, accept, cap=cap or self.config.limits.page_bytes, allow_redirect=may_follow)
             response = await self._request(key, request)
             self.fetched += response.ok and key not in self._stale
             return response
@@ -208,7 +218,8 @@ class Session:
                 reason = str(error).removeprefix(f"{address}: ")
                 robots = Robots(closed=f"robots.txt cannot be fetched: {reason}")
             self._robots[host] = robots
-            self.on_crawl_delay(host, robots.delay)
+            if isinstance(self.fetcher, WebFetcher):
+                self.fetcher.set_crawl_delay(host, robots.delay)
             return robots
 
     @asynccontextmanager
@@ -233,7 +244,7 @@ class Session:
     async def _request(self, key: str, request: Request) -> Response:
         old = self.state.old.get(key)
         last = self.state.load_response(old) if old and old.ok else None
-        limits = self.limits
+        limits = self.config.limits
         seconds = self.clock.monotonic() - self.started
         if self.stopped:
             pass

@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.fetch import Clock, FetchError, UnavailableError, WebFetcher
 from roaming_crawler.parser import parse_page
-from roaming_crawler.session import ACCEPT_HTML, Session, product_token
+from roaming_crawler.session import ACCEPT_HTML, Session
 from roaming_crawler.state import CrawlRecord, CrawlState
 from roaming_crawler.variants import match_version
 from roaming_crawler.versions import DocumentedVersion, find_version, locate_version
@@ -44,12 +44,10 @@ async def find_package_version(
     """
     name = hashlib.sha256(address.url.encode("utf-8", "replace")).hexdigest()[:16]
     state = CrawlState(folder / name)
-    politeness = config.politeness
     state.path.mkdir(parents=True, exist_ok=True)
     state.start(CrawlRecord(address.url), resume=False)
-    async with WebFetcher(politeness, private_urls=[address.url] if config.allow_private else []) as web:
-        agent = product_token(politeness.user_agent_header)
-        session = Session(state, web, config.limits, Clock(), web.set_crawl_delay, agent)
+    async with WebFetcher(config.politeness, private_urls=[address.url] if config.allow_private else []) as web:
+        session = Session(state, web, config, Clock())
         start = await _find_start(session, address, metadata)
         documented = await find_version(session, start, version)
         if address.source != "settings" and not is_same_site(documented.url, address.url):

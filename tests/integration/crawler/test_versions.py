@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from mkdocs_roaming.errors import RoamingError
-from roaming_crawler.config import CrawlLimits, Politeness, ScopeConfig
+from roaming_crawler.config import CrawlConfig, Politeness, ScopeConfig
 from roaming_crawler.fetch import Clock, FetchError, RefusedError
 from roaming_crawler.session import Session
 from roaming_crawler.state import CrawlState
@@ -33,7 +33,7 @@ def find(site: Any, fetcher: Any, tmp_path: Path) -> Find:
             state = CrawlState(tmp_path / "probe")
             state.path.mkdir(parents=True, exist_ok=True)
             async with fetcher(Politeness(delay=0, tries=1)) as web:
-                session = Session(state, web, CrawlLimits(), Clock())
+                session = Session(state, web, CrawlConfig(), Clock())
                 found = await find_version(session, site.url + start, version)
             assert session.requests <= 14  # with robots.txt
             return found

@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 import pytest
 
-from roaming_crawler.config import CrawlLimits, Politeness
+from roaming_crawler.config import CrawlConfig, Politeness
 from roaming_crawler.fetch import Clock, FetchError, WebFetcher
 from roaming_crawler.session import Session
 from roaming_crawler.state import CrawlState
@@ -148,7 +148,7 @@ def test_site_must_name_the_package(package: str, accepted: bool, web: Any, tmp_
         state = CrawlState(tmp_path)
         state.path.mkdir()
         async with WebFetcher(Politeness(delay=0), private_urls=[url]) as fetcher:
-            session = Session(state, fetcher, CrawlLimits(), Clock())
+            session = Session(state, fetcher, CrawlConfig(), Clock())
             metadata = Metadata(package, "3.1", imports=(package.lower(),))
             await verify_site(session, DocumentedVersion(url, "3.1", "version", True, url), metadata)
 
