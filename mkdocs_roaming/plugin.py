@@ -26,15 +26,13 @@ from mkdocs.structure.files import Files, InclusionLevel
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as MkDocsPage
 
-from mkdocs_roaming._code_languages import CodeLanguages
 from mkdocs_roaming._mkdocs import (
+    CodeLanguages,
     add_template_content,
     blog_posts,
     dev_server_path,
     find_llms_txt,
-    find_redirects,
     is_inner_build,
-    iter_nav_items,
     language_folder,
     localize_previous,
     make_page,
@@ -87,7 +85,7 @@ class _LanguageBuild:
     """The pages of one language between conversion and writing."""
 
     batch: Batch
-    rules: RuleSet | None
+    rules: RuleSet
     elements: PageElements
     seconds: float
     """Time of the conversion."""
@@ -203,15 +201,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
             log.info("nothing is published, because a dirty build reads only edited pages; build without --dirty")
             return
         folder = language_folder(config)
-        nav = tuple(iter_nav_items(self._nav.items, folder, config)) if self._nav else ()
-        has_plugin = any("llms" in name for name in config.plugins)  # such as mkdocs-llmstxt, which writes it later
-        has_llms_txt = self._options.llms_txt is not False or has_plugin or find_llms_txt(config, files) is not None
-        site = replace(
-            make_site(config, self._options.description, nav),
-            classes=self._options.classes,
-            redirects=find_redirects(config, files),
-            has_llms_txt=has_llms_txt,
-        )
+        site = make_site(config, files, self._nav, self._options)
         cache_folder = project_cache_folder(project_folder(config)) / folder
         cache = ConversionCache(cache_folder if self._options.cache else None)
         with _plugin_errors():
@@ -277,11 +267,9 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
 
     # Options
 
-    def _load_rules(self, pages: Iterable[MkDocsPage], config: MkDocsConfig) -> RuleSet | None:
-        """Return the rules of mkdocs.yml and of the pages' front matter, or None if there are none."""
+    def _load_rules(self, pages: Iterable[MkDocsPage], config: MkDocsConfig) -> RuleSet:
+        """Return the rules of mkdocs.yml and of the pages' front matter."""
         front_matter = {page.file.src_uri: page.meta["roaming"] for page in pages if "roaming" in page.meta}
-        if not self._options.rules and not front_matter:
-            return None
         config_file = Path(config.config_file_path or "mkdocs.yml")
         return load_rules(self._options, config_file, front_matter, lenient=bool(language_folder(config)))
 

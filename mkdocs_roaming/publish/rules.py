@@ -63,6 +63,9 @@ class RuleSet:
     """Skip rules without a target instead of failing: in translations some pages and sections are missing."""
 
 
+NO_RULES = RuleSet()
+
+
 def load_rules(
     options: PublishOptions, config_file: Path, front_matter: Mapping[str, object], *, lenient: bool = False
 ) -> RuleSet:

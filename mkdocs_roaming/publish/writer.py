@@ -39,7 +39,7 @@ from mkdocs_roaming.publish.copies import replace_copies
 from mkdocs_roaming.publish.options import MAX_SECTION_FILES, PublishOptions
 from mkdocs_roaming.publish.ownership import ForeignFilesError, PublishedFiles
 from mkdocs_roaming.publish.pipeline import Batch, LeftOut, reconvert_stale_pages, remove_left_out_entries
-from mkdocs_roaming.publish.rules import RuleSet, resolve_rules
+from mkdocs_roaming.publish.rules import NO_RULES, RuleSet, resolve_rules
 from mkdocs_roaming.publish.site_files import CACHED_PAGES, make_site_files
 from mkdocs_roaming.text.markdown import pluralize
 
@@ -104,7 +104,7 @@ def publish_batch(
     *,
     embeddings: EmbeddingsOptions | None = None,
     previous: PreviousSite | None = None,
-    rules: RuleSet | None = None,
+    rules: RuleSet = NO_RULES,
     descriptions: Descriptions | None = None,
     extra: Iterable[tuple[str, bytes]] = (),
     page_copies: bool = True,
@@ -137,7 +137,7 @@ def publish_batch(
     batch.site = site
     pages = _BatchPages(batch, sort_paths_by_nav(site, batch.pages))
     published = PublishedFiles(folder)
-    is_plain = previous is None and rules is None and embeddings is None
+    is_plain = previous is None and not rules.rules and embeddings is None
     is_cached = is_plain and options.llms_txt != "preamble" and batch.cache.folder is not None
     key = _compute_key(pages, options, descriptions) if is_cached else ""
     files = batch.cache.read_site(key) if key else None
@@ -146,7 +146,7 @@ def publish_batch(
         if options.llms_full:
             pages.offsets = list(_find_full_offsets(pages, site))
         manifest = build_manifest(site, pages, generator=GENERATOR, previous=previous)
-        if rules is not None and rules.rules:
+        if rules.rules:
             manifest = resolve_rules(manifest, rules, batch.warn, output.notes.append)
         if descriptions is not None:
             manifest, counts = describe_manifest(manifest, descriptions)

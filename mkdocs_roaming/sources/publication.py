@@ -111,16 +111,14 @@ def check_folder(folder: Path, options: PublishOptions) -> None:
         )
 
 
-def _load_rules(options: IndexOptions, built: BuiltSite) -> RuleSet | None:
-    """Return the rules of the options and of the pages' front matter, None if there are none."""
+def _load_rules(options: IndexOptions, built: BuiltSite) -> RuleSet:
+    """Return the rules of the options and of the pages' front matter."""
     sources = {page.path: page.source for page in built.pages}
     sources |= {page.path: page.source for page in built.left_out}
     front_matter: dict[str, Any] = {}
     for path, meta in built.meta.items():
         if "roaming" in meta:
             front_matter[sources.get(path) or path] = meta["roaming"]
-    if not options.publish.rules and not front_matter:
-        return None
     return load_rules(options.publish, options.project.file or Path(OWN_FILE), front_matter)
 
 
