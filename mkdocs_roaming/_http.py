@@ -26,6 +26,7 @@ from mkdocs_roaming.errors import LibraryError, UsageError
 from mkdocs_roaming.text.markdown import remove_invisible
 
 if TYPE_CHECKING:
+    from httpcore2 import NetworkStream
     from httpx2 import Client, Request
 
 T = TypeVar("T")
@@ -226,10 +227,23 @@ class GuardedConnections:
         if event.endswith(".connect_tcp.started"):
             self._connecting = info["host"], info["port"]
         elif event.endswith(".connect_tcp.complete") and self._connecting == self._requested:
-            address = info["return_value"].get_extra_info("server_addr")[0]
-            check_addresses(*self._requested, [address], self._named)
+            self._check_peer(info["return_value"])
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):  # includes connections to proxies
             self.add(info["return_value"].get_extra_info("socket"))
+
+    def _check_peer(self, stream: NetworkStream) -> None:
+        """Check the address of a new connection. After an error, it is closed here: httpcore2 does not have it yet."""
+        from httpx2 import ConnectError
+
+        try:
+            address = stream.get_extra_info("server_addr")[0]
+            check_addresses(*self._requested, [address], self._named)
+        except PrivateAddressError:
+            stream.close()
+            raise
+        except OSError as error:  # the server has reset the connection, which then has no address
+            stream.close()
+            raise ConnectError(str(error)) from error
 
     def shutdown(self) -> None:
         """Shut down all sockets, and those that are added later."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -54,6 +56,25 @@ def test_shutdown_closes_connections_opened_later(silent_server: socket.socket) 
     connections.shutdown()
     with httpx2.Client(timeout=None, trust_env=False) as client, pytest.raises(httpx2.TransportError):
         client.get(url_of(silent_server), extensions={"trace": connections.trace})
+
+
+def test_connection_reset_before_address_check_is_closed_and_reported(silent_server: socket.socket) -> None:
+    """A server that stops resets the connections that it has not accepted."""
+    url, sockets = url_of(silent_server), list[socket.socket]()
+    connections = GuardedConnections(url)
+
+    def trace(event: str, info: Mapping[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            sockets.append(info["return_value"].get_extra_info("socket"))
+            silent_server.close()
+            select.select(sockets, [], [], 20)
+        connections.trace(event, info)
+
+    hooks = {"request": [connections.check_request]}
+    with httpx2.Client(timeout=None, trust_env=False, event_hooks=hooks) as client:
+        with pytest.raises(httpx2.ConnectError):
+            client.get(url, extensions={"trace": trace})
+        assert sockets[0].fileno() == -1
 
 
 def test_shutdown_closes_tls_connection(silent_server: socket.socket, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import socket
+import threading
 import tomllib
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -215,8 +216,8 @@ def test_open_library_follows_no_redirect_to_another_private_address(server, rep
 
 def test_connection_to_private_address_of_public_name_is_refused() -> None:
     """The name may have got another address after it was checked. The address of a proxy is not checked."""
-    connections, peer = GuardedConnections("http://docs.example/"), ("10.0.0.1", 80)
-    stream = SimpleNamespace(get_extra_info={"server_addr": peer}.get)
+    connections, peer, is_closed = GuardedConnections("http://docs.example/"), ("10.0.0.1", 80), threading.Event()
+    stream = SimpleNamespace(get_extra_info={"server_addr": peer}.get, close=is_closed.set)
     connections.check_request(httpx2.Request("GET", "http://8.8.8.8/"))
     for proxy in ("proxy.example", ""):
         connections.trace("connection.connect_tcp.started", {"host": proxy or "8.8.8.8", "port": 80})
@@ -224,6 +225,7 @@ def test_connection_to_private_address_of_public_name_is_refused() -> None:
             nullcontext() if proxy else pytest.raises(PrivateAddressError, match=r"10\.0\.0\.1 is not a public address")
         ):
             connections.trace("connection.connect_tcp.complete", {"return_value": stream})
+        assert is_closed.is_set() != bool(proxy)
 
 
 REFRESH = b'<!doctype html><meta http-equiv="refresh" content="0; url=%s">'
