@@ -25,7 +25,6 @@ from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import site_nav
-from roaming_crawler.config import CrawlConfig
 from roaming_crawler.contents import Coverage, measure_coverage
 from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.flags import FlaggedText, flag_pages
@@ -108,7 +107,6 @@ def publish_crawl(
     config = session.config
     notes = list(discovered.notes)
     pages = visited.pages
-    bodies = visited.bodies
     skipped = list(visited.skipped)
     url = discovered.scope.url
     if not pages:
@@ -117,24 +115,13 @@ def publish_crawl(
     outputs = _make_outputs(pages, url, common)
     folder = session.state.folder
     cache_folder = session.state.path
-    site = _make_site(discovered, visited, outputs, config, common.name, folder)
+    site = _make_site(session, discovered, visited, outputs, common.name)
     rollback = Rollback(folder)
     previous = read_previous(str(folder), Path.cwd(), notes.append) if rollback.pages else None
-    if session.state.boilerplate is None or config.refresh:
-        articles = (body.article for body in map(bodies.__getitem__, outputs) if body.markdown is None)
-        session.state.boilerplate = learn_boilerplate(islice(articles, SAMPLE_SIZE))
-    boilerplate = session.state.boilerplate
-
-    def iter_pages() -> Iterator[Page]:
-        for key, page in outputs.items():
-            body = bodies.pop(key)
-            article = remove_boilerplate(body.article, boilerplate)
-            yield replace(page, article=article, markdown=body.markdown, headings=body.headings)
-
     with ExitStack() as stack:
         batch = convert_pages(
             site,
-            iter_pages(),
+            _iter_pages(session, visited, outputs),
             cache=ConversionCache(cache_folder / "cache", write_through=True),
             warn=notes.append,
             map_fn=_convert_safely,
@@ -171,6 +158,19 @@ def publish_crawl(
     result = compare_with_previous(session, rollback, report, skipped, notes, stale)
     result = _with_coverage(result, coverage)
     return replace(result, flagged=tuple(flagged), left_out=visited.left_out)
+
+
+def _iter_pages(session: Session, visited: VisitedPages, outputs: Mapping[str, Page]) -> Iterator[Page]:
+    """Yield the pages with their bodies, without what most articles repeat. The bodies are removed."""
+    state = session.state
+    bodies = visited.bodies
+    if state.boilerplate is None or session.config.refresh:
+        articles = (body.article for body in map(bodies.__getitem__, outputs) if body.markdown is None)
+        state.boilerplate = learn_boilerplate(islice(articles, SAMPLE_SIZE))
+    for key, page in outputs.items():
+        body = bodies.pop(key)
+        article = remove_boilerplate(body.article, state.boilerplate)
+        yield replace(page, article=article, markdown=body.markdown, headings=body.headings)
 
 
 def _convert_safely(
@@ -308,13 +308,14 @@ def _make_outputs(pages: Sequence[FetchedPage], site_url: str, common: CommonPar
 
 
 def _make_site(
+    session: Session,
     discovered: DiscoveredPages,
     visited: VisitedPages,
     outputs: Mapping[str, Page],
-    config: CrawlConfig,
     common_name: str,
-    folder: Path,
 ) -> Site:
+    config = session.config
+    folder = session.state.folder
     url = discovered.scope.url
     address = urlsplit(url)
     home = next((page.parsed for page in visited.pages if page.path == ""), ParsedPage())
