@@ -285,8 +285,28 @@ class Evidence:
         self._question = normalize_text(question)
         self._known: dict[str, bool] = {}
         self._scans = 0
-        self._read_text(sections.values())
-        self._read_code(sections.values())
+
+        bodies = [normalize_text(text) for text in sections.values()]
+        without_backticks = [body.replace("`", "") for body in bodies]
+        self.text = _LINE_OF_CODE.join([*bodies, *without_backticks, self._question])
+        words = set(find_words(self.text))
+        self.words = {stem(word, language) for word in words}
+        self.question_words = {stem(word, language) for word in find_words(self._question)}
+        number_words = (load_table(language, "support.number_words", str) or "").split()  # two, three …
+        self.numbers = {str(number) for number, word in enumerate(number_words, 2) if word in words}
+        for number, _, _ in find_numbers(self.text):
+            parts = number.split(".", _MAX_VERSION_PARTS)
+            beginnings = (".".join(parts[:length]) for length in range(2, len(parts)))  # 3.12 of 3.12.1
+            self.numbers.update((number, *beginnings))
+
+        lines = (normalize_text(line) for text in sections.values() for line in _find_code(text))
+        code = _LINE_OF_CODE.join(lines)
+        self.names_with_ending = set(_NAME_WITH_ENDING.findall(code))
+        self.code_words = set(_PLAIN_NAME.findall(code))
+        self.followers: dict[str, set[str]] = {}
+        for word, follower in _FOLLOWER.findall(code):
+            self.followers.setdefault(word, set()).add(follower)
+
         self.chosen_numbers = set(_OPTION_WITH_NUMBER.findall("\n".join(_find_code(answer))))
         self.own_names: set[str] = set()
         for segment in split_segments(answer):
@@ -325,28 +345,6 @@ class Evidence:
     def is_asked(self, text: str) -> bool:
         """Return whether a question contains a text."""
         return normalize_text(text) in self._question
-
-    def _read_text(self, texts: Iterable[str]) -> None:
-        bodies = [normalize_text(text) for text in texts]
-        without_backticks = [body.replace("`", "") for body in bodies]
-        self.text = _LINE_OF_CODE.join([*bodies, *without_backticks, self._question])
-        words = set(find_words(self.text))
-        self.words = {stem(word, self._language) for word in words}
-        self.question_words = {stem(word, self._language) for word in find_words(self._question)}
-        number_words = (load_table(self._language, "support.number_words", str) or "").split()  # two, three …
-        self.numbers = {str(number) for number, word in enumerate(number_words, 2) if word in words}
-        for number, _, _ in find_numbers(self.text):
-            parts = number.split(".", _MAX_VERSION_PARTS)
-            beginnings = (".".join(parts[:length]) for length in range(2, len(parts)))  # 3.12 of 3.12.1
-            self.numbers.update((number, *beginnings))
-
-    def _read_code(self, texts: Iterable[str]) -> None:
-        code = _LINE_OF_CODE.join(normalize_text(line) for text in texts for line in _find_code(text))
-        self.names_with_ending = set(_NAME_WITH_ENDING.findall(code))
-        self.code_words = set(_PLAIN_NAME.findall(code))
-        self.followers: dict[str, set[str]] = {}
-        for word, follower in _FOLLOWER.findall(code):
-            self.followers.setdefault(word, set()).add(follower)
 
 
 def _find_code(text: str) -> Iterator[str]:
