@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from functools import partial
 
 from msgspec.structs import replace as replace_struct
@@ -176,14 +177,12 @@ def _make_request(run: Run) -> ModelRequest:
             time_used=run.deadline.used_share,
             money_used=budget.spent_share(run.usage),
         )
-    return ModelRequest(
-        rules=run.rules,
-        outline=run.outline,
+    return replace(
+        run.prompt,
         turns=tuple(run.conversation.turns),
         tools=TOOLS if run.has_tools and rounds_left > 0 else (),
         note=note,
         output_tokens=budget.output_tokens * (_MORE_ROOM if run.flaw == "empty" else 1),
-        site=run.site,
     )
 
 

@@ -14,6 +14,7 @@ from mkdocs_roaming.answer.conversation import describe_call, find_citations
 from mkdocs_roaming.answer.events import Event, OutlineRead, SiteRead
 from mkdocs_roaming.answer.models.base import (
     AssistantTurn,
+    ModelRequest,
     OpenSection,
     ToolCall,
     ToolResult,
@@ -66,27 +67,27 @@ async def write_first_turns(run: Run) -> list[Event]:
     site = await run.read(lambda: read_small_site(navigator, run.budget.whole_site_tokens))
     run.has_tools = site is None and outline_tokens > 0
     run.max_rounds = run.round + (run.budget.rounds if run.has_tools else 1)
-    run.outline = ""
-    run.site = ()
+    outline = ""
+    sections: tuple[OpenSection, ...] = ()
     reading = prompts.READING_PASSAGES
     events = list[Event]()
     if site is not None:
         reading = prompts.READING_SITE
-        run.outline = site.text
-        run.site = site.sections
+        outline = site.text
+        sections = site.sections
         conversation.tokens_read += site.tokens
         navigator.mark_opened(section.id for section in site.sections)
         events.append(SiteRead(manifest.digest, len(site.sections), site.tokens))
     elif run.has_tools:
         reading = prompts.READING_OUTLINE.format(rounds=run.budget.rounds)
-        outline = await run.read(lambda: navigator.outline(outline_tokens))
-        run.outline = prompts.introduce("The outline", manifest.site, outline)
-        events.append(OutlineRead(manifest.digest, len(navigator.sections), estimate_tokens(run.outline)))
-    run.rules = prompts.build_rules(navigator.name, reading)
+        lines = await run.read(lambda: navigator.outline(outline_tokens))
+        outline = prompts.introduce("The outline", manifest.site, lines)
+        events.append(OutlineRead(manifest.digest, len(navigator.sections), estimate_tokens(outline)))
+    run.prompt = ModelRequest(prompts.build_rules(navigator.name, reading), outline, (), site=sections)
     context = ""
     if run.page and (page := navigator.sections.find_page(run.page)):
-        outline = navigator.page_outline(run.page) if run.has_tools else ""
-        context = prompts.format_context(outline, navigator.sections.breadcrumb(page))
+        lines = navigator.page_outline(run.page) if run.has_tools else ""
+        context = prompts.format_context(lines, navigator.sections.breadcrumb(page))
     conversation.turns.append(UserTurn(run.question, context))
     if site is None:
         first = len(conversation.turns) - 1

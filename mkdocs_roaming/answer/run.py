@@ -11,7 +11,7 @@ from mkdocs_roaming.answer.citations import AnswerText
 from mkdocs_roaming.answer.conversation import Conversation, Exchange
 from mkdocs_roaming.answer.events import AnswerState
 from mkdocs_roaming.answer.judge import Flaw
-from mkdocs_roaming.answer.models.base import NO_USAGE, Model, OpenSection, Usage
+from mkdocs_roaming.answer.models.base import NO_USAGE, Model, ModelRequest, Usage
 from mkdocs_roaming.library.navigator import Navigator
 
 T = TypeVar("T")
@@ -33,9 +33,7 @@ class Run:
         prefetch_tokens: Maximum size of the sections that search opens.
         conversation: The turns so far.
         text: The text that the reader has.
-        rules: The instructions for the model.
-        outline: The outline, or the text of a small site.
-        site: The sections of a small site.
+        prompt: What is the same in all requests: the rules, and the outline or the sections of a small site.
         max_rounds: Maximum number of requests.
         round: Number of the current request.
         call_ids: The ids of all tool calls so far.
@@ -61,9 +59,7 @@ class Run:
     prefetch_tokens: int
     conversation: Conversation = field(init=False)
     text: AnswerText = field(init=False)
-    rules: str = ""
-    outline: str = ""
-    site: tuple[OpenSection, ...] = ()
+    prompt: ModelRequest = field(init=False)
     max_rounds: int = 0
     round: int = 0
     call_ids: set[str] = field(default_factory=set)
