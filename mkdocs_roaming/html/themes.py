@@ -212,7 +212,7 @@ class ThemeSet:
             classes: Roles, or kinds of admonitions, of a site's own classes.
         """
         themes = tuple(themes)
-        roles, kinds = _split_classes(classes or {})
+        roles, kinds = parse_classes(classes or {})
         self.roles = Roles(themes, roles)
         self.articles = tuple((selector, theme.parts) for theme in themes for selector in theme.articles)
         self.navs = tuple(selector for theme in themes for selector in theme.navs)
@@ -284,20 +284,12 @@ def _check_theme(name: str, theme: object) -> Theme:
     return theme
 
 
-def parse_classes(value: object) -> dict[str, str]:
-    """Check the option `classes`: roles, or kinds of admonitions in lower case, by CSS class.
+def parse_classes(classes: Mapping[str, str]) -> tuple[dict[str, Role], dict[str, AdmonitionKind]]:
+    """Return the roles that the option `classes` names by CSS class, and the kinds of its admonitions by class.
 
     Raises:
-        UsageError: The value is no mapping of names, or a role is unknown.
+        UsageError: A role is unknown.
     """
-    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in (*value, *value.values())):
-        raise UsageError("classes: expected a mapping of CSS classes to roles, such as `my-note: admonition`")
-    _split_classes(value)
-    return dict(value)
-
-
-def _split_classes(classes: Mapping[str, str]) -> tuple[dict[str, Role], dict[str, AdmonitionKind]]:
-    """Split the classes of a site into roles, and kinds of admonitions."""
     names_of_kinds = {kind.lower(): kind for kind in ADMONITION_KINDS}
     roles: dict[str, Role] = {}
     kinds: dict[str, AdmonitionKind] = {}

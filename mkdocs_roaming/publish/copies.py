@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from msgspec import Struct
+
 from mkdocs_roaming.html.escape import escape_text
 from mkdocs_roaming.manifest.models import (
     Heading,
@@ -43,7 +45,7 @@ _MIN_TOKENS = 50
 
 def replace_copies(batch: Batch) -> Site:
     """Replace excerpts and repeated pages in a batch. Return the site with the posts of blogs in the nav."""
-    excerpts = _Excerpts(batch)
+    excerpts = _Excerpts(batch, {_address(batch.site, path): path for path in batch.pages})
     lists: dict[str, list[str]] = {}
     first_pages: dict[object, str] = {}
     for path in sort_paths_by_nav(batch.site, batch.pages):
@@ -120,12 +122,12 @@ def _address(site: Site, path: str) -> str:
 # Excerpts
 
 
-class _Excerpts:
+class _Excerpts(Struct, frozen=True):
     """Replaces the excerpts of the pages of a batch."""
 
-    def __init__(self, batch: Batch) -> None:
-        self._batch = batch
-        self._paths = {_address(batch.site, path): path for path in batch.pages}
+    batch: Batch
+    paths: Mapping[str, str]
+    """The path of each page by its address."""
 
     def replace_on(self, path: str, converted: ConvertedPage) -> list[str]:
         """Replace the excerpts on a page by items of a list. Return the pages that they are from."""
@@ -159,7 +161,7 @@ class _Excerpts:
                 anchors.append(section.anchor)
                 anchors += section.anchors
         texts.append("\n")
-        is_stored = posts and _store(self._batch, path, "".join(texts), kept, anchors)
+        is_stored = posts and _store(self.batch, path, "".join(texts), kept, anchors)
         return posts if is_stored else []
 
     def _find_linked_page(self, path: str, text: str) -> str:
@@ -167,12 +169,12 @@ class _Excerpts:
         link = _LINKED_TITLE.match(text)
         if link is None:
             return ""
-        address = join_url(_address(self._batch.site, path), link[1])
-        return self._paths.get(address, "")
+        address = join_url(_address(self.batch.site, path), link[1])
+        return self.paths.get(address, "")
 
     def _is_from(self, post: str, section: Section, text: str) -> bool:
         """Return whether a section has the title of a page, and its first line of text, or only a date."""
-        converted = self._batch.converted[post]
+        converted = self.batch.converted[post]
         if section.title != converted.sections[0].title:
             return False
         _, *lines = text.split("\n")
@@ -186,8 +188,8 @@ class _Excerpts:
     def _format_item(self, post: str, text: str) -> str:
         title, _, _ = text.lstrip("# ").partition("\n")
         item = f"- {title.rstrip()}"
-        about = to_single_line(self._batch.pages[post].description)
-        for section in self._batch.converted[post].sections:
+        about = to_single_line(self.batch.pages[post].description)
+        for section in self.batch.converted[post].sections:
             about = about or section.opening
         if about:
             item += f": {escape_text(about)}"
