@@ -86,7 +86,6 @@ class AnswerText:
         released: The paragraphs that the reader has.
         withheld: The paragraphs without a valid citation, known at the end.
         dropped: The removed citations, as the model wrote them.
-        gap: Whether the model cited `[^none]`: the documentation does not answer the whole question.
         statements: The statements of the released paragraphs.
         removed_links: Number of links and images that were removed.
         buffer: The text whose paragraph has not ended.
@@ -110,7 +109,6 @@ class AnswerText:
             reasoning: The filter of the reply, if the reply continues.
         """
         self._reasoning = reasoning or ReasoningFilter()
-        self.gap = False
         self.buffer = ""  # begins with a paragraph, and may end within one
         self._read = 0  # the part of the buffer in which no paragraph ends
         self._fence = ""  # of the code at its end
@@ -190,11 +188,7 @@ class AnswerText:
     def _process_paragraph(self, paragraph: str) -> Iterator[Event]:
         if not names_tool(paragraph):  # such as a call that is written as text
             paragraph = self._respell(paragraph)
-        had_gap = self.gap
-        self.gap = False
-        text, cited, dropped = self._clean(paragraph)
-        is_gap = self.gap
-        self.gap = self.gap or had_gap
+        text, cited, dropped, is_gap = self._clean(paragraph)
         self.dropped += dropped
         yield from map(CitationDropped, dropped)
         if not any(map(str.isalnum, CITATION.sub("", text))):  # only citations
@@ -260,19 +254,21 @@ class AnswerText:
         is_cited = any(map(resolve, marked))
         return sub_outside_code(_LINK_TO_SECTION, replace_link, paragraph)
 
-    def _clean(self, paragraph: str) -> tuple[str, list[str], list[str]]:
-        """Return the paragraph with valid citations only, the ids of these, and the removed ones."""
+    def _clean(self, paragraph: str) -> tuple[str, list[str], list[str], bool]:
+        """Return the paragraph with valid citations only, their ids, the removed ones, and whether it has `[^none]`."""
         resolve = self._conversation.resolve_citation
+        is_gap = False
         cited: list[str] = []
         dropped: list[str] = []
 
         def replace_mark(match: Match) -> str:
+            nonlocal is_gap
             if match["definition"] is not None:
                 return ""
             valid: list[str] = []
             for name in match["ids"].replace(",", " ").replace(";", " ").replace("^", " ").split():
                 if name.lower() == NO_SOURCE:
-                    self.gap = True
+                    is_gap = True
                 elif (id_ := resolve(name)) is None:
                     dropped.append(name)
                 elif id_ not in valid:
@@ -300,4 +296,4 @@ class AnswerText:
         else:
             text = text.replace("[^", "")
         cited = [id_ for id_ in cited if f"[^{id_}]" in text]  # others were part of a removed link
-        return _REPEATED_CITATION.sub(r"\1", text).strip("\n").rstrip(), cited, dropped
+        return _REPEATED_CITATION.sub(r"\1", text).strip("\n").rstrip(), cited, dropped, is_gap

@@ -60,7 +60,7 @@ class ConversationMemory:
 
 
 class TokenSigner:
-    """Signs and verifies turns for a site, which `identify_site` names; `clock` returns seconds since 1970."""
+    """Signs and verifies turns for a site, by its name; `clock` returns seconds since 1970."""
 
     def __init__(self, key: bytes, *, clock: Callable[[], float] = time.time) -> None:
         self._key = hmac.digest(key, b"mkdocs-roaming: turns of a conversation, 3", hashlib.sha256)

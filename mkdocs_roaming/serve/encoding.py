@@ -189,7 +189,6 @@ class PartEncoder:
         self._text_count = 0
         self._call_count = 0
         self._call = _ToolCall()
-        self._steps: set[str] = set()
         self._cited: dict[str, Reference] = {}
         self._read: dict[str, StreamPart] = {}
 
@@ -293,7 +292,6 @@ class PartEncoder:
 
     def _open_section(self, event: events.SectionOpened) -> StreamPart:
         """Return the part for a section that was read, with the size of the text shown instead of the section's own."""
-        self._steps.add(event.section.id)
         details: StreamPart = {"inside": len(event.inside)} if event.inside else {}
         if event.call == PREFETCH_CALL_ID:
             details["by"] = "search"
@@ -338,7 +336,7 @@ class PartEncoder:
     def _finish(self, end: Finished) -> Iterator[StreamPart]:
         yield from self._end_step()
         yield from self._source_parts()
-        yield {"type": "data-status", "data": encode_status(end, self._context, sections=len(self._steps))}
+        yield {"type": "data-status", "data": encode_status(end, self._context, sections=len(self._read))}
         if end.state == "error":
             yield {"type": "error", "errorText": end.message or FAILED_MESSAGE}
         continuation = self._context.conclude()
