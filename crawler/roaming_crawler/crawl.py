@@ -91,74 +91,99 @@ async def crawl(
             web = WebFetcher(config.politeness, clock=clock, private_urls=private_urls, on_wait=report_wait)
             fetcher = await stack.enter_async_context(web)
         try:
-            return await _Crawl(start, folder, config, fetcher, clock, on_event).run()
+            return await _crawl_into_folder(folder, start, config, fetcher, clock, on_event)
         except NoPagesError as error:
             hint = explain_empty_folder(local) if local else ""
             raise NoPagesError(hint or str(error)) from None
 
 
+async def _crawl_into_folder(
+    folder: Path, start: str, config: CrawlConfig, fetcher: Fetcher, clock: Clock, on_event: EventHandler
+) -> CrawlResult:
+    """Lock the folder, crawl, and publish."""
+    file = config.options.descriptions
+    descriptions = read_descriptions(Path(file)) if file else None
+    _check_output_folder(folder)
+    with lock_folder(folder):
+        state = CrawlState(folder)
+        record = CrawlRecord(start, language=config.scope.language, version=config.scope.version)
+        resume = _can_resume(state, record, config)
+        state.start(record, resume=resume, since=clock.wall() - _RECENT_SECONDS)
+        session = Session(state, fetcher, config, clock)
+        try:
+            result = await _Crawl(session, start, descriptions, on_event).run(record, resume=resume)
+        except (NoPagesError, RefusedError, UsageError):
+            state.discard_first_crawl()
+            raise
+        except BaseExceptionGroup as group:  # for example a full disk in one of the tasks
+            raise first_exception(group) from None
+        stopped = session.stopped
+        if stopped:
+            # The page limit counts existing pages, other limits start from zero.
+            higher = " with a higher --max-pages" if MAX_PAGES_OPTION in stopped else ""
+            stopped = f"{stopped}; to continue, give the same command{higher}"
+        result = replace(result, stopped=stopped, seconds=round(clock.monotonic() - session.started, 1))
+        on_event("done", msgspec.to_builtins(result))
+        return result
+
+
+def _can_resume(state: CrawlState, record: CrawlRecord, config: CrawlConfig) -> bool:
+    """Return whether an interrupted crawl, or one that reached a lower page limit, is resumed.
+
+    Raises:
+        UsageError: The folder contains a crawl of another URL.
+    """
+    last = state.unfinished or state.site
+    if last and last.given != record.given:
+        raise UsageError(f"{state.folder}: contains a crawl of {last.given}; give another folder, or that URL")
+    if last and (last.language, last.version) != (record.language, record.version):
+        options = f"--language {last.language or '(none)'} and --version {last.version or '(none)'}"
+        raise UsageError(f"{state.folder}: contains a crawl with {options}; give another folder, or the same options")
+    limit = state.site.max_pages if state.site else None
+    if config.refresh:
+        return False
+    if state.unfinished or limit is None:
+        return state.unfinished is not None
+    return config.limits.pages is None or config.limits.pages > limit
+
+
 @dataclass(slots=True)
 class _Crawl:
-    """A running crawl of one site."""
+    """A running crawl of one site.
 
+    Attributes:
+        session: Network access.
+        start: URL of the start page; that of another language or version once the user's choice is found.
+        descriptions: Descriptions of the user.
+        on_event: Progress callback.
+        notes: Messages about the choice of the scope.
+    """
+
+    session: Session
     start: str
-    folder: Path
-    config: CrawlConfig
-    fetcher: Fetcher
-    clock: Clock
+    descriptions: Descriptions | None
     on_event: EventHandler
     notes: list[str] = field(default_factory=list)
-    """Messages about the choice of the scope."""
 
-    async def run(self) -> CrawlResult:
-        """Lock the folder, crawl, and publish."""
-        config = self.config
-        scope = config.scope
-        file = config.options.descriptions
-        descriptions = read_descriptions(Path(file)) if file else None
-        _check_output_folder(self.folder)
-        with lock_folder(self.folder):
-            state = CrawlState(self.folder)
-            record = CrawlRecord(self.start, language=scope.language, version=scope.version)
-            resume = self._can_resume(state, record)
-            state.start(record, resume=resume, since=self.clock.wall() - _RECENT_SECONDS)
-            session = Session(state, self.fetcher, config, self.clock)
-            try:
-                result = await self._crawl_and_publish(session, record, descriptions, resume=resume)
-            except (NoPagesError, RefusedError, UsageError):
-                state.discard_first_crawl()
-                raise
-            except BaseExceptionGroup as group:  # for example a full disk in one of the tasks
-                raise first_exception(group) from None
-            stopped = session.stopped
-            if stopped:
-                # The page limit counts existing pages, other limits start from zero.
-                higher = " with a higher --max-pages" if MAX_PAGES_OPTION in stopped else ""
-                stopped = f"{stopped}; to continue, give the same command{higher}"
-            seconds = round(self.clock.monotonic() - session.started, 1)
-            result = replace(result, stopped=stopped, seconds=seconds)
-            self.on_event("done", msgspec.to_builtins(result))
-            return result
-
-    async def _crawl_and_publish(
-        self, session: Session, record: CrawlRecord, descriptions: Descriptions | None, *, resume: bool
-    ) -> CrawlResult:
+    async def run(self, record: CrawlRecord, *, resume: bool) -> CrawlResult:
+        """Crawl, publish, and store the record of the crawl."""
+        session = self.session
         state = session.state
-        config = self.config
-        scope = await self._find_variant(session) or await self._find_scope(session)
+        config = session.config
+        scope = await self._find_variant() or await self._find_scope()
         self.on_event("start", {"url": self.start, "scope": scope.url, "resumed": resume, "known": len(state.old)})
         discovered = await discover(session, scope, self.start, config.discovery)
         discovered.notes += self.notes
         manifest = discovered.manifest
         self.on_event("found", {"pages": len(discovered.entries), "manifest": manifest is not None})
         with suppress(OSError, ManifestError):  # such as a copy of a folder without its state
-            published = iter_pages(self.folder / MANIFEST_PATH)[0].site.url
+            published = iter_pages(state.folder / MANIFEST_PATH)[0].site.url
             is_own = published == (manifest.site.url if manifest else scope.url)
             if not is_own and not (state.path / "state.json").exists():
-                raise UsageError(f"{self.folder}: contains the files of {published}; give a new or empty folder")
+                raise UsageError(f"{state.folder}: contains the files of {published}; give a new or empty folder")
         result = None
         if manifest:
-            result = await mirror_site(session, discovered, manifest, descriptions, self.on_event)
+            result = await mirror_site(session, discovered, manifest, self.descriptions, self.on_event)
             if result is None:
                 self.notes.append(f"{discovered.root}: {_UNUSABLE_MANIFEST}")
                 discovered = await discover(session, scope, self.start, replace(config.discovery, manifest=False))
@@ -168,42 +193,21 @@ class _Crawl:
                 visited = await visit_pages(session, discovered, self.on_event, bodies, self.start)
                 self.on_event("publish", {"pages": len(visited.pages)})
                 discovered.notes += scope.check_patterns(strict=config.scope.strict)
-                result = publish_crawl(session, discovered, visited, descriptions)
+                result = publish_crawl(session, discovered, visited, self.descriptions)
         # A crawl that has reached its page limit is complete; with another limit, the next one resumes it.
         if not session.stopped or MAX_PAGES_OPTION in session.stopped:
             limit = config.limits.pages if session.stopped else None
             state.finish(structs.replace(record, url=scope.url, max_pages=limit, boilerplate=state.boilerplate))
         return result
 
-    def _can_resume(self, state: CrawlState, record: CrawlRecord) -> bool:
-        """Return whether an interrupted crawl, or one that reached a lower page limit, is resumed.
-
-        Raises:
-            UsageError: The folder contains a crawl of another URL.
-        """
-        config = self.config
-        last = state.unfinished or state.site
-        if last and last.given != record.given:
-            raise UsageError(f"{self.folder}: contains a crawl of {last.given}; give another folder, or that URL")
-        if last and (last.language, last.version) != (record.language, record.version):
-            options = f"--language {last.language or '(none)'} and --version {last.version or '(none)'}"
-            raise UsageError(
-                f"{self.folder}: contains a crawl with {options}; give another folder, or the same options"
-            )
-        limit = state.site.max_pages if state.site else None
-        if config.refresh:
-            return False
-        if state.unfinished or limit is None:
-            return state.unfinished is not None
-        return config.limits.pages is None or config.limits.pages > limit
-
-    async def _find_variant(self, session: Session) -> Scope | None:
+    async def _find_variant(self) -> Scope | None:
         """Make the language and the version that the user selected the start, and return their scope.
 
         Raises:
             UsageError: The start page leads to none.
         """
-        config = self.config.scope
+        session = self.session
+        config = session.config.scope
         base = config.make_scope(self.start)
         scope = None
         if config.language not in ("", ALL):
@@ -227,9 +231,10 @@ class _Crawl:
             scope = replace(base, url=version.url)
         return scope
 
-    async def _find_scope(self, session: Session) -> Scope:
+    async def _find_scope(self) -> Scope:
         """Return the scope of the last crawl, or else that of the URL to which the start URL redirects."""
-        config = self.config.scope
+        session = self.session
+        config = session.config.scope
         scope = config.make_scope(self.start)
         if last := session.state.site:
             if not config.selects_version and scope.url != last.url:
