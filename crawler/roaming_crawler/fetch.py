@@ -12,6 +12,7 @@ import re
 import socket
 import time
 import zlib
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -284,7 +285,9 @@ class WebFetcher(AbstractAsyncContextManager["WebFetcher"]):
         self.politeness = politeness
         self.clock = clock or Clock()
         self._on_wait = on_wait
-        self._paces: dict[str, HostPace] = {}
+        self._paces = defaultdict[str, HostPace](
+            lambda: HostPace(politeness.delay, anyio.CapacityLimiter(politeness.connections))
+        )
         backend = backend or PublicNetworkBackend(
             named=[endpoint for url in private_urls for endpoint in named_endpoints(url)]
         )
@@ -302,7 +305,7 @@ class WebFetcher(AbstractAsyncContextManager["WebFetcher"]):
 
     def set_crawl_delay(self, host: str, delay: float) -> None:
         """Apply a host's Crawl-delay if it is longer than the configured delay."""
-        pace = self._pace(host)
+        pace = self._paces[host]
         pace.delay = max(pace.delay, delay)
 
     async def get(self, request: Request) -> Response:
@@ -326,7 +329,7 @@ class WebFetcher(AbstractAsyncContextManager["WebFetcher"]):
     async def _get_with_retries(self, url: str, request: Request) -> tuple[Response, httpx2.Headers]:
         politeness = self.politeness
         host = url_origin(url)
-        pace = self._pace(host)
+        pace = self._paces[host]
         problem = ""
         for attempt in range(1, politeness.tries + 1):
             wait = 2.0 ** (attempt - 1)
@@ -390,12 +393,6 @@ class WebFetcher(AbstractAsyncContextManager["WebFetcher"]):
             robots=robots[:_MAX_VALUE_CHARS],
         )
         return response, headers
-
-    def _pace(self, host: str) -> HostPace:
-        if host not in self._paces:
-            limiter = anyio.CapacityLimiter(self.politeness.connections)
-            self._paces[host] = HostPace(self.politeness.delay, limiter)
-        return self._paces[host]
 
 
 async def _read_body(reply: httpx2.Response, url: str, cap: int) -> bytes:
