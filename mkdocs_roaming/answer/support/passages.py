@@ -7,7 +7,7 @@ Fragments match the first occurrence on the rendered page, so there is none if t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -82,9 +82,20 @@ def find_passages(answer: str, sections: Mapping[str, CitedSection], language: s
     """
     to_utf16 = make_utf16_converter(answer)
     indexes = {id_: StatementIndex({id_: section.text}, language) for id_, section in sections.items()}
+
+    # Each citation with its claim: the end of the paragraph before it, from the citations before these.
+    prose = blank_citations(answer)
+    start = 0
     cited: list[tuple[re.Match[str], str]] = []
-    for claim, start, end in _iter_claims(answer):
-        cited += ((citation, claim) for citation in CITATION.finditer(answer, start, end) if citation[1] in sections)
+    for group in _CITATION_GROUP.finditer(answer):
+        claim = prose[start : group.start()].rstrip()
+        if not claim.strip():
+            claim = prose[: group.start()].rstrip()  # a second citation for the same statement
+        paragraph = max((end.end() for end in _PARAGRAPH_END.finditer(claim)), default=0)
+        claim = claim[paragraph:][-_MAX_CLAIM_CHARS:]
+        start = group.end()
+        cited += ((citation, claim) for citation in CITATION.finditer(answer, *group.span()) if citation[1] in sections)
+
     passages: list[Passage] = []
     for citation, claim in cited[:_MAX_PASSAGES]:
         id_ = citation[1]
@@ -92,19 +103,6 @@ def find_passages(answer: str, sections: Mapping[str, CitedSection], language: s
         if text:
             passages.append(Passage(id_, text, fragment, to_utf16(citation.start())))
     return passages
-
-
-def _iter_claims(answer: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the text that each group of citations supports, and start and end of the group."""
-    text = blank_citations(answer)
-    start = 0
-    for group in _CITATION_GROUP.finditer(answer):
-        claim = text[start : group.start()].rstrip()
-        if not claim.strip():
-            claim = text[: group.start()].rstrip()  # a second citation for the same statement
-        paragraph = max((end.end() for end in _PARAGRAPH_END.finditer(claim)), default=0)
-        yield claim[paragraph:][-_MAX_CLAIM_CHARS:], group.start(), group.end()
-        start = group.end()
 
 
 def _find_passage(section: CitedSection, claim: str, statements: StatementIndex) -> tuple[str, str]:
