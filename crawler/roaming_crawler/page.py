@@ -108,6 +108,8 @@ class _Markdown(NamedTuple):
 
     text: str
     url: str
+    headings: tuple[Heading, ...] = ()
+    """The headings of the page's HTML with their anchors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +158,11 @@ class PageFetcher:
         """Return the page, or why it is skipped."""
         markdown = None
         html = _Html()
-        headings: tuple[Heading, ...] = ()
-        is_listed = ref.text is not None or bool(ref.markdown)
         # The first pages tell whether HTML without text is the rule.
         lacks_html = not self.learning and self._without_html > 1 and not self._wins["html"]
         try:
             # Markdown that a list names comes first if the user prefers it, or the HTML of this host has no text.
-            if self.source == "markdown" or (self.source == "auto" and lacks_html and is_listed):
+            if self.source == "markdown" or (self.source == "auto" and lacks_html):
                 markdown = await self._get_listed_markdown(ref)
             # Preferred Markdown needs the HTML, too: for its anchors, and for links. A guessed URL may be no page.
             if markdown is None or (self.source == "markdown" and not ref.guessed):
@@ -175,12 +175,12 @@ class PageFetcher:
                 return SkippedPage(ref.url, html.reason, html.parsed.all_links, html.parsed.nav)
             # Of two sources, the one that holds more is published.
             if markdown is not None:
-                markdown, headings = await self._choose_source(markdown, ref, html)
+                markdown = await self._choose_source(markdown, ref, html)
         except LimitError:
             return SkippedPage(ref.url, self.session.stopped)
         except FetchError as error:
             return SkippedPage(ref.url, str(error).removeprefix(f"{ref.url}: "))
-        return self._make_page(ref, markdown, html, headings)
+        return self._make_page(ref, markdown, html)
 
     async def read_html(self, ref: PageRef) -> ParsedPage:
         """Return the parsed HTML of a page, an empty one if it cannot be fetched or is not HTML."""
@@ -233,16 +233,15 @@ class PageFetcher:
         min_words = _MIN_WORDS if ref.text is None else len(split_words(ref.text)) / 2
         return len(html.parsed.words) < min_words
 
-    async def _choose_source(
-        self, markdown: _Markdown, ref: PageRef, html: _Html
-    ) -> tuple[_Markdown | None, tuple[Heading, ...]]:
-        """Return the Markdown of a page and the headings of its HTML, or None if the HTML holds as much."""
+    async def _choose_source(self, markdown: _Markdown, ref: PageRef, html: _Html) -> _Markdown | None:
+        """Return the Markdown of a page with the headings of its HTML, or None if the HTML holds as much."""
         if not html.has_text:
             self._without_html += self.learning
-            return markdown, ()
+            return markdown
         converted, headings = await self.parser.convert_to_compare(html.parsed)
+        markdown = markdown._replace(headings=headings)
         if self.source == "markdown":
-            return markdown, headings
+            return markdown
         in_html = {loose_key(link) for link in html.parsed.all_links}
         links = [link for link in _extract_markdown_links(markdown, ref.url) if self.scope.is_below(link)]
         known = sum(loose_key(link) in in_html for link in links)
@@ -251,11 +250,9 @@ class PageFetcher:
         if has_known_links and not shows_generator_source(markdown.text):
             richer = find_richer_source(markdown.text, converted, html.parsed.article)
         self._wins[richer] += self.learning
-        return (markdown, headings) if richer == "markdown" else (None, ())
+        return markdown if richer == "markdown" else None
 
-    def _make_page(
-        self, ref: PageRef, markdown: _Markdown | None, html: _Html, headings: tuple[Heading, ...]
-    ) -> PageResult:
+    def _make_page(self, ref: PageRef, markdown: _Markdown | None, html: _Html) -> PageResult:
         parsed = html.parsed
         url = html.response.url if html.response else ref.url
         canonical_path = self.scope.path(parsed.canonical) if parsed.canonical else None
@@ -271,7 +268,7 @@ class PageFetcher:
             is_stale = any(self.session.is_stale(ref.url + end, ACCEPT_HTML) for end in ("", "/", ".html"))
         else:
             metadata = split_front_matter(markdown.text)[1]
-            body = PageBody("", markdown.text, headings)
+            body = PageBody("", markdown.text, markdown.headings)
             if not parsed.links:
                 parsed = replace(parsed, links=_extract_markdown_links(markdown, url))
             if ref.text is not None:
