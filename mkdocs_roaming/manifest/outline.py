@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct, field
 
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import MIN_OUTLINE_BUDGET, OUTLINE_BUDGET, NavEntry, PageEntry, iter_nav
-from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, entry_kind, sort_by_kind
+from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, entry_kind
 from mkdocs_roaming.text.languages import fold, load_phrases
 from mkdocs_roaming.text.markdown import shorten, to_italics, to_single_line, truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
@@ -140,7 +141,7 @@ class _Line(Struct, eq=False):
 
 def _make_lines(sections: SectionIndex, *, summaries: bool) -> list[_Line]:
     """Return the lines of the top level, sorted by kind on each; pages that are not in the nav come last."""
-    kinds = classify_pages(sections.manifest)
+    find_kind = partial(entry_kind, kinds=classify_pages(sections.manifest))
     remaining = {page.path: page for page in sections.manifest.pages}
 
     def make_lines(entries: Iterable[NavEntry]) -> list[_Line]:
@@ -156,8 +157,9 @@ def _make_lines(sections: SectionIndex, *, summaries: bool) -> list[_Line]:
                 line = _Line((entry.id,), _shorten_title(entry.title), is_group=True)
             else:
                 continue  # a page that has a line already, or an external link, which cannot be opened
-            line.pages = make_lines(entry.children)
-            if line.is_group and line.pages and _is_index(entry):
+            children = sorted(entry.children, key=find_kind)
+            line.pages = make_lines(children)
+            if line.is_group and line.pages and _is_index(entry.title, children):
                 group = line
                 line = group.pages[0]
                 line.ids += group.ids
@@ -165,21 +167,21 @@ def _make_lines(sections: SectionIndex, *, summaries: bool) -> list[_Line]:
                 line.pages = group.pages[1:]
             for below in line.pages:
                 line.page_count += below.section_count + below.page_count + (not below.is_group)
-            line.is_archive = entry_kind(entry, kinds) is PageKind.ARCHIVE
+            line.is_archive = find_kind(entry) is PageKind.ARCHIVE
             lines.append(line)
         return lines
 
-    lines = make_lines(sort_by_kind(sections.manifest.nav, kinds))
+    lines = make_lines(sorted(sections.manifest.nav, key=find_kind))
     orphans = [NavEntry(page.title, page.id, path) for path, page in remaining.items()]
-    return lines + make_lines(sort_by_kind(orphans, kinds))
+    return lines + make_lines(sorted(orphans, key=find_kind))
 
 
-def _is_index(group: NavEntry) -> bool:
-    """Return whether the first entry of a group is its index page."""
-    first, *following = group.children
+def _is_index(title: str, entries: Iterable[NavEntry]) -> bool:
+    """Return whether the first entry of a group with this title is its index page."""
+    first, *following = entries
     if first.page is None or first.children:
         return False
-    if fold(first.title) == fold(group.title):
+    if fold(first.title) == fold(title):
         return True
     folder = first.page.removesuffix("index.html")
     paths = [entry.page for entry in iter_nav(following) if entry.page is not None]

@@ -1,4 +1,4 @@
-"""Kinds of pages: guides, reference and archives; and a nav sorted by them.
+"""Kinds of pages and of groups in the nav: guides, reference and archives.
 
 A page's kind follows from its path, the titles above it in the nav, and its headings. In doubt a page is a guide, and
 within a kind the order of the nav remains: authors know best what to read first.
@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from functools import cache, lru_cache
-
-from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.lookup import iter_nav_titles
 from mkdocs_roaming.manifest.models import MORE_GROUP, Manifest, NavEntry, PageEntry
@@ -109,17 +107,6 @@ def _name_page(page: PageEntry) -> frozenset[str]:
     """Return the squeezed names of a page's folders and file, and its title."""
     names = (*page.path.strip("/").split("/"), page.title)
     return frozenset(map(_squeeze, names))
-
-
-def sort_by_kind(entries: Iterable[NavEntry], kinds: Mapping[str, PageKind]) -> tuple[NavEntry, ...]:
-    """Return nav entries, on each level, with guides first, then reference, then archives; otherwise in nav order.
-
-    Args:
-        entries: Entries of a nav.
-        kinds: The kind of each page by its path.
-    """
-    sorted_below = [replace(entry, children=sort_by_kind(entry.children, kinds)) for entry in entries]
-    return tuple(sorted(sorted_below, key=lambda entry: entry_kind(entry, kinds)))
 
 
 def entry_kind(entry: NavEntry, kinds: Mapping[str, PageKind]) -> PageKind:

@@ -203,7 +203,7 @@ def _make_passages(
 def _normalize(line: str) -> str:
     """Return a line as a reader understands it: without invisible characters, lookalikes, spacing and markup."""
     if not line.isascii():
-        line = unicodedata.normalize("NFKC", strip_invisible(line))
+        line = unicodedata.normalize("NFKC", _WITHOUT_WIDTH.sub("", line))
         line = _MIXED_SCRIPTS.sub(lambda match: match[0].translate(_LOOKALIKES), line)
     if _SPACED.search(line):
         line = _SPACED.sub(lambda match: match[0].replace(" ", ""), line)
@@ -410,11 +410,6 @@ def find_invisible(line: str, *, is_first_line: bool = False) -> Iterator[tuple[
         yield "width", f"{_name_characters(without_width)}, without a width"
     if selectors := "".join(_VARIATIONS.findall(line)):
         yield "variants", f"{len(selectors)} variation selectors, which can carry text"
-
-
-def strip_invisible(line: str) -> str:
-    """Return a line without the characters that have no width, as a reader sees it."""
-    return line if line.isascii() else _WITHOUT_WIDTH.sub("", line)
 
 
 def _quote_tags(tags: list[str]) -> str:

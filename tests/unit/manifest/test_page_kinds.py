@@ -1,15 +1,18 @@
-"""Kinds of pages, and a nav sorted by them."""
+"""Kinds of pages, and an outline sorted by them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 from manifests import load_cases
 from msgspec.structs import replace
 
-from mkdocs_roaming.manifest.models import NavItem, Site
-from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, entry_kind, sort_by_kind
+from mkdocs_roaming.manifest.lookup import SectionIndex
+from mkdocs_roaming.manifest.models import OUTLINE_BUDGET, NavItem, Site
+from mkdocs_roaming.manifest.outline import render_outline_lines
+from mkdocs_roaming.manifest.page_kinds import PageKind, classify_pages, entry_kind
 
 KINDS = load_cases("kinds")
 """Pages by kind: their path, and the titles above them in the nav."""
@@ -55,7 +58,7 @@ def test_page_of_api_objects_is_reference(anchor: str, kind: PageKind, make_site
     assert classify_pages(manifest)["x/"] == kind
 
 
-def test_nav_is_sorted_by_kind_on_each_level_and_otherwise_unchanged(make_site: Callable) -> None:
+def test_outline_is_sorted_by_kind_on_each_level_and_otherwise_in_nav_order(make_site: Callable) -> None:
     nav = [
         NavItem("Blog", children=(NavItem("Post", path="blog/post/"),)),
         NavItem("API", children=(NavItem("Valve", path="api/valve/"), NavItem("Pump", path="api/pump/"))),
@@ -66,16 +69,15 @@ def test_nav_is_sorted_by_kind_on_each_level_and_otherwise_unchanged(make_site: 
     paths = ["blog/post/", "api/valve/", "api/pump/", "guide/reference/", "steps/", "changes/", "help/", "lost/"]
     manifest = make_site([(path, markdown(path.strip("/"))) for path in paths], nav).manifest
     kinds = classify_pages(manifest)
-    found = sort_by_kind(manifest.nav, kinds)
-    assert [(entry.title, entry_kind(entry, kinds).name) for entry in found] == [
+    assert [(entry.title, entry_kind(entry, kinds).name) for entry in manifest.nav] == [
+        ("Blog", "ARCHIVE"),
+        ("API", "REFERENCE"),
         ("Guide", "GUIDE"),
         ("Elsewhere", "GUIDE"),
         ("Community", "GUIDE"),
-        ("API", "REFERENCE"),
         ("More", "REFERENCE"),
-        ("Blog", "ARCHIVE"),
     ]
-    below = {entry.title: [child.title for child in entry.children] for entry in found}
-    assert below["Guide"] == ["Steps", "Reference"]
-    assert below["API"] == ["Valve", "Pump"]
-    assert below["Community"] == ["Help", "Changelog"]
+    lines = render_outline_lines(SectionIndex(manifest), budget=OUTLINE_BUDGET).splitlines()
+    titles = [re.sub(r"\[\w+\] ", "", line) for line in lines]
+    assert titles[:6] == ["Guide", "  steps", "  guide/reference", "Community", "  help", "  changes"]
+    assert titles[6:] == ["API", "  api/valve", "  api/pump", "More", "Blog"]
