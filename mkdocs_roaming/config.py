@@ -38,6 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache as cached
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -55,13 +56,8 @@ from mkdocs_roaming.answer.models.base import (
     split_model_name,
 )
 from mkdocs_roaming.answer.models.context import LEAST_CONTEXT
-from mkdocs_roaming.embeddings.client import (
-    QUERY_TIMEOUT,
-    EmbeddingsConfig,
-    QueryEmbedder,
-    create_embeddings_client,
-    parse_embeddings_config,
-)
+from mkdocs_roaming.embeddings.client import QUERY_TIMEOUT, EmbeddingError, QueryEmbedder
+from mkdocs_roaming.embeddings.config import EmbeddingsConfig, find_model, parse_embeddings_config
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.library import Library
@@ -166,7 +162,12 @@ class Settings:
         return model, replace(self.budget, prices=prices, cost=cost)
 
     def search_factory(
-        self, environ: Mapping[str, str], on_warning: Callable[[str], None], cache: IndexCache | None = None
+        self,
+        environ: Mapping[str, str],
+        on_warning: Callable[[str], None],
+        cache: IndexCache | None = None,
+        *,
+        may_download: bool = False,
     ) -> Callable[[Library], Search]:
         """Return the constructor of a library's search: hybrid if an embedding model is configured.
 
@@ -174,14 +175,35 @@ class Settings:
             environ: The environment.
             on_warning: Called with a line when hybrid search falls back to words.
             cache: Indexes of earlier processes.
+            may_download: Whether to download an embedding model that is not on this machine.
         """
-        if self.embeddings is None or self.search == "lexical":
+        configured = self.embeddings
+        if configured is None or self.search == "lexical":
             return partial(Search, cache=cache)
         from mkdocs_roaming.library.hybrid import HybridSearch  # few sites publish vectors
 
-        client = create_embeddings_client(self.embeddings, environ, timeout=_QUERY_TIMEOUT, retries=0)
-        queries = QueryEmbedder(client, prefix=self.embeddings.query_prefix, on_warning=on_warning)
-        return lambda library: HybridSearch(library, queries, cache=cache)
+        @cached  # libraries share a model
+        def create_queries(config: EmbeddingsConfig) -> QueryEmbedder:
+            model = find_model(config, environ, may_download=may_download, timeout=_QUERY_TIMEOUT, retries=0)
+            return QueryEmbedder(
+                model.create_embedder(),
+                prefix=model.query_prefix,
+                on_warning=on_warning,
+                timeout=None if config.is_local(environ) else QUERY_TIMEOUT,
+                decline=model.decline,
+            )
+
+        def create_search(library: Library) -> Search:
+            try:
+                queries = create_queries(configured.select_model(library.manifest, environ))
+            except EmbeddingError as error:
+                on_warning(f"search uses words only: {error}")
+                return Search(library, cache=cache)
+            return HybridSearch(library, queries, cache=cache)
+
+        if not configured.is_local(environ):
+            create_queries(configured)  # a missing key is reported at once
+        return create_search
 
 
 def load_settings(path: Path | None = None) -> Settings:
@@ -209,10 +231,8 @@ def load_settings(path: Path | None = None) -> Settings:
 
     mode = decode(SearchTable, "search").mode
     embeddings = None
-    if "embeddings" in data:
-        embeddings = parse_embeddings_config(data["embeddings"], f"{path}: [embeddings]")
-    elif mode == "hybrid":
-        raise UsageError(f"{path}: [search]: mode: hybrid needs an embedding model. Configure [embeddings].")
+    if "embeddings" in data or mode == "hybrid":
+        embeddings = parse_embeddings_config(data.get("embeddings", {}), f"{path}: [embeddings]", path.parent)
     prices = None
     if "prices" in data:
         prices = decode(Prices, "prices")

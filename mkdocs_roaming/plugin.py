@@ -65,7 +65,7 @@ from mkdocs_roaming.text.meta_tags import exclusion_reason
 
 # These are imported where they are used: for features that many sites do not use.
 if TYPE_CHECKING:
-    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
+    from mkdocs_roaming.embeddings.config import FindModel
     from mkdocs_roaming.lint.runner import LintConfig
 
 log = get_plugin_logger("roaming")
@@ -107,7 +107,7 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
         self._lint: LintConfig | None = None
         self._elements = ElementOptions()
         self._descriptions: Descriptions | None = None
-        self._embeddings: EmbeddingsOptions | None = None
+        self._embeddings: FindModel | None = None
         self._lock = ExitStack()
 
     def load_config(
@@ -145,9 +145,11 @@ class RoamingPlugin(BasePlugin[RoamingConfig]):  # type: ignore[no-untyped-call]
                 file = project_folder(config) / self._options.descriptions
                 self._descriptions = read_configured_descriptions(file, log.warning)
             if self._options.search != "lexical":
-                from mkdocs_roaming.embeddings.store import parse_embeddings_options
+                from mkdocs_roaming.embeddings.config import ModelFinder, parse_embeddings_config
 
-                self._embeddings = parse_embeddings_options(self._options.embeddings, os.environ, "embeddings")
+                folder = project_folder(config)
+                embeddings = parse_embeddings_config(self._options.embeddings, "embeddings", folder)
+                self._embeddings = ModelFinder(embeddings, os.environ)
         return config
 
     def on_pre_build(self, *, config: MkDocsConfig) -> None:

@@ -17,7 +17,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from mkdocs_roaming.embeddings.client import Embedder, QueryEmbedder, Vector
-from mkdocs_roaming.embeddings.store import EmbeddingsOptions, add_vectors
+from mkdocs_roaming.embeddings.config import EmbeddingModel
+from mkdocs_roaming.embeddings.store import add_vectors
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
@@ -98,7 +99,7 @@ def add_library_vectors(library: Library, embeddings: Embeddings) -> Library:
     manifest, data = add_vectors(
         library.manifest,
         published,
-        EmbeddingsOptions(MODEL, lambda: embeddings.model),
+        lambda manifest: EmbeddingModel(MODEL, lambda: embeddings.model),
         known_files=[embeddings.cache],
         save=embeddings.cache.write_bytes,
         warn=print,

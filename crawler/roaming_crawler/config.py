@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 from msgspec import Meta
 
 from mkdocs_roaming._version import __version__
-from mkdocs_roaming.embeddings.store import EmbeddingsOptions
+from mkdocs_roaming.embeddings.config import ModelFinder
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.publish.options import PublishOptions
 from roaming_crawler.scope import Scope, scope_url, url_origin
@@ -157,5 +157,5 @@ class CrawlConfig:
     page_copies: bool = True
     """Whether pages are written to both paths where agents look for them on a website."""
     options: PublishOptions = field(default_factory=PublishOptions)
-    embeddings: EmbeddingsOptions | None = None
+    embeddings: ModelFinder | None = None
     """The model whose embeddings are published."""

@@ -215,7 +215,7 @@ def config_digest(config: CrawlConfig) -> str:
     default = CrawlConfig()
     names = ("politeness", "refresh", "allow_private", "workers")
     neutral = replace(config, embeddings=None, **{name: getattr(default, name) for name in names})
-    model = config.embeddings.model if config.embeddings else ""
+    model = config.embeddings.config.model if config.embeddings else ""
     options = msgspec.json.encode([neutral, model, digest_themes({})], order="sorted")
     return f"{CONVERTER_VERSION}.{PARSER_VERSION}-{hashlib.sha256(options).hexdigest()[:16]}"
 

@@ -25,7 +25,7 @@ from mkdocs_roaming.cli.common import (
 )
 from mkdocs_roaming.cli.session import embeddings_options
 from mkdocs_roaming.cli.sites import open_lib
-from mkdocs_roaming.embeddings.store import parse_embeddings_options
+from mkdocs_roaming.embeddings.config import ModelFinder, parse_embeddings_config
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.lint.runner import format_log, lint_folder, parse_config
@@ -100,7 +100,8 @@ def publish(site_dir: Path, options: IndexOptions, given: dict[str, Any], *, as_
         return
     embeddings = embeddings_options(given)
     if embeddings is None and settings.search != "lexical":
-        embeddings = parse_embeddings_options(settings.embeddings, os.environ, "embeddings")
+        config = parse_embeddings_config(settings.embeddings, "embeddings", options.project.folder)
+        embeddings = ModelFinder(config, os.environ)
     with progress("Converting") as steps:
         report = index_site(site_dir, replace(options, embeddings=embeddings), warn=warn, start_progress=steps)
     if as_json:

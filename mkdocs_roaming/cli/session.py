@@ -13,9 +13,7 @@ from mkdocs_roaming.answer.budget import Budget
 from mkdocs_roaming.answer.models.base import Model
 from mkdocs_roaming.cli.common import CONFIG, combine_options, given_settings, setting_options, warn
 from mkdocs_roaming.config import Settings, load_settings
-from mkdocs_roaming.embeddings.client import create_embeddings_client
-from mkdocs_roaming.embeddings.store import EmbeddingsOptions
-from mkdocs_roaming.errors import UsageError
+from mkdocs_roaming.embeddings.config import EmbeddingsConfig, ModelFinder
 from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
@@ -49,13 +47,17 @@ class ResolvedOptions:
         budget = replace(settings.budget, **given_settings(Budget, given))
         return cls(replace(settings, budget=budget), given["model"], given["base_url"])
 
-    def search_factory(self, on_warning: Callable[[str], None] = warn) -> Callable[[Library], Search]:
+    def search_factory(
+        self, on_warning: Callable[[str], None] = warn, *, may_download: bool = False
+    ) -> Callable[[Library], Search]:
         """Return the constructor of the configured search, whose indexes are cached.
 
         Args:
             on_warning: Called with a line when hybrid search falls back to words.
+            may_download: Whether to download an embedding model that is not on this machine.
         """
-        return self.settings.search_factory(os.environ, on_warning, IndexCache.from_environment(os.environ))
+        cache = IndexCache.from_environment(os.environ)
+        return self.settings.search_factory(os.environ, on_warning, cache, may_download=may_download)
 
     def create_model(self, name: str | None = None, *, checks_only: bool = False) -> tuple[Model, Budget]:
         """Create a model and the budget of its answers.
@@ -72,21 +74,8 @@ class ResolvedOptions:
         return model, budget
 
 
-def embeddings_options(given: dict[str, Any]) -> EmbeddingsOptions | None:
-    """Return the embeddings to publish, from the options `--search` and `--config`; None for lexical search.
-
-    Raises:
-        UsageError: The configuration names no embedding model.
-    """
+def embeddings_options(given: dict[str, Any]) -> ModelFinder | None:
+    """Return the model whose vectors are published, from `--search` and `--config`; None for lexical search."""
     if given["search"] != "hybrid":
         return None
-    settings = load_settings(given["config"])
-    embeddings = settings.embeddings
-    if embeddings is None:
-        raise UsageError(
-            f"--search hybrid: {settings.where or 'roaming.toml'} configures no embedding model; "
-            "add [embeddings] with model and base_url"
-        )
-    return EmbeddingsOptions(
-        embeddings.model, lambda: create_embeddings_client(embeddings, os.environ), embeddings.text_prefix
-    )
+    return ModelFinder(load_settings(given["config"]).embeddings or EmbeddingsConfig(), os.environ)

@@ -1,14 +1,11 @@
-"""Clients for embeddings APIs: vectors of section texts for a build, and cached vectors of queries for search.
-
-Published files name only the model. Server and key come from the configuration of the build or of the search.
-"""
+"""The client of embeddings APIs, and cached vectors of queries."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Protocol
 
@@ -18,18 +15,15 @@ from mkdocs_roaming._http import (
     ApiConfig,
     HttpClient,
     HttpResponse,
-    check_api_key,
     parse_api_error,
     parse_base_url,
     parse_retry_after,
     run_with_timeout,
 )
 from mkdocs_roaming._json import decode_json
-from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
-from mkdocs_roaming.settings import decode_table
+from mkdocs_roaming.errors import LibraryError, RoamingError
 
 BASE_URL = "https://api.openai.com/v1"
-URL_VARIABLE = "ROAMING_EMBEDDINGS_URL"
 KEY_VARIABLE = "ROAMING_EMBEDDINGS_KEY"
 
 BATCH_SIZE = 32
@@ -78,71 +72,6 @@ class EmbeddingError(RoamingError):
         super().__init__(message)
         self.retryable = retryable
         self.retry_after = retry_after
-
-
-# Configuration
-
-
-class EmbeddingsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The model and its server.
-
-    Args:
-        model: The name of the model.
-        base_url: The URL of the server; empty for OpenAI's.
-        key_env: The environment variable that holds the key.
-        text_prefix: Precedes each section text; some models need to know what a text is.
-        query_prefix: Precedes each query.
-    """
-
-    model: str = ""
-    base_url: str = ""
-    key_env: str = ""
-    text_prefix: str = ""
-    query_prefix: str = ""
-
-
-def parse_embeddings_config(config: object, where: str) -> EmbeddingsConfig:
-    """Parse the embeddings table of a configuration; errors begin with `where`.
-
-    Raises:
-        UsageError: The table is invalid.
-    """
-    parsed = decode_table(config, EmbeddingsConfig, where)
-    if not parsed.model.strip():
-        raise UsageError(f"{where}: model is missing. Add it, for example `model: nomic-embed-text`")
-    return parsed
-
-
-def create_embeddings_client(
-    config: EmbeddingsConfig, environ: Mapping[str, str], *, timeout: float = 60.0, retries: int = 3
-) -> EmbeddingsClient:
-    """Create a client for the configured server.
-
-    The URL is ROAMING_EMBEDDINGS_URL, else the configured one, else OpenAI's. The key is in the variable that
-    `key_env` names, else in ROAMING_EMBEDDINGS_KEY. OPENAI_API_KEY is sent only to OpenAI, never to a server that a
-    file names.
-
-    Raises:
-        UsageError: The URL or the key is missing or invalid.
-    """
-    base_url = environ.get(URL_VARIABLE, "").strip() or config.base_url.strip() or BASE_URL
-    is_openai = parse_base_url(base_url, "/v1") == BASE_URL
-    variables = [config.key_env or KEY_VARIABLE]
-    if is_openai and not config.key_env:
-        variables.append("OPENAI_API_KEY")
-    given = [name for name in variables if environ.get(name, "").strip()]
-    variable = given[0] if given else variables[-1]
-    key = check_api_key(environ.get(variable, "").strip(), variable)
-    if config.key_env and not key:
-        raise UsageError(f"the key for {config.model} is read from {config.key_env}, which is not set")
-    if is_openai and not key:
-        raise UsageError(
-            f"no server for {config.model}. Set base_url, such as http://localhost:11434/v1, "
-            "or set OPENAI_API_KEY for OpenAI"
-        )
-    return EmbeddingsClient(
-        config.model, base_url=base_url, key=key, key_name=variable, timeout=timeout, retries=retries
-    )
 
 
 # HTTP API
@@ -295,7 +224,8 @@ class QueryEmbedder:
         embedder: The client of the model.
         prefix: Precedes each query.
         on_warning: Receives one line when the server fails, and again only after it has recovered in between.
-        timeout: Time limit for the vector of a query, in seconds.
+        timeout: Time limit for the vector of a query, in seconds; None for a model in the process.
+        decline: The cosine below which no section fits a question, if one is known for the model.
         pause: Pause after a failure, in seconds.
         clock: Replaced by tests.
     """
@@ -306,11 +236,13 @@ class QueryEmbedder:
         *,
         prefix: str = "",
         on_warning: Callable[[str], None] = lambda line: None,
-        timeout: float = QUERY_TIMEOUT,
+        timeout: float | None = QUERY_TIMEOUT,
+        decline: float | None = None,
         pause: float = FAILURE_PAUSE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.model = embedder.model
+        self.decline = decline
         self.on_warning = on_warning
         self.clock = clock
         self.requests = 0
@@ -362,7 +294,7 @@ class QueryEmbedder:
             return vector
 
         try:
-            vector = run_with_timeout(request, self._timeout, lambda: None)
+            vector = run_with_timeout(request, self._timeout, lambda: None) if self._timeout else request()
         except EmbeddingError as error:
             self._fail(str(error))
         except TimeoutError:

@@ -1,4 +1,4 @@
-"""The vectors of a site: text windows of its sections, their vectors from an API, and the file `roaming/vectors.bin`.
+"""The vectors of a site: text windows of its sections, their vectors, and the file `roaming/vectors.bin`.
 
 The file is little-endian, and the same vectors give the same bytes:
 
@@ -27,14 +27,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from mkdocs_roaming.embeddings.client import (
-    BATCH_SIZE,
-    MAX_DIMENSIONS,
-    Embedder,
-    EmbeddingError,
-    create_embeddings_client,
-    parse_embeddings_config,
-)
+from mkdocs_roaming.embeddings.client import BATCH_SIZE, MAX_DIMENSIONS, EmbeddingError
+from mkdocs_roaming.embeddings.config import EmbeddingModel, FindModel
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
@@ -250,35 +244,10 @@ def decode_vectors(data: bytes, where: str = VECTORS_PATH) -> VectorFile:
 # Vectors of a build
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddingsOptions:
-    """The model whose vectors are published.
-
-    Args:
-        model: The name of the model.
-        create_embedder: Creates the embedder; called only if there are new windows.
-        prefix: Precedes each window.
-    """
-
-    model: str
-    create_embedder: Callable[[], Embedder]
-    prefix: str = ""
-
-
-def parse_embeddings_options(config: object, environ: Mapping[str, str], where: str) -> EmbeddingsOptions:
-    """Parse the option `embeddings` of a configuration; errors begin with `where`.
-
-    Raises:
-        UsageError: The option is invalid.
-    """
-    parsed = parse_embeddings_config(config, where)
-    return EmbeddingsOptions(parsed.model, lambda: create_embeddings_client(parsed, environ), parsed.text_prefix)
-
-
 def add_vectors(
     manifest: Manifest,
     pages: Sequence[PublishedPage],
-    options: EmbeddingsOptions,
+    find_model: FindModel,
     *,
     known_files: Sequence[Path],
     save: Callable[[bytes], object] | None = None,
@@ -290,15 +259,40 @@ def add_vectors(
     Args:
         manifest: The manifest of the site.
         pages: The pages of the manifest, in its order.
-        options: The model.
+        find_model: Finds the model.
         known_files: Files of earlier builds, whose vectors are not computed again.
-        save: Stores all known vectors for the next build, also if the API fails halfway.
-        warn: Receives one line if the API fails.
+        save: Stores all known vectors for the next build, also if the model fails halfway.
+        warn: Receives one line if the model fails.
         note: Receives the number of vectors.
 
     Returns:
-        The manifest with its entry, and the file of vectors; the unchanged manifest and None if the API fails.
+        The manifest with its entry, and the file of vectors; the unchanged manifest and None if the model fails.
     """
+    vectors: dict[bytes, QuantizedVector] = {}
+    try:
+        model = find_model(manifest)
+        sections, texts = _list_windows(manifest, pages, model.text_prefix)
+        known = _read_known(known_files, model.name)
+        vectors |= {digest: known[digest] for digest in texts if digest in known}
+        computed = _compute_missing(model, texts, vectors)
+    except RoamingError as error:
+        warn(f"hybrid search: {error}; no vectors are published, search uses words only")
+        return manifest, None
+    finally:
+        if save and vectors:
+            with suppress(OSError):
+                save(encode_vectors(model.name, [("00000000", list(vectors))], vectors))
+    data = encode_vectors(model.name, sections, vectors)
+    count = sum(len(digests) for _, digests in sections)
+    note(f"vectors of {model.name}: {count} windows, {computed} of them new, {len(data) / _MEGABYTE:.1f} MB")
+    published = VectorsEntry(file_digest(data), len(data), model.name, _dimensions(vectors), count)
+    return replace(manifest, vectors=published), data
+
+
+def _list_windows(
+    manifest: Manifest, pages: Sequence[PublishedPage], prefix: str
+) -> tuple[list[tuple[str, list[bytes]]], dict[bytes, str]]:
+    """Return the id of each section with the digests of its windows, and the texts of all windows by digest."""
     texts: dict[bytes, str] = {}
     sections: list[tuple[str, list[bytes]]] = []
     index = SectionIndex(manifest)
@@ -307,50 +301,31 @@ def add_vectors(
         for position, section in enumerate(entry.sections):
             text = markdown[section.start : section.end].decode("utf-8", "replace")
             titles = index.breadcrumb(SectionRef(entry, position))
-            windows = [options.prefix + window for window in split_windows(titles, text, section.opening)]
+            windows = [prefix + window for window in split_windows(titles, text, section.opening)]
             digests = [digest_text(window) for window in windows]
             texts |= zip(digests, windows, strict=True)
             sections.append((section.id, digests))
-    known = _read_known(known_files, options.model)
-    vectors = {digest: known[digest] for digest in texts if digest in known}
-    try:
-        requested = _request_missing(options, texts, vectors)
-    except RoamingError as error:
-        warn(f"hybrid search: {error}; no vectors are published, search uses words only")
-        return manifest, None
-    finally:
-        if save and vectors:
-            with suppress(OSError):
-                save(encode_vectors(options.model, [("00000000", list(vectors))], vectors))
-    data = encode_vectors(options.model, sections, vectors)
-    count = sum(len(digests) for _, digests in sections)
-    note(f"vectors of {options.model}: {count} windows, {requested} of them new, {len(data) / _MEGABYTE:.1f} MB")
-    published = VectorsEntry(file_digest(data), len(data), options.model, _dimensions(vectors), count)
-    return replace(manifest, vectors=published), data
+    return sections, texts
 
 
-def _request_missing(
-    options: EmbeddingsOptions, texts: Mapping[bytes, str], vectors: dict[bytes, QuantizedVector]
-) -> int:
-    """Request the vectors that are missing, and return their number; batches before a failure are kept.
+def _compute_missing(model: EmbeddingModel, texts: Mapping[bytes, str], vectors: dict[bytes, QuantizedVector]) -> int:
+    """Compute the vectors that are missing, and return their number; batches before a failure are kept.
 
-    Known vectors are requested again if the model returns vectors of another length than before.
+    Known vectors are computed again if the model returns vectors of another length than before.
     """
     missing = [digest for digest in texts if digest not in vectors]
     if not missing:
         return 0
-    embedder = options.create_embedder()
+    embedder = model.create_embedder()
     for start in range(0, len(missing), BATCH_SIZE):
         batch = missing[start : start + BATCH_SIZE]
         new = embedder.embed([texts[digest] for digest in batch])
         is_other_length = vectors and len(new[0]) != _dimensions(vectors)
         if is_other_length and start:
-            raise EmbeddingError(
-                f"{embedder.model}: the model returns vectors of different lengths; choose another model"
-            )
+            raise EmbeddingError(f"{model.name}: the model returns vectors of different lengths; choose another model")
         if is_other_length:
             vectors.clear()
-            return _request_missing(options, texts, vectors)
+            return _compute_missing(model, texts, vectors)
         vectors |= zip(batch, map(quantize, new), strict=True)
     return len(missing)
 

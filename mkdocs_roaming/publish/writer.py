@@ -44,7 +44,7 @@ from mkdocs_roaming.publish.site_files import CACHED_PAGES, make_site_files
 from mkdocs_roaming.text.markdown import pluralize
 
 if TYPE_CHECKING:
-    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
+    from mkdocs_roaming.embeddings.config import FindModel
 
 GENERATOR = f"mkdocs-roaming {__version__}"
 
@@ -102,7 +102,7 @@ def publish_batch(
     folder: Path,
     options: PublishOptions,
     *,
-    embeddings: EmbeddingsOptions | None = None,
+    embeddings: FindModel | None = None,
     previous: PreviousSite | None = None,
     rules: RuleSet = NO_RULES,
     descriptions: Descriptions | None = None,
@@ -166,7 +166,7 @@ def publish_mirror(
     folder: Path,
     options: PublishOptions,
     *,
-    embeddings: EmbeddingsOptions | None = None,
+    embeddings: FindModel | None = None,
 ) -> PublishReport:
     """Write a copy of a site that publishes a manifest: same Markdown, section ids and nav.
 
@@ -284,7 +284,7 @@ class _Output(msgspec.Struct):
         self.manifest = None if key else msgspec.structs.replace(manifest, llms_txt=files.llms_txt)
 
     def publish(
-        self, embeddings: EmbeddingsOptions | None, warn: Callable[[str], None], cache: Path | None = None
+        self, embeddings: FindModel | None, warn: Callable[[str], None], cache: Path | None = None
     ) -> PublishReport:
         """Check and write all files, and remove those of an earlier build that are no longer published."""
         published = self.published
@@ -393,9 +393,7 @@ class _Output(msgspec.Struct):
                     self.notes.append(f"{path}: changed since it was published; the file is left in the folder")
         return removed
 
-    def _add_vectors(
-        self, embeddings: EmbeddingsOptions, warn: Callable[[str], None], cache: Path | None = None
-    ) -> None:
+    def _add_vectors(self, embeddings: FindModel, warn: Callable[[str], None], cache: Path | None = None) -> None:
         """Add the vectors of all sections; known vectors are not computed again."""
         from mkdocs_roaming.embeddings.store import add_vectors  # few sites have vectors
 

@@ -23,7 +23,7 @@ from mkdocs_roaming.text.blocks import FRONT_MATTER
 from mkdocs_roaming.text.markdown import to_single_line
 
 if TYPE_CHECKING:
-    from mkdocs_roaming.embeddings.store import EmbeddingsOptions
+    from mkdocs_roaming.embeddings.config import FindModel
 
 GENERATOR_FILES = ("zensical.toml", "mkdocs.yml", "mkdocs.yaml", "properdocs.yml", "properdocs.yaml")
 OWN_FILE = CONFIG_FILE
@@ -114,7 +114,7 @@ class IndexOptions:
     """The folder of cached conversions."""
     project: Project = field(default_factory=Project)
     publish: PublishOptions = field(default_factory=PublishOptions)
-    embeddings: EmbeddingsOptions | None = None
+    embeddings: FindModel | None = None
     strict: bool = False
     """Whether nothing is published if there are warnings."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from embeddings_api import SYNONYMS, EmbeddingsApi, ToyEmbedder, serving
 
-from mkdocs_roaming.embeddings.store import EmbeddingsOptions, parse_embeddings_options
+from mkdocs_roaming.embeddings.config import FindModel, ModelFinder, parse_embeddings_config
 from mkdocs_roaming.manifest.models import Page, Site
 from mkdocs_roaming.publish.cache import ConversionCache
 from mkdocs_roaming.publish.options import PublishOptions
@@ -58,9 +58,9 @@ def api(serve: Callable[..., EmbeddingsApi]) -> EmbeddingsApi:
 
 
 @pytest.fixture
-def configured(api: EmbeddingsApi) -> EmbeddingsOptions:
+def configured(api: EmbeddingsApi) -> FindModel:
     """Options for the vectors of the server."""
-    return parse_embeddings_options({"model": "toy", "base_url": api.url}, {}, "embeddings")
+    return ModelFinder(parse_embeddings_config({"model": "toy", "base_url": api.url}, "embeddings"), {})
 
 
 class Builder:
@@ -72,7 +72,7 @@ class Builder:
 
     def __call__(
         self,
-        embeddings: EmbeddingsOptions | None,
+        embeddings: FindModel | None,
         pages: dict[str, str] | None = None,
         *,
         site: Path | None = None,
@@ -81,7 +81,8 @@ class Builder:
         self.warnings = []
         cache = ConversionCache(options.get("cache", self.cache))
         converted = [Page(path, path, markdown=text) for path, text in (pages or PAGES).items()]
-        batch = convert_pages(Site("Docs", "https://docs.example/"), converted, cache=cache, warn=self.warnings.append)
+        site_ = Site("Docs", "https://docs.example/", language=options.get("language", "en"))
+        batch = convert_pages(site_, converted, cache=cache, warn=self.warnings.append)
         return publish_batch(batch, site or self.site, PublishOptions(), embeddings=embeddings)
 
 

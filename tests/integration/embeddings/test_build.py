@@ -9,7 +9,9 @@ from typing import Any
 
 from embeddings_api import EmbeddingsApi, ToyEmbedder
 
-from mkdocs_roaming.embeddings.store import EmbeddingsOptions, decode_vectors, parse_embeddings_options
+from mkdocs_roaming.embeddings.client import EmbeddingsClient
+from mkdocs_roaming.embeddings.config import EmbeddingModel, FindModel, ModelFinder, parse_embeddings_config
+from mkdocs_roaming.embeddings.store import decode_vectors
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import load_manifest, validate_manifest
@@ -19,7 +21,11 @@ PAGES = {"": "# Home\n\nHello.\n", "a/": "# A\n\nText.\n\n## B\n\nMore.\n"}
 LONG = "# Long\n\n" + "\n\n".join(f"Paragraph {at} describes " + "water and pumps " * 20 for at in range(9))
 
 
-def test_build_publishes_vectors_of_all_sections(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
+def find(config: dict[str, str]) -> FindModel:
+    return ModelFinder(parse_embeddings_config(config, "e"), {})
+
+
+def test_build_publishes_vectors_of_all_sections(build: Any, configured: FindModel, api: EmbeddingsApi) -> None:
     report = build(configured, {"": "# Home\n\nHello.\n", "long/": LONG})
     manifest = load_manifest((build.site / "roaming/manifest.json").read_bytes())
     found = decode_vectors((build.site / "roaming/vectors.bin").read_bytes())
@@ -33,7 +39,7 @@ def test_build_publishes_vectors_of_all_sections(build: Any, configured: Embeddi
     assert f"vectors of toy: {len(api.texts)} windows, {len(api.texts)} of them new" in report.notes[-1]
 
 
-def test_rebuild_requests_only_new_windows(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
+def test_rebuild_requests_only_new_windows(build: Any, configured: FindModel, api: EmbeddingsApi) -> None:
     """Without new windows no client is created."""
     build(configured)
     before = len(api.texts)
@@ -47,24 +53,21 @@ def test_rebuild_requests_only_new_windows(build: Any, configured: EmbeddingsOpt
         raise AssertionError("no window is new")
 
     build(
-        EmbeddingsOptions("toy", fail), {**pages, "a/": "# A\n\nText.\n\n## B\n\nMuch more.\n", "c/": "# C\n\nNew.\n"}
+        lambda manifest: EmbeddingModel("toy", fail),
+        {**pages, "a/": "# A\n\nText.\n\n## B\n\nMuch more.\n", "c/": "# C\n\nNew.\n"},
     )
     assert len(api.requests) == requests
     assert (build.site / "roaming/vectors.bin").exists()
 
 
-def test_rebuild_without_cache_reuses_published_vectors(
-    build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi
-) -> None:
+def test_rebuild_without_cache_reuses_published_vectors(build: Any, configured: FindModel, api: EmbeddingsApi) -> None:
     build(configured, cache=None)
     before = len(api.texts)
     build(configured, cache=None)
     assert len(api.texts) == before
 
 
-def test_vectors_are_the_same_bytes_with_and_without_cache(
-    build: Any, configured: EmbeddingsOptions, tmp_path: Path
-) -> None:
+def test_vectors_are_the_same_bytes_with_and_without_cache(build: Any, configured: FindModel, tmp_path: Path) -> None:
     build(configured, PAGES)
     published = (build.site / "roaming/vectors.bin").read_bytes()
     for name, options in {"cached": {}, "without": {"cache": None}}.items():
@@ -73,11 +76,12 @@ def test_vectors_are_the_same_bytes_with_and_without_cache(
 
 
 def test_unreachable_server_causes_warning_and_site_without_vectors(
-    build: Any, configured: EmbeddingsOptions, unreachable_url: str
+    build: Any, configured: FindModel, unreachable_url: str
 ) -> None:
     build(configured)
-    options = parse_embeddings_options({"model": "other", "base_url": unreachable_url}, {}, "e")
-    build(EmbeddingsOptions("other", lambda: _without_retries(options)))
+    build(
+        lambda manifest: EmbeddingModel("other", lambda: EmbeddingsClient("other", base_url=unreachable_url, retries=0))
+    )
     (warning,) = build.warnings
     assert warning.startswith(f"hybrid search: other: cannot connect to {unreachable_url} (")
     assert warning.endswith("no vectors are published, search uses words only")
@@ -86,16 +90,9 @@ def test_unreachable_server_causes_warning_and_site_without_vectors(
     assert validate_site(open_library(build.site)).faults == ()
 
 
-def _without_retries(options: EmbeddingsOptions) -> Any:
-    from mkdocs_roaming.embeddings.client import EmbeddingsClient
-
-    client: Any = options.create_embedder()
-    return EmbeddingsClient(client.model, base_url=client.address, retries=0)
-
-
 def test_vectors_received_before_a_failure_are_cached(build: Any, serve: Serve) -> None:
     api = serve(key_expires_after=32)
-    options = parse_embeddings_options({"model": "toy", "base_url": api.url}, {}, "e")
+    options = find({"model": "toy", "base_url": api.url})
     pages = {f"p{at}/": f"# Page {at}\n\nText {at}.\n" for at in range(40)}
     build(options, pages)
     assert (len(api.texts), len(build.warnings)) == (32, 1)
@@ -104,22 +101,22 @@ def test_vectors_received_before_a_failure_are_cached(build: Any, serve: Serve) 
     assert (len(api.texts), build.warnings) == (40, [])
 
 
-def test_changed_model_recomputes_all_vectors(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
+def test_changed_model_recomputes_all_vectors(build: Any, configured: FindModel, api: EmbeddingsApi) -> None:
     """Also if a model returns vectors of another length under the same name."""
     build(configured)
     count = len(api.texts)
-    build(parse_embeddings_options({"model": "other", "base_url": api.url}, {}, "e"))
+    build(find({"model": "other", "base_url": api.url}))
     assert len(api.texts) == 2 * count
     api.embedder = ToyEmbedder(32)
     pages = {"": "# Home\n\nHello.\n", "a/": "# A\n\nText.\n"}
-    build(parse_embeddings_options({"model": "other", "base_url": api.url}, {}, "e"), pages)
-    build(parse_embeddings_options({"model": "other", "base_url": api.url}, {}, "e"), {**pages, "b/": "# B\n\nMore.\n"})
+    build(find({"model": "other", "base_url": api.url}), pages)
+    build(find({"model": "other", "base_url": api.url}), {**pages, "b/": "# B\n\nMore.\n"})
     assert build.warnings == []
     assert decode_vectors((build.site / "roaming/vectors.bin").read_bytes()).dimensions == 32
     assert validate_site(open_library(build.site)).faults == ()
 
 
-def test_truncated_cache_is_recomputed(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
+def test_truncated_cache_is_recomputed(build: Any, configured: FindModel, api: EmbeddingsApi) -> None:
     build(configured)
     count = len(api.texts)
     (build.cache / "vectors.bin").write_bytes((build.cache / "vectors.bin").read_bytes()[:-5])
@@ -128,7 +125,7 @@ def test_truncated_cache_is_recomputed(build: Any, configured: EmbeddingsOptions
     assert (len(api.texts), build.warnings) == (2 * count, [])
 
 
-def test_validate_reports_truncated_and_missing_vectors(build: Any, configured: EmbeddingsOptions) -> None:
+def test_validate_reports_truncated_and_missing_vectors(build: Any, configured: FindModel) -> None:
     build(configured)
     file = build.site / "roaming/vectors.bin"
     file.write_bytes(file.read_bytes()[:-1])
@@ -140,5 +137,5 @@ def test_validate_reports_truncated_and_missing_vectors(build: Any, configured: 
 
 
 def test_text_prefix_is_sent(build: Any, api: EmbeddingsApi) -> None:
-    build(parse_embeddings_options({"model": "toy", "base_url": api.url, "text_prefix": "passage: "}, {}, "e"))
+    build(find({"model": "toy", "base_url": api.url, "text_prefix": "passage: "}))
     assert all(text.startswith("passage: ") for text in api.texts)

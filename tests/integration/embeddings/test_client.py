@@ -18,10 +18,8 @@ from mkdocs_roaming.embeddings.client import (
     BASE_URL,
     EmbeddingError,
     EmbeddingsClient,
-    EmbeddingsConfig,
-    create_embeddings_client,
-    parse_embeddings_config,
 )
+from mkdocs_roaming.embeddings.config import EmbeddingsConfig, create_embeddings_client, parse_embeddings_config
 from mkdocs_roaming.errors import UsageError
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))

@@ -14,7 +14,8 @@ import pytest
 from embeddings_api import SYNONYMS, EmbeddingsApi, ToyEmbedder
 
 from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
-from mkdocs_roaming.embeddings.store import EmbeddingsOptions, QuantizedVector, encode_vectors
+from mkdocs_roaming.embeddings.config import FindModel
+from mkdocs_roaming.embeddings.store import QuantizedVector, encode_vectors
 from mkdocs_roaming.library.hybrid import HybridSearch, fuse_scores
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
@@ -42,7 +43,7 @@ class SearchedSite:
 
 
 @pytest.fixture
-def site(build: Any, configured: EmbeddingsOptions) -> Path:
+def site(build: Any, configured: FindModel) -> Path:
     """A published site with vectors."""
     build(configured)
     return build.site
@@ -77,7 +78,7 @@ def test_fuse_scores_keeps_clear_word_match_first() -> None:
     assert max(close, key=close.__getitem__) == "wrong"
 
 
-def test_equal_scores_keep_site_order(build: Any, configured: EmbeddingsOptions, api: EmbeddingsApi) -> None:
+def test_equal_scores_keep_site_order(build: Any, configured: FindModel, api: EmbeddingsApi) -> None:
     build(configured, {f"p{at}/": "# Page\n\nAn automobile.\n" for at in range(6)})
     searched = SearchedSite(build.site, api.url)
     found = [hit.section.page.path for hit in searched.search.find("car")]
@@ -256,7 +257,7 @@ def test_queries_are_sent_only_to_the_configured_server(site: Path, serve: Serve
     data["embeddings"] = {"base_url": other.url}
     manifest.write_text(json.dumps(data), "utf-8")
     from mkdocs_roaming.config import Settings
-    from mkdocs_roaming.embeddings.client import EmbeddingsConfig
+    from mkdocs_roaming.embeddings.config import EmbeddingsConfig
 
     warnings: list[str] = []
     settings = Settings(embeddings=EmbeddingsConfig("toy", own.url, "MINE"))
