@@ -248,20 +248,22 @@ class PartEncoder:
 
     def _end_step(self) -> Iterator[StreamPart]:
         yield from self._end_call()
-        yield from self._end_text()
+        if self._text_id:
+            yield {"type": "text-end", "id": self._text_id}
+            self._text_id = ""
         if self._in_step:
             self._in_step = False
             yield {"type": "finish-step"}
 
-    def _end_text(self) -> Iterator[StreamPart]:
-        if self._text_id:
-            yield {"type": "text-end", "id": self._text_id}
-            self._text_id = ""
-
     def _begin_call(self, event: events.ToolCalled) -> Iterator[StreamPart]:
         """Begin a tool call. Sections that the loop opens before the first model call are sent without a call."""
-        yield from self._end_call()
         call = _ToolCall(parse_tool_name(event.name) or "")
+        is_sent = self._model_called and call.name != ""
+        if is_sent and not self._in_step:
+            yield from self._end_step()
+            self._in_step = True
+            yield {"type": "start-step"}
+        yield from self._end_call()
         self._call = call
         arguments: StreamPart = {"id": event.ids[0]} if event.ids else {}
         if call.name == _SEARCH:
@@ -272,11 +274,7 @@ class PartEncoder:
             for address in event.ids:
                 if ref := sections.get(address.lower()) or sections.resolve(address):
                     call.requested[ref.id] = Reference.from_section(sections, ref)
-        if self._model_called and call.name:
-            yield from self._end_text()
-            if not self._in_step:
-                self._in_step = True
-                yield {"type": "start-step"}
+        if is_sent:
             self._call_count += 1
             call.id = f"call-{self._call_count}"
             yield {
