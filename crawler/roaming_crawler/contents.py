@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections import Counter
 from contextlib import suppress
@@ -14,14 +13,11 @@ from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.html.document import find_words
 from mkdocs_roaming.publish.markdown_source import split_front_matter, strip_pointer
 from mkdocs_roaming.sources import decode_text
-from roaming_crawler.fetch import Response
+from roaming_crawler.fetch import Response, is_binary
 
 ContentKind = Literal["markdown", "html", "json", "xml", "binary", "nothing"]
 
 _HEAD_BYTES = 4096
-_CONTROL_CHARS = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\x1b")
-_MAX_CONTROL_CHARS = 0.05
-"""Share of control characters that text may have."""
 _SAME_WORDS = 0.95
 """A source with this share of the other's words, or more, holds as much text."""
 _MORE_WORDS = 1.1
@@ -78,20 +74,13 @@ def sniff_kind(response: Response) -> ContentKind:
         return "html"
     if head.startswith("<?xml") or response.kind in ("application/xml", "text/xml"):
         return "html" if "<html" in head.lower() else "xml"
-    if _is_binary(data[:_HEAD_BYTES]):
+    if is_binary(data):
         return "binary"
     if head.startswith(("{", "[")):
         with suppress(ValueError):
             decode_json(data)
             return "json"
     return "markdown"
-
-
-def _is_binary(head: bytes) -> bool:
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return False
-    control_chars = len(head) - len(head.translate(None, _CONTROL_CHARS))
-    return b"\0" in head or control_chars > _MAX_CONTROL_CHARS * len(head)
 
 
 def read_html(response: Response) -> str:

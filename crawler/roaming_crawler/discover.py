@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import urljoin
 
-import httpx2
 from lxml import etree
 
 from mkdocs_roaming.errors import ManifestError, RoamingError
@@ -15,7 +14,6 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem
 from roaming_crawler.config import MEGABYTE, DiscoveryConfig
 from roaming_crawler.contents import sniff_kind
-from roaming_crawler.fetch import FetchError, decompress
 from roaming_crawler.llms import LlmsIndex, parse_llms_txt, split_llms_full
 from roaming_crawler.page import PageRef, make_page_ref
 from roaming_crawler.parser import parse_page
@@ -32,7 +30,6 @@ MAX_SITEMAP_BYTES = 50 * MEGABYTE
 
 _MIN_FULL_SHARE = 0.9
 """Share of the listed pages that llms-full.txt must contain to be used."""
-_GZIP_MAGIC = b"\x1f\x8b"
 _MAX_PROLOG_BYTES = 10_000
 
 
@@ -152,7 +149,7 @@ async def _collect_sitemaps(session: Session, discovered: DiscoveredPages, roots
             continue
         try:
             pages, sitemaps = parse_sitemap(response.body)
-        except (SitemapError, FetchError, httpx2.DecodingError) as error:
+        except SitemapError as error:
             discovered.notes.append(f"{url}: {error}")
             continue
         for page in pages:
@@ -173,15 +170,11 @@ class SitemapError(RoamingError):
 
 
 def parse_sitemap(data: bytes) -> tuple[list[str], list[str]]:
-    """Return the URLs of pages and of other sitemaps in a sitemap or a sitemap index, gzipped or not.
+    """Return the URLs of pages and of other sitemaps in a sitemap or a sitemap index.
 
     Raises:
         SitemapError: The data is not a sitemap, or unsafe to parse.
-        FetchError: The data is too large.
-        httpx2.DecodingError: The gzip data is damaged.
     """
-    if data.startswith(_GZIP_MAGIC):
-        data = decompress(data, MAX_SITEMAP_BYTES)
     prolog = data[:_MAX_PROLOG_BYTES].replace(b"\0", b"").upper()
     if b"<!DOCTYPE" in prolog or b"<!ENTITY" in prolog:
         raise SitemapError("declares entities or is a web page; not read")

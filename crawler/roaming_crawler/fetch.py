@@ -6,7 +6,7 @@ below the HTTP client, so it covers redirects, robots.txt and sitemaps as well.
 
 from __future__ import annotations
 
-import gzip
+import codecs
 import math
 import re
 import socket
@@ -14,12 +14,11 @@ import time
 import zlib
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from io import BytesIO
 from typing import Protocol
 
 import anyio
@@ -65,7 +64,19 @@ _MAX_MESSAGE_CHARS = 200
 _MAX_AGE_DIGITS = 9
 _MAX_DISCARDED_BYTES = 64 * 1024
 """Longest body that is read although it is not needed, so that the connection can be reused."""
-_STEP = 2**16
+_STEP = 2**20
+_GZIP_MAGIC = b"\x1f\x8b"
+_CODINGS = frozenset(("", "identity", "gzip", "x-gzip", "deflate", "x-deflate"))
+"""Values of `Content-Encoding` whose bodies are decoded; others may be wrong, and the body plain."""
+_GZIP_FORMAT = zlib.MAX_WBITS | 16
+_ZLIB_FORMATS = (zlib.MAX_WBITS, -zlib.MAX_WBITS)
+"""What hosts send as `deflate`: zlib's format, or what is in it."""
+_MAX_LAYERS = 3
+"""How often a body may be compressed; one is known that contains itself."""
+_HEAD_BYTES = 4096
+_CONTROL_CHARS = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\x1b")
+_MAX_CONTROL_CHARS = 0.05
+"""Share of control characters that text may have."""
 _create_ssl_context = cache(httpx2.create_ssl_context)
 """Loading the trusted certificates takes 20 ms, and a crawl of many sites creates many clients."""
 
@@ -125,12 +136,12 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A GET request; `etag` and `modified` are the validators of the cached response."""
+    """A GET request."""
 
     url: str
     accept: str = "*/*"
-    etag: str = ""
-    modified: str = ""
+    cached: Response | None = None
+    """The cached response. Its validators are sent to its own URL alone: a redirect may have moved."""
     cap: int = 10 * MEGABYTE
     """Maximum size of the decompressed body in bytes."""
     allow_redirect: Callable[[str], bool] = lambda url: True
@@ -360,12 +371,10 @@ class WebFetcher(AbstractAsyncContextManager["WebFetcher"]):
         raise UnavailableError(f"{url}: {problem}, {politeness.tries} times")
 
     async def _get_once(self, url: str, request: Request, pace: HostPace) -> tuple[Response, httpx2.Headers]:
-        given = {
-            "Accept": request.accept,
-            "If-None-Match": request.etag,
-            "If-Modified-Since": request.modified,
-        }
-        sent_headers = {name: value for name, value in given.items() if value}
+        sent_headers = {"Accept": request.accept}
+        if request.cached and request.cached.url == url:
+            validators = {"If-None-Match": request.cached.etag, "If-Modified-Since": request.cached.modified}
+            sent_headers |= {name: value for name, value in validators.items() if value}
         started = self.clock.monotonic()
         with anyio.fail_after(self.politeness.seconds):
             try:
@@ -407,21 +416,49 @@ async def _read_body(reply: httpx2.Response, url: str, cap: int) -> bytes:
             if len(body) > _MAX_DISCARDED_BYTES:
                 break
         return b""
-    coding = reply.headers.get("content-encoding", "").strip().lower()
-    if coding not in ("identity", "gzip", ""):
-        raise FetchError(f"{url}: unrequested content encoding {coding[:_MAX_VALUE_CHARS]!r}; refused")
     async for piece in reply.aiter_raw():
         body += piece
         if len(body) > cap:
             raise FetchError(f"{url}: {_too_large(cap)}; raise --max-page-bytes if needed")
+    coding = reply.headers.get("content-encoding", "").lower()
     try:
-        return decompress(body, cap) if coding == "gzip" else bytes(body)
+        return _decode_body(bytes(body), coding, cap)
     except FetchError as error:
-        raise FetchError(f"{url}: {error}; raise --max-page-bytes if needed") from None
+        raise FetchError(f"{url}: {error}") from None
 
 
-def decompress(data: bytes | bytearray, cap: int) -> bytes:
-    """Decompress gzip in small steps. The HTTP client would neither stop at a size nor notice a truncated body.
+def _decode_body(body: bytes, coding: str, cap: int) -> bytes:
+    """Return a body without its content encoding.
+
+    The bytes tell what it is, because hosts declare gzip for plain text, `utf-8` or `none`.
+
+    Raises:
+        FetchError: The body is too large, or has another encoding.
+        httpx2.DecodingError: The data is damaged or incomplete.
+    """
+    for _ in range(_MAX_LAYERS):
+        if body.startswith(_GZIP_MAGIC):
+            body = _decompress(body, cap, _GZIP_FORMAT)
+        elif "deflate" in coding:
+            for window_bits in _ZLIB_FORMATS:
+                with suppress(httpx2.DecodingError):
+                    body = _decompress(body, cap, window_bits)
+    if not _CODINGS.issuperset(map(str.strip, coding.split(","))) and is_binary(body):
+        raise FetchError(f"unrequested content encoding {coding[:_MAX_VALUE_CHARS]!r}; refused")
+    return body
+
+
+def is_binary(body: bytes) -> bool:
+    """Return whether the beginning of a body is no text."""
+    head = body[:_HEAD_BYTES]
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return False
+    control_chars = len(head) - len(head.translate(None, _CONTROL_CHARS))
+    return b"\0" in head or control_chars > _MAX_CONTROL_CHARS * len(head)
+
+
+def _decompress(data: bytes, cap: int, window_bits: int) -> bytes:
+    """Decompress in steps. The HTTP client would neither stop at a size nor notice a truncated body.
 
     Raises:
         FetchError: The result has more than `cap` bytes.
@@ -429,15 +466,18 @@ def decompress(data: bytes | bytearray, cap: int) -> bytes:
     """
     result = bytearray()
     try:
-        with gzip.GzipFile(fileobj=BytesIO(data)) as stream:
-            while part := stream.read(_STEP):
-                result += part
+        while data:
+            stream = zlib.decompressobj(window_bits)
+            while data and not stream.eof:
+                result += stream.decompress(data, _STEP)
                 if len(result) > cap:
-                    raise FetchError(_too_large(cap))
-    except EOFError:
-        raise httpx2.DecodingError("the gzip body ends early") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise httpx2.DecodingError(f"the body is no valid gzip ({error})") from None
+                    raise FetchError(f"{_too_large(cap)}; raise --max-page-bytes if needed")
+                data = stream.unconsumed_tail
+            if not stream.eof:
+                raise httpx2.DecodingError("the compressed body ends early")
+            data = stream.unused_data.lstrip(b"\0")  # another member or padding
+    except zlib.error as error:
+        raise httpx2.DecodingError(f"the body is not compressed as its first bytes say ({error})") from None
     return bytes(result)
 
 

@@ -1,8 +1,8 @@
 """Network access of one crawl: robots.txt after RFC 9309, limits, cached responses and conditional requests.
 
 Protego parses the rules of robots.txt. The names of crawlers are matched here, because Protego accepts a part of a name
-and does not accept a name with a version. Remaining differences to the RFC are listed in the tests: an unknown line
-ends a group, and escapes of `?`, `$` and of characters in a query are interpreted differently.
+and does not accept a name with a version. Remaining differences to the RFC are listed in the tests: escapes of `?`, `$`
+and of characters in a query are interpreted differently.
 """
 
 from __future__ import annotations
@@ -58,8 +58,10 @@ _NAME_END = re.compile(r"[/\s(;,]")
 """End of a crawler's name in `mkdocs-roaming/1.0 (+https://…)`."""
 _ROBOTS_SCOPE = re.compile(r"(?:^|,)\s*(?!unavailable_after|max-)([\w-]+)\s*:", re.IGNORECASE)
 """The name of a crawler before directives, such as `otherbot: noindex`, but not `max-snippet: 20`."""
-_USER_AGENT_LINE = re.compile(r"^([ \t]*user[ \t-]?agent[ \t]*:?[ \t]*)([^\r\n#]*)", re.IGNORECASE | re.MULTILINE)
+_USER_AGENT_LINE = re.compile(r"^([ \t]*user[ \t-]?agent[ \t]*:?[ \t]*)([^#]*)", re.IGNORECASE)
 """A line such as `User-agent: mkdocs-roaming/1.0`, with the spellings that Protego accepts."""
+_RULE_LINE = re.compile(r"[ \t]*(?:user[ \t-]?agent|allow|d\w+w)\b", re.IGNORECASE)
+"""A line that the RFC defines, with misspellings such as `Dissallow`. For Protego, all others end a group."""
 
 
 class LimitError(FetchError):
@@ -256,8 +258,7 @@ class Session:
             if last is None:
                 raise LimitError(self.stopped)
             return self._use_stale(key, last, self.stopped)
-        if last is not None:
-            request = replace(request, etag=last.etag, modified=last.modified)
+        request = replace(request, cached=last)
         self.requests += 1
         try:
             response = await self.fetcher.get(request)
@@ -265,9 +266,7 @@ class Session:
             if last is None:
                 raise
             return self._use_stale(key, last, str(error))
-        if response.status == NOT_MODIFIED:
-            if last is None or not (last.etag or last.modified):
-                raise FetchError(f"{request.url}: status 304 for an unconditional request")
+        if last is not None and response.status == NOT_MODIFIED and response.url == last.url:
             renewed = {name: getattr(response, name) or getattr(last, name) for name in _RENEWED_HEADERS}
             response = structs.replace(last, **renewed)
             self.unchanged += 1
@@ -301,10 +300,12 @@ def parse_robots(status: int, body: bytes, agent: str = AGENT) -> Robots:
         return Robots()
     if status != OK:
         return Robots(closed=f"robots.txt has status {status}")
-    text = body[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace")
-    rules = Protego.parse(_USER_AGENT_LINE.sub(lambda line: _normalize_agent(line, agent), text))
-    delay = max(float(rules.crawl_delay(agent) or 0), 0.0)
-    return Robots(rules, agent, delay=min(delay, MAX_CRAWL_DELAY), sitemaps=tuple(rules.sitemaps))
+    lines = body[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace").splitlines()
+    lines = [_USER_AGENT_LINE.sub(lambda line: _normalize_agent(line, agent), line) for line in lines]
+    rules = Protego.parse("\n".join(filter(_RULE_LINE.match, lines)))
+    extensions = Protego.parse("\n".join(lines))
+    delay = max(float(extensions.crawl_delay(agent) or 0), 0.0)
+    return Robots(rules, agent, delay=min(delay, MAX_CRAWL_DELAY), sitemaps=tuple(extensions.sitemaps))
 
 
 def find_header_ban(header: str, agent: str = AGENT) -> str | None:

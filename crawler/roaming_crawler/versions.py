@@ -14,7 +14,6 @@ from http import HTTPStatus
 from typing import Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-import httpx2
 import msgspec
 
 from mkdocs_roaming._json import decode_json
@@ -287,7 +286,7 @@ class _Search:
         for url in filter(None, urls):
             versions += _parse_list(await self._get(url), base)
         if sitemap := await self._get(urljoin(base, "/sitemap.xml"), cap=MAX_SITEMAP_BYTES):
-            with suppress(SitemapError, FetchError, httpx2.DecodingError, ValueError):
+            with suppress(SitemapError, ValueError):
                 paths = {urlsplit(url).path for url in parse_sitemap(sitemap.body)[0]}  # it may name another host
                 links += [urljoin(base, path) for path in paths]
         return versions + _find_siblings(links, base, self.version)

@@ -11,10 +11,12 @@ import struct
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from click.testing import CliRunner
 
 from mkdocs_roaming.cli import main
@@ -146,15 +148,38 @@ def test_crawl_skips_compression_bombs(site: Any, run_crawl: Any, html: Any, bom
     site.put("/gzip", compressed, headers={"Content-Encoding": "gzip"})
     site.put("/twice", gzip.compress(compressed), headers={"Content-Encoding": "gzip, gzip"})
     site.put("/brotli", b"\x1b\xff\xff\xff\x00" * 100, headers={"Content-Encoding": "br"})
-    site.put("/zstd", b"\x28\xb5\x2f\xfd" * 100, headers={"Content-Encoding": "zstd"})
+    site.put("/zstd", zstandard.compress(PAGE), headers={"Content-Encoding": "zstd"})
     site.put("/fine", gzip.compress(html("Fine").encode()), headers={"Content-Encoding": "gzip"})
     output = run_crawl(site.url)
     assert output.paths == ["", "fine"]
     assert "more than 10 MB decompressed" in output.skip_reason("/gzip")
-    assert "unrequested content encoding 'gzip, gzip'" in output.skip_reason("/twice")
+    assert "more than 10 MB decompressed" in output.skip_reason("/twice")
     assert "unrequested content encoding 'br'" in output.skip_reason("/brotli")
     assert "unrequested content encoding 'zstd'" in output.skip_reason("/zstd")
     assert {request.headers["Accept-Encoding"] for request in site.requests} == {"gzip"}
+
+
+RAW_DEFLATE = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+
+
+@pytest.mark.parametrize(
+    ("coding", "encode"),
+    [
+        *((name, bytes) for name in ("identity", "none", "UTF-8", "text/html", "x-gzip", "deflate", "br", "gzip, x")),
+        *((name, gzip.compress) for name in ("x-gzip", "GZIP", "utf-8, gzip", "none", "")),
+        ("gzip", lambda data: gzip.compress(gzip.compress(data))),
+        ("gzip, gzip", lambda data: gzip.compress(gzip.compress(data))),
+        ("x-deflate", zlib.compress),
+        ("deflate", lambda data: RAW_DEFLATE.compress(data) + RAW_DEFLATE.flush()),
+        ("deflate, gzip", lambda data: gzip.compress(zlib.compress(data))),
+    ],
+)
+def test_body_tells_its_encoding_whatever_the_header_says(
+    coding: str, encode: Any, site: Any, run_crawl: Any, html: Any
+) -> None:
+    body = encode(html("Home", "How to use the pump.").encode())
+    site.put("/", body, headers={"Content-Encoding": coding})
+    assert "How to use the pump." in run_crawl(site.url).text("")
 
 
 def test_crawl_skips_endless_responses(site: Any, run_crawl: Any) -> None:
@@ -219,7 +244,7 @@ def test_crawl_reads_gzipped_and_nested_sitemaps(site: Any, run_crawl: Any, repl
     output = run_crawl(site.url)
     assert output.paths == ["a", "b"]
     assert output.skip_reason("/gone") == "not found"
-    for name in ("bomb.xml.gz", "evil.xml", "broken.xml"):
+    for name in ("evil.xml", "broken.xml"):
         assert any(name in note for note in output.result.notes), name
 
 
@@ -297,9 +322,8 @@ def test_higher_page_limit_revalidates_old_responses(seven_pages: Any, run_crawl
 def test_page_with_damaged_body_location_or_addresses_fails_alone(site: Any, run_crawl: Any, html: Any) -> None:
     packed = gzip.compress(PAGE, mtime=0)
     bodies = {
-        "/plain": (b"<html>not compressed</html>", "no valid gzip"),
-        "/cut": (packed[:-40], "gzip body ends early"),
-        "/checksum": (packed[:-8] + b"12345678", "no valid gzip"),
+        "/cut": (packed[:-40], "compressed body ends early"),
+        "/checksum": (packed[:-8] + b"12345678", "not compressed as"),
     }
     locations = ("http://[::1", "//[", "http://a:b:c/", "\\\\", "http://x\\y/", "/\x7f", "?" * 9_000)
     addresses = ("http://[::1", "//[", "http://a:b:c/", "http://[]")

@@ -84,7 +84,7 @@ def test_304_and_redirects_keep_connection_open(site: Any, fetcher: Any) -> None
     async def ask() -> list[int]:
         async with fetcher(Politeness(delay=0, connections=1)) as client:
             first = await client.get(Request(f"{site.url}a"))
-            second = [await client.get(Request(f"{site.url}a", etag=first.etag)) for _ in range(5)]
+            second = [await client.get(Request(f"{site.url}a", cached=first)) for _ in range(5)]
             moved = [await client.get(Request(f"{site.url}old")) for _ in range(3)]
             return [answer.status for answer in (first, *second, *moved)]
 

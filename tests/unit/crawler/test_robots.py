@@ -47,6 +47,12 @@ def allows(text: str, path: str) -> bool:
         ("User-agent: *\n\n\nDisallow: /a\n", "a", False),  # empty lines do not end a group
         ("User-agent: one\nSitemap: https://x/s.xml\nUser-agent: mkdocs-roaming\nDisallow: /a\n", "a", False),
         ("Disallow: /a\nUser-agent: *\n", "a", True),  # a rule before the first group is ignored
+        # other lines do not end a group, RFC 9309, 2.2.4
+        ("User-agent: mkdocs-roaming\nNoindex: /x\nUser-agent: other\nDisallow: /a\n", "a", False),
+        ("User-agent: *\nCrawl-delay: 1\nUser-agent: other\nDisallow: /a\n", "a", False),
+        ("User-agent: *\nContent-Signal: search=yes, ai-train=no\nUser-agent: other\nDissallow: /a\n", "a", False),
+        ("User-agent: *\nHost: docs.example\nWelcome, robots\nUser-agent: other\nDisallow: /a\n", "a", False),
+        ("# old Mac\rUser-agent: MkDocs-Roaming/2.0\rDisallow: /a\r", "a", False),
         # one path in two spellings, RFC 9309, 2.2.2
         ("User-agent: *\nDisallow: /ü\n", "%C3%BC", False),
         ("User-agent: *\nDisallow: /%c3%bc\n", "%C3%BC", False),
@@ -85,9 +91,6 @@ def test_robots_are_read_up_to_size_limit() -> None:
 @pytest.mark.parametrize(
     ("text", "path", "rfc"),
     [
-        # an unknown line: by the RFC the group continues, Protego ends it
-        ("User-agent: mkdocs-roaming\nNoindex: /x\nUser-agent: other\nDisallow: /a\n", "a", False),
-        ("User-agent: *\nCrawl-delay: 1\nUser-agent: other\nDisallow: /a\n", "a", False),
         # escapes of special characters: by the RFC `%3F` and `%24` are literal characters of the path
         ("User-agent: *\nDisallow: /a%3Fb\n", "a?b", True),
         ("User-agent: *\nDisallow: /a$\n", "a%24", True),
