@@ -80,11 +80,6 @@ def remove_own_elements(html: str) -> str:
     return _OWN_NAME.sub("", _OWN_ELEMENT.sub("", html))
 
 
-def insert_in_head(html: str, elements: str) -> str:
-    """Return a page with elements at the end of its head; unchanged if it has none."""
-    return insert_pieces(html, (_find_head_end(html), elements))
-
-
 def insert_pieces(html: str, *pieces: tuple[int | None, str]) -> str:
     """Return a page with pieces at offsets of it, in order at the same one; those without an offset are left out."""
     parts = []
@@ -96,7 +91,7 @@ def insert_pieces(html: str, *pieces: tuple[int | None, str]) -> str:
     return "".join((*parts, html[end:]))
 
 
-def _find_head_end(html: str) -> int | None:
+def find_head_end(html: str) -> int | None:
     """Return the offset of the end tag of the head. A search that ignores case takes a hundred times as long."""
     if (end := html.find("</head>")) >= 0:
         return end
@@ -110,7 +105,7 @@ def find_content_start(html: str) -> int | None:
     Material and Zensical replace only a container inside the body when they navigate without a page load. An element
     outside of it would keep the data of the previous page.
     """
-    begin = _find_head_end(html) or 0
+    begin = find_head_end(html) or 0
     container = _INSTANT_CONTAINER.search(html, begin) if "data-md-component" in html else None
     parent = container or _BODY.search(html, begin)
     return parent.end() if parent else None
@@ -121,7 +116,7 @@ def find_page_start(html: str) -> int:
 
     An element there is an early Tab stop. It belongs to no part of the page that themes replace.
     """
-    body = _BODY.search(html, _find_head_end(html) or 0)
+    body = _BODY.search(html, find_head_end(html) or 0)
     start = body.end() if body else len(html)
     while element := _BEFORE_PAGE.match(html, start):
         start = element.end()
@@ -183,7 +178,7 @@ def add_markdown_links(html: str, path: str, *, has_llms_txt: bool = True, root:
         f'this one at <a href="{markdown}">{markdown.rpartition("/")[2]}</a>{listed}.</p>'
     )
     content = find_content_start(html)
-    return insert_pieces(html, (_find_head_end(html), head), (content, sentence), find_dialog_name(html))
+    return insert_pieces(html, (find_head_end(html), head), (content, sentence), find_dialog_name(html))
 
 
 # The 404 page
@@ -211,13 +206,14 @@ def add_similar_pages(html: str, site: Site) -> str:
         f'<link rel="describedby" type="text/markdown" href="{listing}" data-roaming>'
         f'<script type="module" src="{escape(root)}{MISSING_SCRIPT}" data-roaming></script>'
     )
+    dialog_name = find_dialog_name(html)
     start = find_content_start(html)
     if start is None:
-        return html
+        return insert_pieces(html, dialog_name)
     end = start
     for title in _TITLE.finditer(html):
         end = max(end, title.end())
-    return insert_pieces(html, (_find_head_end(html), head), (start, sentence), (end, place), find_dialog_name(html))
+    return insert_pieces(html, (find_head_end(html), head), (start, sentence), (end, place), dialog_name)
 
 
 def iter_not_found_files(manifest: Manifest, site: Site) -> Iterator[tuple[str, bytes]]:

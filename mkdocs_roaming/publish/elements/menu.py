@@ -22,7 +22,14 @@ from mkdocs_roaming.publish.agents.mcp_clients import (
     make_install_link,
     make_server_name,
 )
-from mkdocs_roaming.publish.elements.html import find_content_start, insert_in_head, load_icon, load_texts, read_asset
+from mkdocs_roaming.publish.elements.html import (
+    find_content_start,
+    find_head_end,
+    insert_pieces,
+    load_icon,
+    load_texts,
+    read_asset,
+)
 
 Item = Literal["copy", "view", "claude", "chatgpt", "mcp", "community"]
 ITEMS: tuple[Item, ...] = get_args(Item)
@@ -134,9 +141,9 @@ class PageMenu:
         if start < 0:
             self.pages_without += 1
             return html
-        html = html[:start] + self._format_element(path, attributes, root) + html[start:]
+        element = self._format_element(path, attributes, root)
         sheet = f'<link rel="stylesheet" href="{escape(relative_url(path, _SHEET, root))}" data-roaming>'
-        return insert_in_head(html, sheet)
+        return insert_pieces(html, (start, element), (find_head_end(html), sheet))
 
     def _format_element(self, path: str, attributes: str, root: str) -> str:
         words = self._words

@@ -19,8 +19,8 @@ from mkdocs_roaming.manifest.models import Site, relative_url
 from mkdocs_roaming.publish.elements.html import (
     LANGUAGES,
     find_content_start,
+    find_head_end,
     find_page_start,
-    insert_in_head,
     insert_pieces,
     load_icon,
     load_texts,
@@ -165,15 +165,14 @@ def add_widget(
         data["suggestions"] = json.dumps(suggested, ensure_ascii=False)
     attributes = "".join(f' data-{name}="{escape(value)}"' for name, value in data.items())
     template = f"<template data-roaming data-roaming-page data-pagefind-ignore{attributes}></template>"
-    start = find_content_start(html) or 0
-    html = html[:start] + template + html[start:]
     source = escape(relative_url(path, _SCRIPT, root))
     script = f'<script src="{source}" data-roaming></script>'
     element = f"<roaming-ask data-roaming{_format_attributes(options)}></roaming-ask>"
-    with_script = insert_in_head(html, script)
-    if with_script == html:
+    head_end = find_head_end(html)
+    if head_end is None:
         element = script + element
-    return insert_pieces(with_script, (find_page_start(with_script), element))
+    content_start = find_content_start(html) or 0
+    return insert_pieces(html, (content_start, template), (head_end, script), (find_page_start(html), element))
 
 
 def _add_header_button(html: str, options: WidgetOptions) -> str:
