@@ -1,1 +1,1 @@
-"""Embeddings: a client for embeddings APIs, and the file of vectors that a site publishes."""
+"""Embeddings: a client for embeddings APIs, a table of word-piece vectors, and the file of vectors of a site."""

@@ -1,0 +1,123 @@
+"""A table of word-piece vectors: an embedder that needs no server, no model and no numeric library.
+
+The vector of a text is the sum of the vectors of its pieces, each with a weight that is stored in the table. Pieces
+are those of the model BERT: text in lower case without accents, and of each word the longest known start, then the
+longest known continuation.
+
+The file `table.bin` is little-endian:
+
+    8 bytes   `ROAMTAB` and the version, 1
+    3 × 4     pieces, dimensions, bytes of the list of pieces
+    …         the pieces, UTF-8, one a line; continuations start with `##`
+    1 each    pieces: the weight
+    …         pieces: four bits for each dimension, the lower half of a byte first; 8 is zero
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from math import isqrt
+from operator import mul
+from pathlib import Path
+
+from mkdocs_roaming.embeddings.client import Vector
+
+TABLE_MODEL = "roaming-table-0"
+"""Name of the model with the version of the table: vectors of another table are computed again."""
+
+TABLE_PATH = Path(__file__).with_name("table.bin")
+
+MAX_TEXT_CHARS = 40_000
+"""Text after them is ignored: the sums of longer texts could exceed a lane."""
+
+_HEAD = struct.Struct("<8sIII")
+_LANE_BYTES = 4
+_ZERO = 8
+"""The half byte for zero."""
+
+_MAX_PIECE_CHARS = 24
+_CACHED_WORDS = 20_000
+_ROOT_FACTOR = 8
+"""Factor of the roots of word counts, which are rounded down."""
+
+_HALF = 16
+"""Number of values of half a byte."""
+
+_LOW_HALVES = bytes(byte % _HALF for byte in range(_HALF**2))
+_HIGH_HALVES = bytes(byte // _HALF for byte in range(_HALF**2))
+_WORD = re.compile(r"[^\W_]+")
+
+
+class TableEmbedder:
+    """Computes vectors by the table of the package. Safe for several threads.
+
+    The numbers of a piece are lanes of a long integer, so Python multiplies and adds whole vectors at the speed of the
+    processor.
+    """
+
+    model = TABLE_MODEL
+
+    def __init__(self) -> None:
+        self._data = TABLE_PATH.read_bytes()
+        _, count, self.dimensions, size = _HEAD.unpack_from(self._data)
+        self._weights = _HEAD.size + size
+        self._vectors = self._weights + count
+        pieces = self._data[_HEAD.size : self._weights].decode().split("\n")
+        self._rows = dict(zip(pieces, range(count), strict=True))
+        self._lanes = struct.Struct(f"<{self.dimensions + 1}I")
+        self._sum_pieces = lru_cache(_CACHED_WORDS)(self._add_pieces)
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Return a vector for each text, not of length 1; that of a text without known words is zero."""
+        return [self._embed(text) for text in texts]
+
+    def split_word(self, word: str) -> list[str]:
+        """Return the pieces of a word in lower case without accents; none if a part of it is unknown."""
+        pieces: list[str] = []
+        start = 0
+        mark = ""
+        while start < len(word):
+            ends = range(min(len(word), start + _MAX_PIECE_CHARS), start, -1)
+            end = next((end for end in ends if mark + word[start:end] in self._rows), None)
+            if end is None:
+                return []
+            pieces.append(mark + word[start:end])
+            start = end
+            mark = "##"
+        return pieces
+
+    def _embed(self, text: str) -> Vector:
+        counts = Counter(_WORD.findall(text[:MAX_TEXT_CHARS].lower()))
+        roots = [isqrt(count * _ROOT_FACTOR**2) for count in counts.values()]
+        total = sum(map(mul, map(self._sum_pieces, counts), roots))
+        *sums, zero = self._lanes.unpack(total.to_bytes(self._lanes.size, "little"))
+        return [number - zero for number in sums]
+
+    def _add_pieces(self, word: str) -> int:
+        """Return the weighted sum of a word's pieces, in lanes; the last lane is the sum of their zeros."""
+        total = 0
+        for piece in self.split_word(_strip_accents(word)):
+            row = self._rows[piece]
+            total += self._data[self._weights + row] * self._read_lanes(row)
+        return total
+
+    def _read_lanes(self, row: int) -> int:
+        size = self.dimensions // 2
+        start = self._vectors + row * size
+        halves = self._data[start : start + size]
+        lanes = bytearray(self._lanes.size)
+        lanes[: -_LANE_BYTES : 2 * _LANE_BYTES] = halves.translate(_LOW_HALVES)
+        lanes[_LANE_BYTES : -_LANE_BYTES : 2 * _LANE_BYTES] = halves.translate(_HIGH_HALVES)
+        lanes[-_LANE_BYTES] = _ZERO
+        return int.from_bytes(lanes, "little")
+
+
+def _strip_accents(word: str) -> str:
+    if word.isascii():
+        return word
+    return "".join(char for char in unicodedata.normalize("NFD", word) if unicodedata.category(char) != "Mn")
