@@ -10,6 +10,9 @@ from pathlib import Path
 
 from mkdocs_roaming.errors import PublishError, UsageError
 
+Content = bytes | Callable[[], Iterable[bytes]]
+"""The content of a file, or a function that returns it in chunks; it is called for a comparison and for writing."""
+
 _MODE = 0o666  # permissions of new files, which the umask of the process restricts
 _TEMPORARY_PREFIX = ".roaming-"
 _TEMPORARY_BYTES = 6
@@ -17,7 +20,7 @@ _PLAIN_PATH = re.compile(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*")
 """A path that needs no check, such as `guide/pumps.md`: no part of it starts with a dot or is empty."""
 
 
-def write_site_file(folder: Path, path: str, data: bytes | Callable[[], Iterable[bytes]]) -> bool:
+def write_site_file(folder: Path, path: str, data: Content) -> bool:
     """Write a file of a site.
 
     A new file is written directly, which costs half as much as a temporary file and its renaming: readers do not know
@@ -26,7 +29,7 @@ def write_site_file(folder: Path, path: str, data: bytes | Callable[[], Iterable
     Args:
         folder: The folder of the site.
         path: The path of the file in it.
-        data: The content, as for `write_atomically`.
+        data: The content.
 
     Returns:
         Whether the file was written.
@@ -88,26 +91,25 @@ def _write_directly(path: str, chunks: Iterable[bytes], mode: int) -> None:
         os.close(file)
 
 
-def write_atomically(path: Path, data: bytes | Callable[[], Iterable[bytes]]) -> bool:
+def write_atomically(path: Path, data: Content) -> bool:
     """Write a file through a temporary file in the same folder.
 
     A file that already has this content is not touched, so its modification time stays.
 
     Args:
         path: The file to write.
-        data: The content, or a function that returns it in chunks; it is called for the comparison and for writing.
+        data: The content.
 
     Returns:
         Whether the file was written.
     """
     if has_content(path, data):
         return False
-    chunks = (lambda: (data,)) if isinstance(data, bytes) else data
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{_TEMPORARY_PREFIX}{os.urandom(_TEMPORARY_BYTES).hex()}")
     try:
         with temporary.open("wb") as file:
-            file.writelines(chunks())
+            file.writelines((data,) if isinstance(data, bytes) else data())
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
@@ -128,7 +130,7 @@ def is_temporary(path: str) -> bool:
     return name.startswith(_TEMPORARY_PREFIX) and len(name) == len(_TEMPORARY_PREFIX) + 2 * _TEMPORARY_BYTES
 
 
-def has_content(path: Path, data: bytes | Callable[[], Iterable[bytes]]) -> bool:
+def has_content(path: Path, data: Content) -> bool:
     """Return whether there is a file with this content."""
     try:
         if not path.is_file():

@@ -7,14 +7,14 @@ after an interruption the folder contains files of both.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from mkdocs_roaming.errors import ManifestError, PublishError
-from mkdocs_roaming.files import is_temporary, name_file, read_regular_file, site_path, write_site_file
+from mkdocs_roaming.files import Content, is_temporary, name_file, read_regular_file, site_path, write_site_file
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, VECTORS_PATH, iter_pages
 from mkdocs_roaming.manifest.models import LLMS_FULL, LLMS_TXT, LlmsTxtEntry, PageEntry, page_files
 from mkdocs_roaming.manifest.sections import file_digest
@@ -137,7 +137,7 @@ class PublishedFiles:
             return status.st_ino, status.st_mtime_ns
         return None
 
-    def start(self, manifest: bytes | Callable[[], Iterable[bytes]]) -> Path:
+    def start(self, manifest: Content) -> Path:
         """Write the manifest of a build before all its other files, under a temporary name."""
         path = _UNFINISHED + os.urandom(_TOKEN_BYTES).hex()
         try:

@@ -16,7 +16,15 @@ import msgspec
 
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import PublishError
-from mkdocs_roaming.files import check_links, has_content, resolve_inside, site_path, write_atomically, write_site_file
+from mkdocs_roaming.files import (
+    Content,
+    check_links,
+    has_content,
+    resolve_inside,
+    site_path,
+    write_atomically,
+    write_site_file,
+)
 from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.builder import build_manifest, sanitize_manifest
 from mkdocs_roaming.manifest.descriptions import Descriptions, describe_manifest
@@ -246,9 +254,6 @@ def _compute_key(pages: _BatchPages, options: PublishOptions, descriptions: Desc
 
 # Writing
 
-_Content = bytes | Callable[[], Iterable[bytes]]
-"""The content of a file, or a function that returns it in chunks when the file is compared or written."""
-
 
 class _Output(msgspec.Struct):
     """The files of a site."""
@@ -339,7 +344,7 @@ class _Output(msgspec.Struct):
             markdown=site_files.markdown,
         )
 
-    def _leave_foreign(self, files: list[tuple[str, _Content]]) -> list[tuple[str, _Content]]:
+    def _leave_foreign(self, files: list[tuple[str, Content]]) -> list[tuple[str, Content]]:
         """Return the files without those below `.well-known` that something else has written."""
         if self.options.overwrite or not lexists(self.folder / WELL_KNOWN):
             return files
@@ -351,7 +356,7 @@ class _Output(msgspec.Struct):
             )
         return [(path, data) for path, data in files if path not in foreign]
 
-    def _find_unchanged_or_raise(self, files: Iterable[tuple[str, _Content]]) -> set[str]:
+    def _find_unchanged_or_raise(self, files: Iterable[tuple[str, Content]]) -> set[str]:
         """Return the files that already have the right content.
 
         Raises:
@@ -414,7 +419,7 @@ class _Output(msgspec.Struct):
             note=self.notes.append,
         )
 
-    def _iter_files(self, files: SiteFiles, *, has_vectors: bool) -> Iterator[tuple[str, _Content]]:
+    def _iter_files(self, files: SiteFiles, *, has_vectors: bool) -> Iterator[tuple[str, Content]]:
         """Yield path and content of each file in the order of writing; the manifest is the last."""
         # A page has two files, and sections are in page order.
         read_page = lru_cache(CACHED_PAGES)(lambda position: self.pages[position].encode())
