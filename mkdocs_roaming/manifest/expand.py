@@ -288,42 +288,36 @@ def _select_unopened(
     Returns:
         The texts to show, the sections that remain closed, and those that are open already.
     """
+    splits: dict[str, tuple[str, str]] = {}
 
-    def split(section: SectionRef) -> tuple[str, str]:
-        if section.id in opened:
-            return "", ""
-        return split_source_code(read(section))
+    def measure(section: SectionRef) -> int:
+        """Split a section's text; return its characters without listings and those of the list of its subsections."""
+        splits[section.id] = ("", "") if section.id in opened else split_source_code(read(section))
+        return len(splits[section.id][0]) + _listed_size(sections, section)
 
-    def queue(section: SectionRef) -> None:
-        """Add a subsection by its characters and those of the list of its own, without its entry in a list."""
-        size = len(split(section)[0]) + _listed_size(sections, section)
-        if section.id not in opened:
-            entry = list_section(sections, section)
-            size -= len(render_listed(entry))
-        heappush(pending, (size, section.position, section))
-
-    chosen = [ref]
+    chosen: list[SectionRef] = []
     closed: list[SectionRef] = []
-    pending: list[tuple[int, int, SectionRef]] = []
-    remaining = room - len(split(ref)[0]) - _listed_size(sections, ref)
-    for child in sections.children(ref):
-        queue(child)
+    pending = [(measure(ref), ref.position, ref)]
+    remaining = room
     while pending:
         size, _, section = heappop(pending)
-        if size > remaining:
+        if chosen and size > remaining:  # the expanded section itself is always chosen
             closed.append(section)
             continue
         chosen.append(section)
         remaining -= size
         for child in sections.children(section):
-            queue(child)
+            size = measure(child)
+            if child.id not in opened:
+                size -= len(render_listed(list_section(sections, child)))
+            heappush(pending, (size, child.position, child))
     chosen.sort(key=lambda section: section.position)
     closed.sort(key=lambda section: section.position)
     texts: list[ShownSection] = []
     listings: list[ShownSection] = []
     known: list[ListedSection] = []
     for section in chosen:
-        text, listing = split(section)
+        text, listing = splits[section.id]
         if text:
             texts.append(ShownSection(section.id, text))
         if listing:

@@ -42,6 +42,20 @@ def test_parts_contain_or_list_each_section_once(shape, cap: int) -> None:
         assert hidden | set(shown) == {other.id for other in below}
 
 
+def test_expansion_in_conversation_reads_each_text_once(make_site: Callable) -> None:
+    text = "# Pumps\n\nAll of them.\n\n## Bilge\n\nBelow.\n\n### Valve\n\nTurn it.\n\n## Deck\n\nAbove.\n"
+    library = make_site([("b/", text)]).library()
+    titles: list[str] = []
+
+    def read(ref: SectionRef) -> str:
+        titles.append(ref.section.title)
+        return library.text(ref)
+
+    opened = expand_section(library.sections, library.sections.resolve("b/"), read, opened=())
+    assert opened.text == text
+    assert sorted(titles) == ["Bilge", "Deck", "Pumps", "Valve"]
+
+
 def test_small_page_is_shown_with_all_subsections(make_site: Callable) -> None:
     text = "# Pumps\n\nAll of them.\n\n## Bilge\n\nBelow.\n\n### Valve\n\nTurn it.\n\n## Deck\n\nAbove.\n"
     library = make_site([("a/", "# Anchors\n\nTwo.\n"), ("b/", text), ("c/", "# Chains\n\nLong.\n")]).library()
