@@ -114,11 +114,10 @@ class _Markdown(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Html:
-    """The HTML of a page, and why it is not published."""
+    """The HTML of a page: its response, None if there is none, and what was parsed, with a reason to skip it."""
 
     response: Response | None = None
     parsed: ParsedPage = field(default_factory=ParsedPage)
-    reason: str = ""
 
     @property
     def has_text(self) -> bool:
@@ -171,8 +170,9 @@ class PageFetcher:
             if markdown is None and self._wants_markdown(ref, html):
                 markdown = await self._find_markdown(ref, html)
             # HTML that is not to be published (`noindex`) excludes its Markdown; HTML without text does not.
-            if html.reason and (html.has_text or markdown is None):
-                return SkippedPage(ref.url, html.reason, html.parsed.all_links, html.parsed.nav)
+            parsed = html.parsed
+            if parsed.skip_reason and (html.has_text or markdown is None):
+                return SkippedPage(ref.url, parsed.skip_reason, parsed.all_links, parsed.nav)
             # Of two sources, the one that holds more is published.
             if markdown is not None:
                 markdown = await self._choose_source(markdown, ref, html)
@@ -226,7 +226,7 @@ class PageFetcher:
             return self.source == "markdown"
         if not html.has_text:
             return True
-        if html.reason:
+        if html.parsed.skip_reason:
             return False
         if self.learning or self._wins["markdown"] > self._wins["html"]:
             return True
@@ -308,8 +308,8 @@ class PageFetcher:
                 self._page_suffixes.sort(key=lambda candidate: candidate != suffix)
             if ban := find_header_ban(response.robots, self.session.agent):
                 parsed = replace(parsed, skip_reason=ban)
-            return _Html(response, parsed, parsed.skip_reason)
-        return _Html(reason=reason)
+            return _Html(response, parsed)
+        return _Html(parsed=ParsedPage(skip_reason=reason))
 
     async def _get_listed_markdown(self, ref: PageRef) -> _Markdown | None:
         """Return the Markdown of a page that llms-full.txt contains or llms.txt names."""
@@ -321,7 +321,7 @@ class PageFetcher:
         """Return a page's Markdown: as a list or the page says, at a common URL form, or by content negotiation."""
         if listed := await self._get_listed_markdown(ref):
             return listed
-        if html.reason == _IS_MARKDOWN and ref.title:  # a list names it as a page
+        if html.parsed.skip_reason == _IS_MARKDOWN and ref.title:  # a list names it as a page
             markdown = await self._get_markdown(ref.url)
             if markdown and len(split_llms_full(markdown.text, ref.url)) > 1:
                 raise FetchError("contains several pages, each with its own URL")
