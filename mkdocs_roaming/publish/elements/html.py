@@ -256,7 +256,7 @@ def collect_addresses(manifest: Manifest, site: Site) -> Addresses:
             ids |= dict.fromkeys(section.aliases, page.path)
     entries = tuple((page.path, page.title) for page in manifest.pages)
     phrases = load_phrases(site.language, "page_names")
-    groups = [tuple(map(_join_words, phrase.split(", "))) for phrase in phrases]
+    groups = [tuple("".join(_split_words(name)) for name in phrase.split(", ")) for phrase in phrases]
     names = tuple(group for group in groups if not known.isdisjoint(group))
     return Addresses(site.url or "../", entries, moved, ids, names)
 
@@ -266,7 +266,8 @@ def _iter_page_words(page: PageEntry) -> Iterator[str]:
     path = _INDEX.sub("", unicodedata.normalize("NFC", page.path))
     *folders, slug = path.strip("/").split("/")
     for text in (page.title, slug.removesuffix(".html")):
-        yield from (*_split_words(text), _join_words(text))
+        words = _split_words(text)
+        yield from (*words, "".join(words))
     for folder in folders:
         if not _VERSION_OR_LANGUAGE.fullmatch(folder.lower()):
             yield from _split_words(folder)
@@ -277,10 +278,6 @@ def _split_words(text: str) -> list[str]:
     decomposed = unicodedata.normalize("NFKD", _CAMEL_CASE.sub(" ", text))
     letters = "".join(char for char in decomposed if not unicodedata.combining(char))
     return _WORD.findall(letters.lower())
-
-
-def _join_words(text: str) -> str:
-    return "".join(_split_words(text))
 
 
 # The search dialog of Material
