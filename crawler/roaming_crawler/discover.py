@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from urllib.parse import urljoin
 
 from lxml import etree
@@ -16,8 +17,16 @@ from roaming_crawler.config import MEGABYTE, DiscoveryConfig
 from roaming_crawler.contents import sniff_kind
 from roaming_crawler.llms import LlmsIndex, parse_llms_txt, split_llms_full
 from roaming_crawler.page import PageRef, make_page_ref
-from roaming_crawler.parser import parse_page
-from roaming_crawler.scope import MARKDOWN_SUFFIXES, Scope, canonical_url, is_page_url, loose_key, url_origin
+from roaming_crawler.parser import ParsedPage, parse_page
+from roaming_crawler.scope import (
+    MARKDOWN_SUFFIXES,
+    Scope,
+    canonical_url,
+    has_web_scheme,
+    is_page_url,
+    loose_key,
+    url_origin,
+)
 from roaming_crawler.session import ACCEPT_HTML, Session
 
 MAX_NESTED_LLMS = 250
@@ -31,6 +40,8 @@ MAX_SITEMAP_BYTES = 50 * MEGABYTE
 _MIN_FULL_SHARE = 0.9
 """Share of the listed pages that llms-full.txt must contain to be used."""
 _MAX_PROLOG_BYTES = 10_000
+_LISTS_OF_PAGES = (("url", "loc"), ("item", "link"), ("entry", "link"))
+"""Elements of sitemaps, RSS and Atom, and those in them that have the URL of a page."""
 
 
 @dataclass(slots=True)
@@ -94,16 +105,17 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
         await _read_manifest(session, discovered)
         if discovered.manifest:
             return discovered
+    response = await session.find(start, ACCEPT_HTML, kind="html")
+    page = parse_page(response, scope.url) if response else ParsedPage()
     if config.llms:
-        await _LlmsDiscovery(session, discovered).run(start)
+        named = (start,) if start.endswith(".txt") else page.llms
+        await _LlmsDiscovery(session, discovered).run(map(scope.localize, named))
     if config.sitemap:
-        await _read_sitemaps(session, discovered)
+        await _read_sitemaps(session, discovered, page.sitemaps)
     if scope.path(start) and is_page_url(start):
         discovered.add(PageRef(start))
     if not scope.is_below(start):
-        response = await session.find(start, ACCEPT_HTML, kind="html")
-        links = parse_page(response, scope.url).all_links if response else ()
-        for link in links:
+        for link in map(scope.localize, page.all_links):
             if is_page_url(link) and scope.contains(link):
                 discovered.add(make_page_ref(link))
     return discovered
@@ -121,13 +133,13 @@ async def _read_manifest(session: Session, discovered: DiscoveredPages) -> None:
         discovered.notes.append(f"{error}; the site is crawled without it")
 
 
-async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
+async def _read_sitemaps(session: Session, discovered: DiscoveredPages, named: Sequence[str]) -> None:
     scope = discovered.scope
     origin = url_origin(scope.url)
     robots = await session.robots(scope.url)
-    roots = [canonical_url(name, scope.url) for name in robots.sitemaps]
-    roots += [scope.url + "sitemap.xml", origin + "/sitemap.xml"]
-    listed = await _collect_sitemaps(session, discovered, filter(None, roots))
+    urls = [*robots.sitemaps, *named, scope.url + "sitemap.xml", origin + "/sitemap.xml"]
+    roots = filter(None, (canonical_url(url, scope.url) for url in urls))
+    listed = await _collect_sitemaps(session, discovered, map(scope.localize, roots))
     pages = [page for page in listed if is_page_url(page) and scope.contains(page)]
     for page in pages:
         discovered.add(PageRef(page))
@@ -141,6 +153,7 @@ async def _read_sitemaps(session: Session, discovered: DiscoveredPages) -> None:
 
 async def _collect_sitemaps(session: Session, discovered: DiscoveredPages, roots: Iterable[str]) -> dict[str, str]:
     """Return the URLs in sitemaps, and in those that they list on the same host, each with the URL of its sitemap."""
+    scope = discovered.scope
     listed: dict[str, str] = {}
     queue = list(dict.fromkeys(roots))
     for url in queue:
@@ -154,10 +167,10 @@ async def _collect_sitemaps(session: Session, discovered: DiscoveredPages, roots
             continue
         for page in pages:
             if page_url := canonical_url(page, response.url):
-                listed[page_url] = url
+                listed[scope.localize(page_url)] = url
         for sitemap in sitemaps:
-            nested = canonical_url(sitemap, response.url)
-            if nested and nested not in queue and url_origin(nested) == url_origin(response.url):
+            nested = scope.localize(canonical_url(sitemap, response.url) or "")
+            if nested not in queue and url_origin(nested) == url_origin(url):
                 queue.append(nested)
         if len(queue) > MAX_SITEMAPS:
             discovered.notes.append(f"{url}: more than {MAX_SITEMAPS} sitemaps; the rest is not read")
@@ -170,28 +183,41 @@ class SitemapError(RoamingError):
 
 
 def parse_sitemap(data: bytes) -> tuple[list[str], list[str]]:
-    """Return the URLs of pages and of other sitemaps in a sitemap or a sitemap index.
+    """Return the URLs of pages and of other sitemaps in a sitemap: XML, a feed, or a text with a URL a line.
 
     Raises:
         SitemapError: The data is not a sitemap, or unsafe to parse.
     """
+    listed: dict[tuple[str, str], list[str]] = {name: [] for name in _LISTS_OF_PAGES}
+    sitemaps = listed["sitemap", "loc"] = []
     prolog = data[:_MAX_PROLOG_BYTES].replace(b"\0", b"").upper()
     if b"<!DOCTYPE" in prolog or b"<!ENTITY" in prolog:
         raise SitemapError("declares entities or is a web page; not read")
+    if b"<" not in prolog:
+        lines = map(str.strip, data.decode("utf-8-sig", "replace").splitlines())
+        listed["url", "loc"] += filter(has_web_scheme, lines)
+    else:
+        for element in _parse_xml(data).iter("{*}loc", "{*}link"):
+            parent = element.getparent()
+            url = (element.get("href") or element.text or "").strip()
+            if parent is not None and url and element.get("rel", "alternate") == "alternate":
+                name = etree.QName(parent).localname, etree.QName(element).localname
+                listed.setdefault(name, []).append(url)
+    pages = [*chain.from_iterable(listed[name] for name in _LISTS_OF_PAGES)]
+    if not pages and not sitemaps:
+        raise SitemapError("lists no URLs")
+    return pages, sitemaps
+
+
+def _parse_xml(data: bytes) -> etree._Element:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True, huge_tree=False)
     try:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise SitemapError(f"not XML ({error})") from None
-    listed: dict[str, list[str]] = {"url": [], "sitemap": []}
-    for location in root.iter("{*}loc") if root is not None else ():
-        parent = location.getparent()
-        url = (location.text or "").strip()
-        if parent is not None and url:
-            listed.setdefault(etree.QName(parent).localname, []).append(url)
-    if not listed["url"] and not listed["sitemap"]:
-        raise SitemapError("lists no URLs")
-    return listed["url"], listed["sitemap"]
+    if root is None:
+        raise SitemapError("not XML")
+    return root
 
 
 @dataclass(slots=True)
@@ -205,18 +231,16 @@ class _LlmsDiscovery:
     other_hosts: Counter[str] = field(default_factory=Counter)
     """Number of links by other host."""
 
-    async def run(self, start: str) -> None:
+    async def run(self, named: Iterable[str]) -> None:
         """Read the first llms.txt that lists pages, and the files that it names.
 
-        It is at the given URL, in its folder, at the root, or in a common folder.
+        It is at one of the named URLs, in the folder of the crawl, at the root, or in a common folder.
         """
         scope = self.discovered.scope.url
         origin = url_origin(scope)
         folders = (scope, f"{origin}/", f"{origin}/docs/", f"{origin}/.well-known/")
         urls = [f"{folder}llms.txt" for folder in folders]
-        if start.endswith(".txt"):
-            urls.insert(0, start)
-        for url in dict.fromkeys(urls):
+        for url in dict.fromkeys((*named, *urls)):
             if not self.discovered.entries:
                 await self._read_lists(url)
         if self.discovered.entries:
@@ -234,7 +258,7 @@ class _LlmsDiscovery:
             if url != first and len(split_llms_full(text, response.url)) > 1:  # named like a list
                 self.texts.append(url)
                 continue
-            index = parse_llms_txt(text, response.url)
+            index = self._localize(parse_llms_txt(text, response.url))
             discovered.indexes.append(index)
             self._add_entries(index)
             queue += self._select_nested(index, queue)
@@ -244,6 +268,17 @@ class _LlmsDiscovery:
                 f"{first}: {links} out of {discovered.scope.url}, to {host}; crawl that URL to include them"
             )
         self.other_hosts.clear()
+
+    def _localize(self, index: LlmsIndex) -> LlmsIndex:
+        """Return a list with the URLs of the crawl's own host, as the crawl spells them."""
+        localize = self.discovered.scope.localize
+        links = (replace(link, url=localize(link.url)) for link in index.entries.values())
+        return replace(
+            index,
+            entries={link.url: link for link in links},
+            nested=dict.fromkeys(map(localize, index.nested)),
+            full=dict.fromkeys(map(localize, index.full)),
+        )
 
     def _select_nested(self, index: LlmsIndex, known: Sequence[str]) -> list[str]:
         """Return the other lists on the same host that an llms.txt names."""
@@ -283,7 +318,8 @@ class _LlmsDiscovery:
             if response is None:
                 continue
             full = split_llms_full(response.text, response.url)
-            by_key = {loose_key(make_page_ref(page).url): text for page, text in full.items()}
+            localize = discovered.scope.localize
+            by_key = {loose_key(make_page_ref(localize(page)).url): text for page, text in full.items()}
             listed = [ref for ref in discovered.entries.values() if loose_key(ref.url) in by_key]
             if listed and len(listed) >= _MIN_FULL_SHARE * len(discovered.entries):
                 for ref in listed:

@@ -265,14 +265,16 @@ class _Frontier:
         max_depth = self.config.limits.depth
         if not self.config.links or (max_depth is not None and ref.depth >= max_depth):
             return
+        scope = self.discovered.scope
         for link in links:
             if link in self._seen_links:  # most links of the navigation are on every page
                 continue
             self._seen_links.add(link)
+            link = scope.localize(link)
             linked = make_page_ref(link)
             if linked.url in self.known or (linked.guessed and linked.url in self.table):
                 continue
-            if is_page_url(link) and self.discovered.scope.contains(link):
+            if is_page_url(link) and scope.contains(link):
                 self.known.add(linked.url)
                 linked.depth = ref.depth + 1
                 self._next_level[linked.url] = linked

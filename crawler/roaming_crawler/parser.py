@@ -35,7 +35,7 @@ from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
 from roaming_crawler.fetch import Response
 from roaming_crawler.scope import canonical_url
 
-PARSER_VERSION = "11"
+PARSER_VERSION = "12"
 """Incremented when the parser's code returns another result for the same HTML; themes need no new version."""
 
 _NAVS = site_nav.NavCache()
@@ -45,6 +45,9 @@ _MAX_LOGIN_WORDS = 40
 _MAX_SHELL_WORDS = 20
 """A page with more words has its text in its HTML."""
 _MIN_TEXT_WORDS = 3
+_SERIES = frozenset(("next", "prev", "previous", "first", "last", "contents", "index", "up"))
+"""Relations of a page to others of a series."""
+_LLMS = frozenset(("llms", "llms-txt", "llms.txt"))
 _WORD = re.compile(r"\w+")
 """A word of any language, such as `café`."""
 SHELL = "a JavaScript shell: its text is not in its HTML"
@@ -98,6 +101,9 @@ class ParsedPage:
     """Checksum and number of words of each text of the page that is neither in the article nor a link."""
     alternates: tuple[tuple[str, str], ...] = ()
     """Languages and URLs of translations, from `hreflang`."""
+    sitemaps: tuple[str, ...] = ()
+    llms: tuple[str, ...] = ()
+    """URLs of llms.txt files."""
     hidden: tuple[InjectedText, ...] = ()
     """Texts in the article that readers do not see, and that seem to be written for language models."""
     skip_reason: str = ""
@@ -149,16 +155,28 @@ def _parse_page(response: Response, site_url: str) -> ParsedPage:
         links[target] = None
     nav_links = [link for link in _extract_links(tree, resolve) if link not in links]
     markdown = ""
+    sitemaps: list[str] = []
+    llms: list[str] = []
     alternates: list[tuple[str, str]] = []
-    for link in metadata.iter("link"):
+    elements = (dict(link.attrib) for link in metadata.iter("link"))
+    for link in (*elements, *response.links):
         address = _resolve(link.get("href"), base)
-        if not address or "alternate" not in (link.get("rel") or "").lower().split():
+        relations = (link.get("rel") or "").lower().split()
+        if not address:
+            continue
+        if not _SERIES.isdisjoint(relations):
+            links.setdefault(address)
+        if "sitemap" in relations:
+            sitemaps.append(address)
+        elif address.endswith("/llms.txt") or not _LLMS.isdisjoint(relations):
+            llms.append(address)
+        if "alternate" not in relations:
             continue
         kind = (link.get("type") or "").partition(";")[0].strip().lower()
         if kind in ("text/markdown", "text/x-markdown"):
             markdown = markdown or address
-        if "hreflang" in link.attrib:
-            alternates.append((link.get("hreflang", "").strip(), address))
+        if "hreflang" in link:
+            alternates.append((link["hreflang"].strip(), address))
 
     def to_path(href: str) -> str | None:
         url = resolve(href)
@@ -179,6 +197,8 @@ def _parse_page(response: Response, site_url: str) -> ParsedPage:
         words=words,
         outside=tuple(_find_texts_outside(tree, article_texts)),
         alternates=tuple(alternates),
+        sitemaps=tuple(sitemaps),
+        llms=tuple(llms),
         hidden=tuple(scan_hidden_texts(find_hidden_texts(article))[:_MAX_HIDDEN]),
         skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
     )

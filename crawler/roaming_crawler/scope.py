@@ -6,6 +6,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
@@ -95,6 +96,13 @@ class Scope:
     def allows_path(self, path: str) -> bool:
         """Return whether the patterns allow the page at a path below the prefix."""
         return not path or not self.selection or _is_selected(self.selection, path)
+
+    def localize(self, url: str) -> str:
+        """Return a URL of this host by another scheme or name (with `www.`, an IDN in ASCII) as the crawl spells it."""
+        origin = url_origin(url)
+        own = url_origin(self.url)
+        is_twin = origin != own and _host_key(origin) == _host_key(own)
+        return own + url[len(origin) :] if is_twin else url
 
     def check_patterns(self, *, strict: bool) -> list[str]:
         """Return a message for each pattern that matched no page.
@@ -228,6 +236,15 @@ def url_origin(url: str) -> str:
     """Return scheme, host and port: the unit of robots.txt and of rate limits."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _host_key(origin: str) -> str:
+    """Return what the names of a host have in common."""
+    host = origin.partition("://")[2].removeprefix("www.")
+    with suppress(UnicodeError):
+        return host.encode("idna").decode()
+    return host
 
 
 # Files

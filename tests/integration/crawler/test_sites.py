@@ -19,13 +19,15 @@ def _put(site: Any, html: Any, path: str, page: str | dict[str, Any]) -> None:
     page = (
         page if isinstance(page, dict) else {"body" if page.startswith(("<", "#")) or "\n" in page else "title": page}
     )
+    twin = site.url.replace("http:", "https:").rstrip("/")
     page = {
-        name: value.replace("{site}", site.url) if isinstance(value, str) else value for name, value in page.items()
+        name: value.replace("{site}", site.url).replace("{twin}", twin) if isinstance(value, str) else value
+        for name, value in page.items()
     }
     if "to" in page:
         site.redirect(path, page["to"], page.get("status", 301))
         return
-    links = tuple(page.get("links", ()))
+    links = tuple(link.replace("{twin}", twin) for link in page.get("links", ()))
     body = (
         html(page["title"], page.get("text", ""), links, page.get("head", ""))
         if "title" in page
