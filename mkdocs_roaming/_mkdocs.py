@@ -244,10 +244,8 @@ def add_template_content(
     Lists of posts keep the excerpts of posts for which `is_published` returns true.
     """
     posts = blog_posts(page)
-    if not posts and not page.meta.get("template"):
-        return article
     if not posts:
-        return reconcile_template(article, html)
+        return reconcile_template(article, html) if page.meta.get("template") else article
     left_out = {post.url for post in posts if not is_published(post)}
 
     def is_left_out(href: str) -> bool:
