@@ -5,7 +5,6 @@ Page bodies are stored on disk, because sites are large.
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import DiscoveredPages
-from roaming_crawler.duplicates import find_collections, find_copies, summarize_text
+from roaming_crawler.duplicates import TextSummary, find_collections, find_copies, summarize_text
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, PageResult, SkippedPage, make_page_ref
 from roaming_crawler.sandbox import PageParser
 from roaming_crawler.scope import is_page_url, loose_key
@@ -27,6 +26,9 @@ from roaming_crawler.variants import ALL, OtherVariant, VariantFilter
 
 _SAMPLE = 3
 """Number of pages that are fetched one by one, to learn how the host serves Markdown."""
+_MAX_COPIES = 5
+"""Number of pages with the same text whose deeper links are followed."""
+_MAX_REPEATED_FOLDERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ class _PageTable:
     pages: dict[str, FetchedPage] = field(default_factory=dict)
     """Pages by path."""
     skipped: list[SkippedPage] = field(default_factory=list)
+    texts: dict[str, TextSummary] = field(default_factory=dict)
+    """Summaries of the bodies by the keys of the pages."""
     _by_loose_key: dict[str, FetchedPage] = field(default_factory=dict)
     _last_nav: tuple[NavItem, ...] = ()
     _nav_paths: set[str] = field(default_factory=set)
@@ -104,7 +108,7 @@ class _PageTable:
         """
         key = loose_key(page.url)
         twin = self.pages.get(page.path) or self._by_loose_key.get(key)
-        if twin and (twin.path == page.path or twin.digest == page.digest):
+        if twin and (twin.path == page.path or self.texts[twin.key].digest == self.texts[page.key].digest):
             if twin.url != ref.url:  # else another URL redirected here before, and nothing is missing
                 self.skipped.append(SkippedPage(ref.url, f"duplicate of {twin.url}"))
             del self.bodies[ref.url]
@@ -124,7 +128,7 @@ class _PageTable:
 
     def drop_duplicates(self, base: str) -> dict[str, str]:
         """Drop pages that repeat others; return the originals' URLs by paths of copies."""
-        summaries = {page.path: summarize_text(self.bodies[page.key]) for page in self.pages.values()}
+        summaries = {page.path: self.texts[page.key] for page in self.pages.values()}
         copies = find_copies(self.pages.values(), summaries, base)
         originals = [page for page in self.pages.values() if page.path not in copies]
         collections = find_collections(originals, summaries, self.bodies)
@@ -154,6 +158,8 @@ class _Frontier:
     """Number of pages that are still fetched one by one."""
     _seen_links: set[str] = field(default_factory=set)
     _next_level: dict[str, PageRef] = field(default_factory=dict)
+    _copies: dict[bytes, list[str]] = field(default_factory=dict)
+    """URLs of pages by the digest of their text."""
 
     async def run(self) -> None:
         """Visit all pages."""
@@ -245,10 +251,9 @@ class _Frontier:
             return result
         body = result.body
         self.table.bodies[ref.url] = body
-        text = f"a{body.article}" if body.markdown is None else f"m{body.markdown}"
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        self.table.texts[ref.url] = summarize_text(body)
         parsed = replace(result.parsed, article="", words=frozenset())
-        return replace(result, body=PageBody(), parsed=parsed, digest=digest, key=ref.url)
+        return replace(result, body=PageBody(), parsed=parsed, key=ref.url)
 
     def _add(self, ref: PageRef, result: PageResult) -> None:
         """Add a page in the order of the level, and its links to the next level."""
@@ -258,7 +263,10 @@ class _Frontier:
                 self.discovered.navs.append(result.nav)
             self.table.skipped.append(replace(result, links=(), nav=()))
         else:
+            first = self._count_copies(result)
             links = result.parsed.all_links
+            if first:
+                links = tuple(link for link in links if link.count("/") <= first.count("/"))
             if self.table.add(ref, result):
                 self.known.add(result.url)
                 self.new_pages -= not self.fetcher.is_known(ref)
@@ -274,7 +282,19 @@ class _Frontier:
             linked = make_page_ref(link)
             if linked.url in self.known or (linked.guessed and linked.url in self.table):
                 continue
-            if is_page_url(link) and scope.contains(link):
+            if is_page_url(link) and scope.contains(link) and not _repeats_itself(link):
                 self.known.add(linked.url)
                 linked.depth = ref.depth + 1
                 self._next_level[linked.url] = linked
+
+    def _count_copies(self, page: FetchedPage) -> str:
+        """Return the URL of the first page with the same text if many have it: their relative links lead nowhere."""
+        copies = self._copies.setdefault(self.table.texts[page.key].digest, [])
+        copies.append(page.url)
+        return copies[0] if len(copies) > _MAX_COPIES else ""
+
+
+def _repeats_itself(url: str) -> bool:
+    """Return whether the path of a URL repeats its folders, as relative links make them without end."""
+    names = [name for name in url.split("/") if name and not name.isdigit()]
+    return len(names) - len(set(names)) > _MAX_REPEATED_FOLDERS

@@ -74,7 +74,7 @@ class PageBody:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """A page after retrieval. Its body is stored on disk later; `key` and `digest` identify it then."""
+    """A page after retrieval. Its body is stored on disk later; `key` identifies it then."""
 
     url: str
     path: str
@@ -82,7 +82,6 @@ class FetchedPage:
     description: str = ""
     body: PageBody = PageBody()
     key: str = ""
-    digest: str = ""
     markdown_url: str = ""
     is_stale: bool = False
     """Whether the contents are those of the last crawl."""

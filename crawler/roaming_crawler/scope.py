@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import filterfalse
 from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
 
 from mkdocs_roaming.errors import UsageError
@@ -30,8 +31,12 @@ _FORBIDDEN_CHARS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\\]|%00|%0[ad]|%5
 _SAFE_CHARS = "/-._~!$&'()*+,;=:@%"
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 """For example `%7e`, which is `~`; unquoting the whole path would decode slashes, too."""
-_TRACKING = re.compile(r"(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref|ref_src|_ga|_gl|hsCtaTracking)", re.IGNORECASE)
-"""Names of parameters that select no page."""
+_TRACKING = re.compile(
+    r"(utm_\w+|gclid|fbclid|msclkid|mc_[ce]id|ref|ref_src|_ga|_gl|hsCtaTracking|(osc)?sid|\w*sess(ion)?_?id|cf(id|token))"
+    r"(=.*)?",
+    re.IGNORECASE,
+)
+"""Parameters that select no page, but name a campaign or a session."""
 _START_FILE_SUFFIXES = (".html", ".htm", ".md", ".txt", ".json", ".xml", ".php", ".gz")
 """Suffixes of files that users give as the URL of a site; its pages are next to them."""
 _NOT_A_PAGE = re.compile(
@@ -163,7 +168,7 @@ def _canonicalize(url: str) -> str | None:
         host = f"[{host}]"
     if port not in (None, _DEFAULT_PORTS[scheme]):
         host = f"{host}:{port}"
-    query = (part for part in parts.query.split("&") if part and not _TRACKING.fullmatch(part.partition("=")[0]))
+    query = filterfalse(_TRACKING.fullmatch, filter(None, parts.query.split("&")))
     return urlunsplit((scheme, host, path, "&".join(query), ""))
 
 
@@ -173,6 +178,8 @@ def _canonical_path(path: str) -> str:
     resolved: list[str] = []
     segments = path.split("/")
     for segment in segments:
+        if ";" in segment:
+            segment = ";".join(filterfalse(_TRACKING.fullmatch, segment.split(";")))
         if segment == ".." and len(resolved) > 1:
             resolved.pop()
         elif segment not in (".", ".."):  # encoded ones are refused elsewhere

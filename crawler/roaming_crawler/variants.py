@@ -26,6 +26,8 @@ _Rank = tuple[int, tuple[int, ...]]
 _NO_RANK: _Rank = (-1, ())
 _RANKS = {"stable": 4, "latest": 3, "current": 2}
 _FINAL_RANK = 1
+_DATE_RANK: _Rank = (_FINAL_RANK, (10_000,))
+_YEARS = range(1900, 2100)
 _CACHED_URLS = 2**17
 """Twice the number of pages in a sitemap."""
 _CACHED_NAMES = 2**16
@@ -203,10 +205,12 @@ class VariantFilter:
     def _has_twins(self, folder: _Folder, refs: Sequence[PageRef]) -> bool:
         """Return whether most pages of a version exist outside of its folder, too.
 
-        That is without a version, in the version of the start page, or else in one that users prefer.
+        That is without a version, in the version of the start page, or else in one that users prefer. Of folders that
+        are named after dates, which archives have, too, it is in `stable` or `latest`.
         """
         parent = folder.parent
-        rank = rank_version(folder.name)
+        is_date = _is_date(folder)
+        rank = _DATE_RANK if is_date else rank_version(folder.name)
         own = ""
         for start_folder in find_variant_folders(self.start, self.scope.url):
             if start_folder.option == "version" and start_folder.parent == parent:
@@ -215,13 +219,19 @@ class VariantFilter:
         twins = 0
         for path in paths:
             key = loose_key(parent + path)
-            if key in self._known:
+            if key in self._known and not is_date:
                 twins += 1
-            elif own:
+            elif own and not is_date:
                 twins += loose_key(own + path) in self._known
             else:
                 twins += self._best.get((parent, key), _NO_RANK) > rank
         return twins >= _MIN_TWINS and twins >= len(paths) / 2
+
+
+def _is_date(folder: _Folder) -> bool:
+    """Return whether a folder is named after a year, or is a number below one, such as a month."""
+    numbers = filter(str.isdigit, folder.url.split("/"))
+    return folder.name.isdigit() and any(int(number) in _YEARS for number in numbers)
 
 
 @lru_cache(maxsize=_CACHED_URLS)

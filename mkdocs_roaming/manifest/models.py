@@ -11,6 +11,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import lru_cache
@@ -433,14 +434,17 @@ def root_path(site_url: str) -> str:
 def url_to_path(site_url: str, url: str) -> str | None:
     """Return the path of the page that a URL names, or None for a URL of another site.
 
-    Query and fragment are ignored. A build asks for the same URLs again and again.
+    Query and fragment are ignored. A path whose escapes are not UTF-8 stays escaped, because its bytes tell it from
+    others. A build asks for the same URLs again and again.
     """
     is_elsewhere = not site_url and HAS_HOST.match(url)
     is_below = url.startswith(site_url) or url + "/" == site_url
     if is_elsewhere or not is_below:
         return None
     path = url[len(site_url) :].partition("#")[0].partition("?")[0]
-    return canonicalize_path(unquote(path))
+    with suppress(UnicodeDecodeError):
+        path = unquote(path, errors="strict")
+    return canonicalize_path(path)
 
 
 def relative_url(path: str, target: str, root: str = "") -> str:

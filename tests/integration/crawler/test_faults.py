@@ -52,6 +52,25 @@ def test_crawl_skips_soft_404_pages_with_suggestions(site: Any, run_crawl: Any, 
     assert "page for missing pages" in output.skip_reason("/dead/")
 
 
+@pytest.mark.parametrize(("text", "names"), [("Red.", "ab"), ("Red, at {path}.", "ab"), ("{path}", "a"), ("", "abc")])
+def test_relative_links_on_a_page_at_any_address_end_soon(
+    text: str, names: str, site: Any, run_crawl: Any, html: Any, reply: Any
+) -> None:
+    links = tuple(f"{name}/" for name in names)
+
+    def respond(handler: Any) -> Any:
+        is_trap = set(handler.path) <= {"/", *names}
+        page = html("Colours", text.format(path=handler.path.replace("/", " ")), links)
+        return reply(page) if is_trap else reply("", 404)
+
+    site.default = respond
+    site.page("/", "Home", links=links)
+    output = run_crawl(site.url)
+    assert {"", "a/"} <= set(output.paths)
+    assert len({path for path in site.paths() if set(path) <= {"/", *names}}) < 50
+    assert output.result.stopped == ""
+
+
 UNPARSABLE = f'<title>Deep</title><ul class="navbar-nav">{"<li><a href=/deep/x>a</a><ul>" * 900}</ul><main>Deep.</main>'
 """The levels of its navigation exceed the call stack."""
 
