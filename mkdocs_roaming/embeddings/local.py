@@ -42,8 +42,8 @@ _MAX_TOKENS = 512
 """Tokens that the common models read of a text."""
 
 _DIGEST_CHARS = 8
-_ERRORS_ONLY = 3
-"""The level of log messages of onnxruntime."""
+_FATAL = 4
+"""The level of messages on the console; errors are raised."""
 
 _MAX_FILE_BYTES = 2**30
 _DOWNLOAD_SECONDS = 3_600.0
@@ -140,14 +140,17 @@ class LocalEmbedder:
         import onnxruntime  # with tokenizers half a second
         from tokenizers import Tokenizer
 
-        tokenizer = Tokenizer.from_file(str(self._tokenizer_file))
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(_MAX_TOKENS)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1  # texts run side by side
         options.enable_cpu_mem_arena = False  # it would never shrink
-        options.log_severity_level = _ERRORS_ONLY
-        return tokenizer, onnxruntime.InferenceSession(self._model_file, options, ["CPUExecutionProvider"])
+        options.enable_mem_pattern = False
+        options.log_severity_level = _FATAL
+        # Loaded first: the memory for its file is free again when the tokenizer needs as much.
+        session = onnxruntime.InferenceSession(self._model_file, options, ["CPUExecutionProvider"])
+        tokenizer = Tokenizer.from_file(str(self._tokenizer_file))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(_MAX_TOKENS)
+        return tokenizer, session
 
     def _embed_text(self, tokenizer: Any, session: Any, text: str) -> Vector:
         import numpy
