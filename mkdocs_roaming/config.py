@@ -24,7 +24,7 @@ whole_site_tokens = 8000
 cost = 0.05
 
 [search]
-mode = "hybrid"             # or "lexical": ignore [embeddings]
+mode = "hybrid"             # with a model in the process if there is no [embeddings]; or "lexical"
 
 [embeddings]
 model = "nomic-embed-text"

@@ -1,1 +1,1 @@
-"""Embeddings: a client for embeddings APIs, a table of word-piece vectors, and the file of vectors of a site."""
+"""Embeddings: models in the process and on servers, a table of word-piece vectors, and the vectors of a site."""

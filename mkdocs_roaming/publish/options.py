@@ -76,10 +76,10 @@ class PublishOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the 404 page links to pages at similar addresses."""
     search: Annotated[
         Literal["lexical", "hybrid"],
-        Meta(description="hybrid: also publish embeddings of the model configured in [embeddings]."),
+        Meta(description="hybrid: also publish embeddings, of the model of [embeddings] or one in the process."),
     ] = "lexical"
     embeddings: dict[str, Any] = {}
-    """The embedding model; `embeddings.client` parses the options."""
+    """The embedding model; `embeddings.config` parses the options."""
     serve_model: str | None = None
     """Model for questions during `mkdocs serve`."""
     classes: dict[str, str] = {}
