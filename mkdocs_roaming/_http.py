@@ -327,11 +327,18 @@ class HttpClient:
             UnavailableError: There is no response, or none in time.
             LibraryError: The response is larger, or the address is wrong.
         """
+        return self._send("GET", url, max_bytes, headers=headers)
+
+    def post(self, url: str, body: object, max_bytes: int) -> HttpResponse:
+        """Send JSON and return the response with its body, whatever its status. Arguments and errors as for `get`."""
+        return self._send("POST", url, max_bytes, json=body)
+
+    def _send(self, method: str, url: str, max_bytes: int, **options: Any) -> HttpResponse:
         import httpx2
 
         kind = LibraryError
         try:
-            return self._send("GET", url, max_bytes, headers=headers)
+            return self._exchange(method, url, max_bytes, **options)
         except TimeoutError:
             kind = UnavailableError
             reason = f"no complete response within {self._seconds:g} seconds; try again later"
@@ -349,17 +356,7 @@ class HttpClient:
             reason = f"cannot be fetched ({details}); check the address"
         raise kind(f"{url}: {reason}")
 
-    def post(self, url: str, body: object, max_bytes: int) -> HttpResponse:
-        """Send JSON and return the response with its body, whatever its status.
-
-        Raises:
-            TimeoutError: There is no complete response in time.
-            httpx2.HTTPError: There is no response.
-            LibraryError: The response is larger than `max_bytes`.
-        """
-        return self._send("POST", url, max_bytes, json=body)
-
-    def _send(self, method: str, url: str, max_bytes: int, **options: Any) -> HttpResponse:
+    def _exchange(self, method: str, url: str, max_bytes: int, **options: Any) -> HttpResponse:
         try:
             client, connections = self._idle.pop()
         except IndexError:

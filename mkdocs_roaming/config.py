@@ -67,8 +67,6 @@ from mkdocs_roaming.settings import CONFIG_FILE, decode_table, read_toml
 T = TypeVar("T")
 
 FILE = CONFIG_FILE
-_QUERY_TIMEOUT = 5 * QUERY_TIMEOUT
-"""A command waits longer for the vector of a question than an endpoint."""
 
 
 class ModelTable(msgspec.Struct, frozen=True):
@@ -184,7 +182,7 @@ class Settings:
 
         @cached  # libraries share a model
         def create_queries(config: EmbeddingsConfig) -> QueryEmbedder:
-            model = find_model(config, environ, may_download=may_download, timeout=_QUERY_TIMEOUT, retries=0)
+            model = find_model(config, environ, may_download=may_download, retries=0)
             return QueryEmbedder(
                 model.create_embedder(),
                 prefix=model.query_prefix,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from mkdocs_roaming._http import (
     ApiConfig,
     HttpClient,
     HttpResponse,
+    UnavailableError,
     parse_api_error,
     parse_base_url,
     parse_retry_after,
@@ -27,7 +28,7 @@ BASE_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "ROAMING_EMBEDDINGS_KEY"
 
 BATCH_SIZE = 32
-"""Number of texts in one request: the smallest limit of the common servers."""
+"""Maximum number of texts at once: the smallest limit of the common servers."""
 
 MAX_DIMENSIONS = 8_192
 
@@ -52,7 +53,7 @@ class Embedder(Protocol):
     model: str
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Return a vector for each text, all of the same length.
+        """Return a vector for each text, all of the same length; there are at most `BATCH_SIZE`.
 
         Raises:
             EmbeddingError: The vectors cannot be computed.
@@ -107,7 +108,6 @@ class EmbeddingsClient:
         self._api = ApiConfig(model, parse_base_url(base_url, "/v1"), key, key_name, "base_url")
         self.address = self._api.address
         """The URL of the server without credentials."""
-        self._timeout = timeout
         self._retries = retries
         self._sleep = sleep
         self._http = HttpClient(
@@ -122,54 +122,32 @@ class EmbeddingsClient:
         """Return a vector for each text.
 
         Raises:
-            EmbeddingError: A request fails.
+            EmbeddingError: The request fails.
         """
-        vectors: list[Vector] = []
-        for start in range(0, len(texts), BATCH_SIZE):
-            vectors += self._embed_batch(texts[start : start + BATCH_SIZE])
-        lengths = {len(vector) for vector in vectors}
-        if len(lengths) > 1 or not all(1 <= length <= MAX_DIMENSIONS for length in lengths):
-            raise self._invalid(f"vectors of different lengths, or not of 1 to {MAX_DIMENSIONS} dimensions")
-        return vectors
-
-    def _embed_batch(self, texts: Sequence[str]) -> list[Vector]:
         attempt = 0
         while True:
             try:
                 return self._request(texts)
             except EmbeddingError as error:
-                pause = min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE)
-                if error.retry_after is not None:
-                    pause = error.retry_after
+                pause = error.retry_after
+                if pause is None:
+                    pause = min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE)
                 if not error.retryable or attempt == self._retries or pause > _MAX_PAUSE:
                     raise
             attempt += 1
             self._sleep(pause)
 
     def _request(self, texts: Sequence[str]) -> list[Vector]:
-        response = self._post({"model": self.model, "input": list(texts)})
+        body = {"model": self.model, "input": list(texts)}
+        try:
+            response = self._http.post(f"{self._api.base_url}/embeddings", body, _MAX_RESPONSE_BYTES)
+        except LibraryError as error:
+            message = str(error).replace(self._api.base_url, self.address)
+            is_temporary = isinstance(error, UnavailableError)
+            raise EmbeddingError(f"{self.model}: {message}", retryable=is_temporary) from None
         if response.status == HTTPStatus.OK:
             return self._parse(response.body, len(texts))
         raise self._refused(response)
-
-    def _post(self, body: object) -> HttpResponse:
-        import httpx2  # builds without vectors import no HTTP client
-
-        try:
-            return self._http.post(f"{self._api.base_url}/embeddings", body, _MAX_RESPONSE_BYTES)
-        except (httpx2.TimeoutException, TimeoutError):
-            raise EmbeddingError(
-                f"{self.model}: {self.address} did not answer within {self._timeout:g} seconds; try again later",
-                retryable=True,
-            ) from None
-        except (httpx2.TransportError, httpx2.InvalidURL) as error:
-            raise EmbeddingError(
-                f"{self.model}: cannot connect to {self.address} ({type(error).__name__}); "
-                f"start the server or check the network and {self._api.base_name}",
-                retryable=True,
-            ) from None
-        except (ValueError, httpx2.DecodingError, LibraryError):
-            raise self._invalid("a response that is too large or cannot be decoded") from None
 
     def _parse(self, body: bytes, count: int) -> list[Vector]:
         try:
@@ -181,6 +159,9 @@ class EmbeddingsClient:
         vectors = {at if row.index is None else row.index: row.embedding for at, row in enumerate(rows)}
         if vectors.keys() != set(range(count)):
             raise self._invalid("vectors whose index does not match the texts")
+        lengths = {len(vector) for vector in vectors.values()}
+        if len(lengths) > 1 or not 1 <= max(lengths) <= MAX_DIMENSIONS:
+            raise self._invalid(f"vectors of different lengths, or not of 1 to {MAX_DIMENSIONS} dimensions")
         return [vectors[index] for index in range(count)]
 
     def _refused(self, response: HttpResponse) -> EmbeddingError:
@@ -251,7 +232,7 @@ class QueryEmbedder:
         self._timeout = timeout
         self._pause = pause
         self._lock = threading.Lock()
-        self._cache: OrderedDict[str, Vector] = OrderedDict()
+        self._cache: dict[str, Vector] = {}
         self._paused_until = float("-inf")
         self._failure = ""
 
@@ -262,59 +243,48 @@ class QueryEmbedder:
 
     def cached(self, query: str) -> Vector | None:
         """Return the vector of a query if it is in the cache."""
-        text = _normalize(query)
-        with self._lock:
-            vector = self._cache.get(text)
-            if vector is not None:
-                self._cache.move_to_end(text)
-            return vector
+        return self._cache.get(_normalize(query))
 
     def embed(self, query: str) -> Vector | None:
-        """Return the vector of a query, or None if the server fails or has failed a short time ago.
+        """Return the vector of a query, or None if the model fails or has failed a short time ago.
 
         A vector that arrives after the time limit is cached.
         """
-        vector = self.cached(query)
+        text = _normalize(query)
+        vector = self._cache.get(text)
         if vector is not None:
             return vector
-        text = _normalize(query)
         with self._lock:
             if self.clock() < self._paused_until:
                 return None
             if self._failure:
                 self._paused_until = self.clock() + self._pause  # one query tries, the others do not wait
             self.requests += 1
-
-        def request() -> Vector:
-            (vector,) = self._embedder.embed([self._prefix + text])
-            with self._lock:
-                self._cache[text] = vector
-                if len(self._cache) > _CACHE_SIZE:
-                    self._cache.popitem(last=False)
-            return vector
-
+        compute = partial(self._compute, text)
+        failure = ""
         try:
-            vector = run_with_timeout(request, self._timeout, lambda: None) if self._timeout else request()
-        except EmbeddingError as error:
-            self._fail(str(error))
+            vector = run_with_timeout(compute, self._timeout, lambda: None) if self._timeout else compute()
         except TimeoutError:
-            self._fail(f"{self.model}: no vector within {self._timeout:g} seconds")
+            failure = f"{self.model}: no vector within {self._timeout:g} seconds"
+        except EmbeddingError as error:
+            failure = str(error)
         except Exception as error:
-            self._fail(f"{self.model}: {type(error).__name__}")
-        else:
-            with self._lock:
-                self._failure = ""
-                self._paused_until = float("-inf")
-            return vector
-        return None
-
-    def _fail(self, reason: str) -> None:
+            failure = f"{self.model}: {type(error).__name__}"
         with self._lock:
-            self._paused_until = self.clock() + self._pause
-            is_new = not self._failure
-            self._failure = reason
+            is_new = failure and not self._failure
+            self._failure = failure
+            self._paused_until = self.clock() + self._pause if failure else float("-inf")
         if is_new:
-            self.on_warning(f"search uses words only: {reason}")
+            self.on_warning(f"search uses words only: {failure}")
+        return vector
+
+    def _compute(self, text: str) -> Vector:
+        (vector,) = self._embedder.embed([self._prefix + text])
+        with self._lock:
+            self._cache[text] = vector
+            if len(self._cache) > _CACHE_SIZE:
+                del self._cache[next(iter(self._cache))]
+        return vector
 
 
 def _normalize(query: str) -> str:

@@ -121,7 +121,6 @@ def find_model(
     environ: Mapping[str, str],
     *,
     may_download: bool = True,
-    timeout: float = 60.0,
     retries: int = 3,
 ) -> EmbeddingModel:
     """Return the configured model.
@@ -130,14 +129,13 @@ def find_model(
         config: The configuration.
         environ: The environment, for keys and folders.
         may_download: Whether to download a model that is not on this machine.
-        timeout: Time limit for one request to a server in seconds.
         retries: Maximum number of retries after a temporary failure of a server.
 
     Raises:
         EmbeddingError: The model cannot be opened or downloaded.
     """
     if not config.is_local(environ):
-        create = partial(create_embeddings_client, config, environ, timeout=timeout, retries=retries)
+        create = partial(create_embeddings_client, config, environ, retries=retries)
         return EmbeddingModel(config.model, create, config.text_prefix, config.query_prefix)
     embedder = open_model(config.model, environ, may_download=may_download)
     known = read_catalogue().get(Path(config.model).name, CatalogueModel())
@@ -147,7 +145,7 @@ def find_model(
 
 
 def create_embeddings_client(
-    config: EmbeddingsConfig, environ: Mapping[str, str], *, timeout: float = 60.0, retries: int = 3
+    config: EmbeddingsConfig, environ: Mapping[str, str], *, retries: int = 3
 ) -> EmbeddingsClient:
     """Create a client for the configured server.
 
@@ -165,8 +163,7 @@ def create_embeddings_client(
     variables = [config.key_env or KEY_VARIABLE]
     if is_openai and not config.key_env:
         variables.append("OPENAI_API_KEY")
-    given = [name for name in variables if environ.get(name, "").strip()]
-    variable = given[0] if given else variables[-1]
+    variable = next((name for name in variables if environ.get(name, "").strip()), variables[-1])
     key = check_api_key(environ.get(variable, "").strip(), variable)
     if config.key_env and not key:
         raise UsageError(f"the key for {config.model} is read from {config.key_env}, which is not set")
@@ -175,6 +172,4 @@ def create_embeddings_client(
             f"no server for {config.model}. Set base_url, such as http://localhost:11434/v1, "
             "or set OPENAI_API_KEY for OpenAI"
         )
-    return EmbeddingsClient(
-        config.model, base_url=base_url, key=key, key_name=variable, timeout=timeout, retries=retries
-    )
+    return EmbeddingsClient(config.model, base_url=base_url, key=key, key_name=variable, retries=retries)

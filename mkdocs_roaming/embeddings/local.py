@@ -100,25 +100,17 @@ class LocalEmbedder:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._tokenizer_file = folder / _TOKENIZER_FILE
-        models = [file for pattern in _MODEL_FILES for file in sorted(folder.glob(pattern))]
-        if not models or not self._tokenizer_file.is_file():
+        files = [file for pattern in _MODEL_FILES for file in sorted(folder.glob(pattern))]
+        if not files or not (folder / _TOKENIZER_FILE).is_file():
             raise EmbeddingError(f"{folder}: a model needs tokenizer.json and model.onnx; check the path")
-        self._model_file = models[0]
-        pooling = folder / _POOLING_FILE
-        try:
-            settings = json.loads(pooling.read_bytes()) if pooling.is_file() else {}
-            self._uses_first_token = bool(settings.get("pooling_mode_cls_token"))
-            digest = hashlib.sha256(bytes([self._uses_first_token]))
-            for path in (self._model_file, self._tokenizer_file):
-                with path.open("rb") as file:
-                    digest.update(hashlib.file_digest(file, "sha256").digest())
-        except (OSError, ValueError) as error:
-            raise EmbeddingError(f"{folder}: the model cannot be read: {error}") from None
-        self.model = f"{folder.absolute().name}@{digest.hexdigest()[:_DIGEST_CHARS]}"
-        """The name of the folder with a digest of its files. It is published; the path is not."""
+        with files[0].open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        self.model = f"{folder.absolute().name}@{digest[:_DIGEST_CHARS]}"
+        """The name of the folder with the start of the model's SHA-256. It is published; the path is not."""
+        self._folder = folder
+        self._file = files[0]
         self._lock = threading.Lock()
-        self._loaded: tuple[Any, Any] | None = None
+        self._loaded: tuple[Any, Any, bool] | None = None
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return a vector for each text; the first call loads the model.
@@ -130,13 +122,13 @@ class LocalEmbedder:
             with self._lock:
                 self._loaded = self._loaded or self._load()
             with ThreadPoolExecutor(os.cpu_count()) as pool:
-                return list(pool.map(partial(self._embed_text, *self._loaded), texts))
+                return list(pool.map(partial(_embed_text, *self._loaded), texts))
         except Exception as error:  # onnxruntime and tokenizers have no common base class
             message = " ".join(str(error).split())
-            raise EmbeddingError(f"{self._model_file}: the model cannot be run ({message}); choose another") from error
+            raise EmbeddingError(f"{self._file}: the model cannot be run ({message}); choose another") from error
 
-    def _load(self) -> tuple[Any, Any]:
-        """Return the tokenizer and the session."""
+    def _load(self) -> tuple[Any, Any, bool]:
+        """Return the tokenizer, the session, and whether the vector of the first token is that of the text."""
         import onnxruntime  # with tokenizers half a second
         from tokenizers import Tokenizer
 
@@ -146,29 +138,32 @@ class LocalEmbedder:
         options.enable_mem_pattern = False
         options.log_severity_level = _FATAL
         # Loaded first: the memory for its file is free again when the tokenizer needs as much.
-        session = onnxruntime.InferenceSession(self._model_file, options, ["CPUExecutionProvider"])
-        tokenizer = Tokenizer.from_file(str(self._tokenizer_file))
+        session = onnxruntime.InferenceSession(self._file, options, ["CPUExecutionProvider"])
+        tokenizer = Tokenizer.from_file(str(self._folder / _TOKENIZER_FILE))
         tokenizer.no_padding()
         tokenizer.enable_truncation(_MAX_TOKENS)
-        return tokenizer, session
+        pooling = self._folder / _POOLING_FILE
+        settings = json.loads(pooling.read_bytes()) if pooling.is_file() else {}
+        return tokenizer, session, bool(settings.get("pooling_mode_cls_token"))
 
-    def _embed_text(self, tokenizer: Any, session: Any, text: str) -> Vector:
-        import numpy
 
-        encoding = tokenizer.encode(text.encode("utf-8", "replace").decode())
-        values = {
-            "input_ids": encoding.ids,
-            "attention_mask": encoding.attention_mask,
-            "token_type_ids": encoding.type_ids,
-        }
-        inputs = {node.name: numpy.array([values[node.name]], "int64") for node in session.get_inputs()}
-        outputs = [node.name for node in session.get_outputs()]
-        output = _SENTENCE_OUTPUT if _SENTENCE_OUTPUT in outputs else outputs[0]
-        vector = session.run([output], inputs)[0][0]
-        if vector.ndim > 1:  # a vector for each token
-            vector = vector[0] if self._uses_first_token else vector.mean(axis=0)
-        numbers: list[float] = vector.tolist()
-        return numbers
+def _embed_text(tokenizer: Any, session: Any, uses_first_token: bool, text: str) -> Vector:
+    import numpy
+
+    encoding = tokenizer.encode(text.encode("utf-8", "replace").decode())
+    values = {
+        "input_ids": encoding.ids,
+        "attention_mask": encoding.attention_mask,
+        "token_type_ids": encoding.type_ids,
+    }
+    inputs = {node.name: numpy.array([values[node.name]], "int64") for node in session.get_inputs()}
+    outputs = [node.name for node in session.get_outputs()]
+    output = _SENTENCE_OUTPUT if _SENTENCE_OUTPUT in outputs else outputs[0]
+    vector = session.run([output], inputs)[0][0]
+    if vector.ndim > 1:  # a vector for each token
+        vector = vector[0] if uses_first_token else vector.mean(axis=0)
+    numbers: list[float] = vector.tolist()
+    return numbers
 
 
 # Models by name

@@ -221,23 +221,30 @@ def decode_vectors(data: bytes, where: str = VECTORS_PATH) -> VectorFile:
     magic, dimensions, section_count, window_count, name_size = _HEAD.unpack_from(data)
     if magic != _MAGIC:
         raise VectorsError(f"{where}: file has a later version; upgrade mkdocs-roaming")
-    table = _HEAD.size + name_size
-    digests = table + _ROW.size * section_count
-    scales = digests + DIGEST_SIZE * window_count
-    values = scales + _SCALE.size * window_count
-    if not 1 <= dimensions <= MAX_DIMENSIONS or len(data) != values + dimensions * window_count:
-        raise broken
-    numbers = [number for (number,) in _SCALE.iter_unpack(data[scales:values])]
-    rows = tuple((id_.hex(), count) for id_, count in _ROW.iter_unpack(data[table:digests]))
-    if sum(count for _, count in rows) != window_count or not all(0 <= number <= 1 for number in numbers):
+    sizes = (
+        name_size,
+        _ROW.size * section_count,
+        DIGEST_SIZE * window_count,
+        _SCALE.size * window_count,
+        dimensions * window_count,
+    )
+    try:
+        parts = struct.unpack("".join(f"{size}s" for size in sizes), data[_HEAD.size :])
+    except struct.error:
+        raise broken from None
+    name, table, digests, scales, values = parts
+    rows = tuple((id_.hex(), count) for id_, count in _ROW.iter_unpack(table))
+    numbers = [number for (number,) in _SCALE.iter_unpack(scales)]
+    is_counted = sum(count for _, count in rows) == window_count
+    if not 1 <= dimensions <= MAX_DIMENSIONS or not is_counted or not all(0 <= number <= 1 for number in numbers):
         raise broken
     return VectorFile(
-        model=data[_HEAD.size : table].decode("utf-8", "replace"),
+        model=name.decode("utf-8", "replace"),
         dimensions=dimensions,
         sections=rows,
-        digests=[data[start : start + DIGEST_SIZE] for start in range(digests, scales, DIGEST_SIZE)],
+        digests=[digests[start : start + DIGEST_SIZE] for start in range(0, len(digests), DIGEST_SIZE)],
         scales=numbers,
-        values=data[values:],
+        values=values,
     )
 
 

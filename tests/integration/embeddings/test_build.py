@@ -83,7 +83,7 @@ def test_unreachable_server_causes_warning_and_site_without_vectors(
         lambda manifest: EmbeddingModel("other", lambda: EmbeddingsClient("other", base_url=unreachable_url, retries=0))
     )
     (warning,) = build.warnings
-    assert warning.startswith(f"hybrid search: other: cannot connect to {unreachable_url} (")
+    assert warning.startswith(f"hybrid search: other: {unreachable_url}/embeddings: cannot be fetched (")
     assert warning.endswith("no vectors are published, search uses words only")
     assert "vectors" not in json.loads((build.site / "roaming/manifest.json").read_bytes())
     assert not (build.site / "roaming/vectors.bin").exists()

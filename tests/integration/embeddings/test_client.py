@@ -25,7 +25,7 @@ from mkdocs_roaming.errors import UsageError
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 Serve = Callable[..., EmbeddingsApi]
-TEXTS = [f"pump {at} and valve {at * 7}" for at in range(70)]
+TEXTS = [f"pump {at} and valve {at * 7}" for at in range(32)]
 
 
 def embed(api: EmbeddingsApi, texts: list[str] | None = None, **options: Any) -> list[list[float]]:
@@ -90,32 +90,21 @@ def test_embed_rejects_responses_of_another_api(serve: Serve, body: bytes) -> No
         embed(serve(body=body), ["a", "b"])
 
 
-def test_embed_rejects_batches_with_different_lengths(serve: Serve) -> None:
-    lengths = iter([3, 4, 4])
-
-    def other(vectors: list[list[float]]) -> list[list[float]]:
-        length = next(lengths)
-        return [[1.0] * length for _ in vectors]
-
-    with pytest.raises(EmbeddingError, match="different lengths"):
-        embed(serve(transform={"vectors": other}))
-
-
 def test_unreachable_or_silent_server_raises_retryable_error(serve: Serve, unreachable_url: str) -> None:
-    with pytest.raises(EmbeddingError, match="cannot connect to") as caught:
+    with pytest.raises(EmbeddingError, match="cannot be fetched") as caught:
         EmbeddingsClient("toy", base_url=unreachable_url, retries=0).embed(["a"])
     assert caught.value.retryable
     api = serve(stall=threading.Event())
-    with pytest.raises(EmbeddingError, match=r"did not answer within 0\.2 seconds"):
+    with pytest.raises(EmbeddingError, match=r"no complete response within 0\.2 seconds"):
         embed(api, ["a"], timeout=0.2, retries=0)
 
 
 @pytest.mark.parametrize(
     ("head", "chunk", "timeout", "message"),
     [
-        (*BODY, 0.5, r"did not answer within 0\.5 seconds"),
-        (b"HTTP/1.1 200 OK\r\n", b"A: b\r\n", 0.5, r"did not answer within 0\.5 seconds"),
-        (BODY[0], b" " * 2**20, 20.0, "a response that is too large or"),
+        (*BODY, 0.5, r"no complete response within 0\.5 seconds"),
+        (b"HTTP/1.1 200 OK\r\n", b"A: b\r\n", 0.5, r"no complete response within 0\.5 seconds"),
+        (BODY[0], b" " * 2**20, 20.0, "larger than 64 MB"),
     ],
 )
 def test_endless_response_is_aborted(head: bytes, chunk: bytes, timeout: float, message: str) -> None:

@@ -48,17 +48,13 @@ def test_pooling_is_that_of_the_model(tmp_path: Path) -> None:
     assert numpy.allclose(own, numpy.maximum(first, tokens), atol=1e-6)
 
 
-def test_name_is_folder_with_digest_of_model_and_pooling(tmp_path: Path) -> None:
+def test_name_is_folder_with_digest_of_model(tmp_path: Path) -> None:
     first = LocalEmbedder(write_model(tmp_path / "a" / "words")).model
     assert first.startswith("words@")
     assert str(tmp_path) not in first
     shutil.copytree(tmp_path / "a" / "words", tmp_path / "b" / "words")
     assert LocalEmbedder(tmp_path / "b" / "words").model == first
-    others = {
-        LocalEmbedder(write_model(tmp_path / "c" / "words", inputs=["input_ids"])).model,
-        LocalEmbedder(write_model(tmp_path / "d" / "words", uses_first_token=True)).model,
-    }
-    assert len({*others, first}) == 3
+    assert LocalEmbedder(write_model(tmp_path / "c" / "words", inputs=["input_ids"])).model != first
 
 
 def test_folder_without_model_is_an_error(tmp_path: Path) -> None:
@@ -83,8 +79,8 @@ def test_broken_file_is_an_error_of_one_line(tmp_path: Path, name: str) -> None:
 def test_invalid_pooling_is_an_error(tmp_path: Path) -> None:
     write_model(tmp_path, uses_first_token=True)
     (tmp_path / "1_Pooling/config.json").write_text("{")
-    with pytest.raises(EmbeddingError, match="the model cannot be read"):
-        LocalEmbedder(tmp_path)
+    with pytest.raises(EmbeddingError, match="the model cannot be run"):
+        embed(tmp_path, "car")
 
 
 def test_model_with_other_inputs_is_an_error(tmp_path: Path) -> None:
