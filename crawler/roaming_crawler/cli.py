@@ -238,7 +238,8 @@ class CrawlProgress:
         seconds = time.monotonic() - self.started
         skipped = f", {self.skipped} skipped" if self.skipped else ""
         done = self.pages + self.skipped
-        line = sanitize(f"Crawling: {done} of {self.known} pages{skipped}{self.waiting}, {seconds:.0f} s")
+        counts = f"{done} of {self.known} pages" if self.known else "looking for pages"
+        line = sanitize(f"Crawling: {counts}{skipped}{self.waiting}, {seconds:.0f} s")
         if not self.redraws:
             click.echo(line, err=True)
             return

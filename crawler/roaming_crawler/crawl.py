@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from urllib.parse import urljoin
 
 import msgspec
 from msgspec import structs
@@ -15,7 +16,7 @@ from mkdocs_roaming.manifest.descriptions import Descriptions, read_descriptions
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import discover
-from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, WebFetcher
+from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, Response, WebFetcher
 from roaming_crawler.files import explain_empty_folder, parse_folder_site
 from roaming_crawler.frontier import visit_pages
 from roaming_crawler.mirror import mirror_site
@@ -26,8 +27,8 @@ from roaming_crawler.publish import (
     NoPagesError,
     publish_crawl,
 )
-from roaming_crawler.scope import Scope, canonical_url, has_web_scheme
-from roaming_crawler.session import ACCEPT_HTML, MAX_PAGES_OPTION, Session
+from roaming_crawler.scope import Scope, canonical_url, has_web_scheme, is_page_url, scope_url
+from roaming_crawler.session import MAX_PAGES_OPTION, Session
 from roaming_crawler.state import CrawlRecord, CrawlState, DiskDict, lock_folder
 from roaming_crawler.variants import (
     ALL,
@@ -211,7 +212,7 @@ class _Crawl:
         base = config.make_scope(self.start)
         scope = None
         if config.language not in ("", ALL):
-            response = await session.get(await session.follow_redirects(self.start), ACCEPT_HTML)
+            response = await session.follow_redirects(self.start)
             page = parse_page(response, base.url)
             if not match_language(page.language, config.language):
                 start, folder = find_language_start(config.language, page, base.url)
@@ -231,6 +232,20 @@ class _Crawl:
             scope = replace(base, url=version.url)
         return scope
 
+    async def _find_start(self, home: str) -> Response | None:
+        """Return the response for the start URL as given, or else with or without the final slash."""
+        other = home if self.start != home else canonical_url(home.rstrip("/"))
+        try:
+            response = await self.session.follow_redirects(self.start)
+            if response.is_missing and other:
+                self.start = other
+                response = await self.session.follow_redirects(other)
+        except RefusedError:
+            raise
+        except FetchError:
+            return None
+        return response if response.ok else None
+
     async def _find_scope(self) -> Scope:
         """Return the scope of the last crawl, or else that of the URL to which the start URL redirects."""
         session = self.session
@@ -240,14 +255,16 @@ class _Crawl:
             if not config.selects_version and scope.url != last.url:
                 raise UsageError(f"{scope.url}: this folder contains a crawl of {last.url}; give another folder")
             return replace(scope, url=last.url)
-        try:
-            target = await session.follow_redirects(self.start)
-        except RefusedError:
-            raise
-        except FetchError:
+        response = await self._find_start(scope.url)
+        if response is None:
             return scope  # the site may have no home page
+        target = response.url
         if not scope.is_below(target):
             return config.make_scope(target)
+        folder = _find_folder(response) if config.selects_version else ""
+        if folder:
+            self.notes.append(f"{target}: links to no page below it, so the crawl covers {folder}")
+            return replace(scope, url=folder)
         version = find_version_folder(target, scope.url)
         if not version or not config.selects_version or config.version == ALL:
             return scope
@@ -255,6 +272,18 @@ class _Crawl:
             f"{scope.url}: redirects to {version}, so other versions are left out; to include them: --version all"
         )
         return replace(scope, url=version)
+
+
+def _find_folder(response: Response) -> str:
+    """Return the folder of a page at a URL without a slash that links to pages there, but to none below itself."""
+    url = response.url
+    folder = urljoin(url, ".")
+    if scope_url(url) != f"{url}/":
+        return ""
+    links = [link for link in parse_page(response, folder).all_links if is_page_url(link)]
+    is_folder = any(link.startswith(f"{url}/") for link in links)
+    has_siblings = any(link.startswith(folder) and link not in (folder, url) for link in links)
+    return folder if has_siblings and not is_folder else ""
 
 
 def first_exception(error: BaseException) -> BaseException:

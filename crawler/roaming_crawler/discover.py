@@ -55,6 +55,7 @@ class DiscoveredPages:
         indexes: The llms.txt files.
         full: URL of the llms-full.txt that texts were taken from.
         entries: Pages by URL.
+        is_alone: Whether the start page has text, links to no other page in scope, and no list is known.
         notes: Problems, as messages.
         navs: Navigation of pages that are not published themselves, such as mdBook's frame.
     """
@@ -65,6 +66,7 @@ class DiscoveredPages:
     indexes: list[LlmsIndex] = field(default_factory=list)
     full: str = ""
     entries: dict[str, PageRef] = field(default_factory=dict)
+    is_alone: bool = False
     notes: list[str] = field(default_factory=list)
     navs: list[tuple[NavItem, ...]] = field(default_factory=list)
     _urls_by_loose_key: dict[str, str] = field(default_factory=dict)
@@ -105,19 +107,26 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
         await _read_manifest(session, discovered)
         if discovered.manifest:
             return discovered
-    response = await session.find(start, ACCEPT_HTML, kind="html")
-    page = parse_page(response, scope.url) if response else ParsedPage()
+    response = await session.find(start, ACCEPT_HTML)
+    home = response.url if response else start
+    page = ParsedPage(skip_reason="no page")
+    if response and sniff_kind(response) == "html":
+        page = parse_page(response, scope.url)
+    links = [link for link in map(scope.localize, page.all_links) if is_page_url(link) and scope.contains(link)]
+    is_elsewhere = not scope.is_below(start)
+    others = set(map(loose_key, links)) - {loose_key(start), loose_key(home)}
+    discovered.is_alone = not (page.skip_reason or is_elsewhere or others)
     if config.llms:
         named = (start,) if start.endswith(".txt") else page.llms
         await _LlmsDiscovery(session, discovered).run(map(scope.localize, named))
     if config.sitemap:
         await _read_sitemaps(session, discovered, page.sitemaps)
-    if scope.path(start) and is_page_url(start):
-        discovered.add(PageRef(start))
-    if not scope.is_below(start):
-        for link in map(scope.localize, page.all_links):
-            if is_page_url(link) and scope.contains(link):
-                discovered.add(make_page_ref(link))
+    discovered.is_alone = discovered.is_alone and not discovered.entries
+    if is_page_url(home) and (scope.contains(home) if response else scope.path(home)):
+        discovered.add(make_page_ref(home) if has_web_scheme(home) else PageRef(home))
+    if is_elsewhere:
+        for link in links:
+            discovered.add(make_page_ref(link))
     return discovered
 
 
@@ -137,7 +146,9 @@ async def _read_sitemaps(session: Session, discovered: DiscoveredPages, named: S
     scope = discovered.scope
     origin = url_origin(scope.url)
     robots = await session.robots(scope.url)
-    urls = [*robots.sitemaps, *named, scope.url + "sitemap.xml", origin + "/sitemap.xml"]
+    urls = [*robots.sitemaps, *named]
+    if not (urls and discovered.is_alone):
+        urls += [scope.url + "sitemap.xml", origin + "/sitemap.xml"]
     roots = filter(None, (canonical_url(url, scope.url) for url in urls))
     listed = await _collect_sitemaps(session, discovered, map(scope.localize, roots))
     pages = [page for page in listed if is_page_url(page) and scope.contains(page)]
@@ -240,6 +251,8 @@ class _LlmsDiscovery:
         origin = url_origin(scope)
         folders = (scope, f"{origin}/", f"{origin}/docs/", f"{origin}/.well-known/")
         urls = [f"{folder}llms.txt" for folder in folders]
+        if self.discovered.is_alone:
+            del urls[1:]
         for url in dict.fromkeys((*named, *urls)):
             if not self.discovered.entries:
                 await self._read_lists(url)

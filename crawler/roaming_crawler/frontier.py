@@ -68,8 +68,11 @@ async def visit_pages(
     published = read_published_pages(session.state.folder) if session.state.old else ()
     table = _PageTable(bodies)
     try:
-        await fetcher.learn_not_found_page()
-        if scope.url not in discovered.entries:
+        if discovered.is_alone:
+            fetcher.learning = False
+        else:
+            await fetcher.learn_not_found_page()
+        if loose_key(scope.url) not in map(loose_key, discovered.entries):
             discovered.add(PageRef(scope.url))
         language = (await fetcher.read_html(PageRef(start))).language
         variants = VariantFilter(scope, start, config.scope, language, fetcher.read_html)

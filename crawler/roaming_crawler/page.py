@@ -18,11 +18,13 @@ from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms import split_llms_full
 from roaming_crawler.parser import SHELL, ParsedPage, split_words
 from roaming_crawler.sandbox import PageParser
-from roaming_crawler.scope import Scope, canonical_url, loose_key, page_of_markdown
+from roaming_crawler.scope import Scope, canonical_url, has_web_scheme, loose_key, page_of_markdown
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session, find_header_ban
 
 _IS_MARKDOWN = "is markdown, not a page"
 _SOFT_404 = "status 200, but the host's page for missing pages"
+_HOME_FILES = ("index.md", "README.md")
+"""Markdown of a home page without HTML."""
 _FORMS = ("index.md", ".md", ".html.md")
 _MIN_WORDS = 20
 """With fewer words in its HTML, the Markdown of a page is fetched, too."""
@@ -43,8 +45,8 @@ _NOT_FOUND = re.compile(
 """What pages for missing pages say."""
 _NOT_FOUND_TEXT = re.compile(r"\s*(?:---.*?---\s*)?#{0,3}\s*(?:404\b|(?:page )?not found\b)", re.IGNORECASE | re.DOTALL)
 """What Markdown for missing pages begins with, such as `# Page not found`."""
-_MARKDOWN_LINK = re.compile(r"(?<!!)\[[^\[\]]*\]\(\s*<?([^)\s>]+)")
-"""A link, such as `[Guide](guide.md "Title")`. A parser would be slower than the page is worth."""
+_MARKDOWN_LINK = re.compile(r"(?:(?<!!)\[[^\[\]]*\]\(\s*|^ {0,3}\[[^\[\]^]+\]:\s*)<?([^)\s>]+)", re.MULTILINE)
+"""A link, such as `[Guide](guide.md "Title")`, or `[1]: guide.md`. A parser would be slower than the page is worth."""
 
 
 @dataclass(slots=True)
@@ -273,7 +275,7 @@ class PageFetcher:
             if ref.text is not None:
                 is_stale = self.session.is_stale(self.full, ACCEPT_ANY)
             else:
-                is_stale = self.session.is_stale(markdown.url, ACCEPT_MARKDOWN)
+                is_stale = any(self.session.is_stale(markdown.url, accept) for accept in (ACCEPT_MARKDOWN, ACCEPT_HTML))
         title = metadata.get("title") or parsed.title or parsed.heading
         description = metadata.get("description") or ref.description
         return FetchedPage(
@@ -320,12 +322,19 @@ class PageFetcher:
         """Return a page's Markdown: as a list or the page says, at a common URL form, or by content negotiation."""
         if listed := await self._get_listed_markdown(ref):
             return listed
-        if html.parsed.skip_reason == _IS_MARKDOWN and ref.title:  # a list names it as a page
-            markdown = await self._get_markdown(ref.url)
+        is_web = has_web_scheme(ref.url)
+        is_home = is_web and self.scope.path(ref.url) == ""
+        # It is a page if a list, the user or the host says so.
+        if html.parsed.skip_reason == _IS_MARKDOWN and (ref.title or is_web):
+            kind = "" if ref.title or is_home else "markdown"
+            markdown = await self._get_markdown(ref.url, ACCEPT_HTML, kind=kind)
             if markdown and len(split_llms_full(markdown.text, ref.url)) > 1:
                 raise FetchError("contains several pages, each with its own URL")
             return markdown
         if html.response is None:
+            for name in _HOME_FILES if is_home else ():
+                if markdown := await self._get_markdown(self.scope.url + name, probe=True):
+                    return markdown
             return None
         if self.scope.is_below(html.parsed.markdown):
             return await self._get_markdown(html.parsed.markdown)
@@ -342,10 +351,12 @@ class PageFetcher:
         self._negotiates = self._negotiates or markdown is not None
         return markdown
 
-    async def _get_markdown(self, url: str, *, probe: bool = False, kind: str = "") -> _Markdown | None:
+    async def _get_markdown(
+        self, url: str, accept: str = ACCEPT_MARKDOWN, *, probe: bool = False, kind: str = ""
+    ) -> _Markdown | None:
         """Return the Markdown at a URL, or None for anything else. Any declared type will do, except with `kind`."""
         try:
-            response = await self.session.get(url, ACCEPT_MARKDOWN, probe=probe, allow_redirect=self.scope.is_below)
+            response = await self.session.get(url, accept, probe=probe, allow_redirect=self.scope.is_below)
         except FetchError:
             return None
         if not response.ok or kind not in response.kind or sniff_kind(response) != "markdown":

@@ -177,19 +177,18 @@ class Session:
         is_found = response.ok and kind in (None, sniff_kind(response))
         return response if is_found else None
 
-    async def follow_redirects(self, start: str) -> str:
-        """Return the URL to which a host's redirects and a page's refresh lead."""
-        end = start
-        target = start
-        for _ in range(_MAX_HOPS):
-            response = await self.get(target, ACCEPT_HTML)
-            if not response.ok:
+    async def follow_redirects(self, start: str) -> Response:
+        """Return the response to which a host's redirects and a page's refresh lead."""
+        response = await self.get(start, ACCEPT_HTML)
+        for _ in range(_MAX_HOPS - 1):
+            target = canonical_url(find_redirect(read_html(response)) or "", response.url)
+            if target in (None, response.url):
                 break
-            end = response.url
-            target = canonical_url(find_redirect(read_html(response)) or "", end) or end
-            if target == end:
+            refreshed = await self.get(target, ACCEPT_HTML)
+            if not refreshed.ok:
                 break
-        return end
+            response = refreshed
+        return response
 
     def is_stale(self, url: str, accept: str) -> bool:
         """Return whether the response for a URL is one of the last crawl because the request failed."""

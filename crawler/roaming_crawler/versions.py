@@ -135,8 +135,8 @@ class _Search:
     """Why a request failed whose answer may name the version."""
 
     async def run(self, start: str, placeholder: str, rest: str) -> DocumentedVersion:
-        target = await self.session.follow_redirects(start)
-        response = await self.session.get(target, ACCEPT_HTML)
+        response = await self.session.follow_redirects(start)
+        target = response.url
         own, base = locate_version(target)
         if not response.ok:
             own = own._replace(page=own.url)

@@ -43,7 +43,7 @@ def _request_gaps(site: Any) -> list[float]:
 
 @pytest.mark.parametrize("connections", [1, 4])
 def test_delay_applies_to_all_requests(connections: int, site: Any, run_crawl: Any) -> None:
-    _add_pages(site, 0)
+    _add_pages(site, 1)
     run_crawl(site.url, politeness=Politeness(delay=0.05, connections=connections))
     assert len(site.requests) > 10
     assert sum(_request_gaps(site)) > 0.05 * len(_request_gaps(site)) - LATE

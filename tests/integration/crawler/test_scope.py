@@ -132,7 +132,7 @@ def test_progress_is_shown_until_the_crawl_is_done(capsys: Any) -> None:
 
     waited: list[float | None] = []
     CrawlProgress(redraws=False).run(TwoIntervals())
-    assert (capsys.readouterr().err, waited) == ("Crawling: 0 of 0 pages, 0 s\n" * 2, [5.0] * 3)
+    assert (capsys.readouterr().err, waited) == ("Crawling: looking for pages, 0 s\n" * 2, [5.0] * 3)
 
 
 def test_json_option_prints_events(site: Any, tmp_path: Any) -> None:

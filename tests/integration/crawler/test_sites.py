@@ -84,5 +84,6 @@ def _check(case: dict[str, Any], site: Any, run_crawl: Any, html: Any) -> None:
     assert left_out == case.get("left_out", left_out)
     if "skipped" not in case and "/" in case["site"]:
         assert output.result.skipped == ()
+    assert len(site.requests) == case.get("requests", len(site.requests))
     if "same" in case:
         assert run_crawl(start, **options).result.same == case["same"]
