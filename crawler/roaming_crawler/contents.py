@@ -13,6 +13,7 @@ from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.html.document import find_words
 from mkdocs_roaming.publish.markdown_source import split_front_matter, strip_pointer
 from mkdocs_roaming.sources import decode_text
+from mkdocs_roaming.text.meta_tags import find_redirect, parse_refresh
 from roaming_crawler.fetch import Response, is_binary
 
 ContentKind = Literal["markdown", "html", "json", "xml", "binary", "nothing"]
@@ -86,6 +87,11 @@ def sniff_kind(response: Response) -> ContentKind:
 def read_html(response: Response) -> str:
     """Return the HTML of a successful response, an empty string if it is something else."""
     return response.text if response.ok and sniff_kind(response) == "html" else ""
+
+
+def find_target(response: Response, html: str) -> str:
+    """Return the target of a response that redirects by its `Refresh` header or in its HTML, `""` for any other."""
+    return parse_refresh(response.refresh) or find_redirect(html) or ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,6 +115,8 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
     """`X-Robots-Tag` headers, one a line."""
     links: tuple[dict[str, str], ...] = ()
     """`Link` headers, with the attributes of the HTML element, and an absolute `href`."""
+    refresh: str = ""
+    """`Refresh` header."""
 
     @property
     def text(self) -> str:
@@ -404,6 +406,7 @@ class WebFetcher(AbstractAsyncContextManager["WebFetcher"]):
             modified=headers.get("last-modified", "")[:_MAX_VALUE_CHARS],
             robots=robots[:_MAX_VALUE_CHARS],
             links=tuple(_parse_link_headers(headers.get("link", ""), url)),
+            refresh=headers.get("refresh", "")[:_MAX_VALUE_CHARS],
         )
         return response, headers
 

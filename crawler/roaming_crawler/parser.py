@@ -31,7 +31,8 @@ from mkdocs_roaming.html.formulas import mark_formulas
 from mkdocs_roaming.manifest.models import NavItem, url_to_path
 from mkdocs_roaming.sources import site_nav
 from mkdocs_roaming.text.injection import InjectedText, scan_hidden_texts
-from mkdocs_roaming.text.meta_tags import exclusion_reason, find_redirect
+from mkdocs_roaming.text.meta_tags import find_page_ban
+from roaming_crawler.contents import find_target
 from roaming_crawler.fetch import Response
 from roaming_crawler.scope import canonical_url
 
@@ -151,7 +152,11 @@ def _parse_page(response: Response, site_url: str) -> ParsedPage:
     heading_text = "".join(map(str, heading.itertext())) if heading is not None else ""
     resolve = cache(partial(canonical_url, base=base))  # links of the article occur in the navigation, too
     links = _extract_links(article, resolve)
-    if target := _resolve(find_redirect(text), base):
+    target = _resolve(find_target(response, text), base)
+    if target in ("", response.url):  # the page loads itself again
+        reason = find_page_ban(text) or _login_or_shell(tree, article, words)
+    else:
+        reason = "a redirect"
         links[target] = None
     nav_links = [link for link in _extract_links(tree, resolve) if link not in links]
     markdown = ""
@@ -200,7 +205,7 @@ def _parse_page(response: Response, site_url: str) -> ParsedPage:
         sitemaps=tuple(sitemaps),
         llms=tuple(llms),
         hidden=tuple(scan_hidden_texts(find_hidden_texts(article))[:_MAX_HIDDEN]),
-        skip_reason=exclusion_reason(text) or _login_or_shell(tree, article, words),
+        skip_reason=reason,
     )
 
 

@@ -16,9 +16,9 @@ import anyio
 from msgspec import structs
 from protego import Protego
 
-from mkdocs_roaming.text.meta_tags import find_index_ban, find_redirect
+from mkdocs_roaming.text.meta_tags import find_index_ban
 from roaming_crawler.config import MEGABYTE, CrawlConfig
-from roaming_crawler.contents import ContentKind, read_html, sniff_kind
+from roaming_crawler.contents import ContentKind, find_target, read_html, sniff_kind
 from roaming_crawler.fetch import (
     NOT_MODIFIED,
     OK,
@@ -48,7 +48,7 @@ MAX_PAGES_OPTION = "--max-pages"
 _DAY = 24 * 3600.0
 """Longest time that RFC 9309 lets a robots.txt be cached."""
 _WEEK = 7 * _DAY
-_RENEWED_HEADERS = ("etag", "modified", "robots")
+_RENEWED_HEADERS = ("etag", "modified", "robots", "refresh")
 """What a response with status 304 may change of a cached one."""
 _MAX_HOPS = 3
 _MAX_ROBOTS_DOWNLOAD = 8 * MAX_ROBOTS_BYTES
@@ -181,7 +181,7 @@ class Session:
         """Return the response to which a host's redirects and a page's refresh lead."""
         response = await self.get(start, ACCEPT_HTML)
         for _ in range(_MAX_HOPS - 1):
-            target = canonical_url(find_redirect(read_html(response)) or "", response.url)
+            target = canonical_url(find_target(response, read_html(response)), response.url)
             if target in (None, response.url):
                 break
             refreshed = await self.get(target, ACCEPT_HTML)

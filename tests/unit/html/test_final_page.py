@@ -8,7 +8,7 @@ import pytest
 from tables import read_tables
 
 from mkdocs_roaming.html.final_page import reconcile_article, reconcile_post_list, reconcile_template
-from mkdocs_roaming.text.meta_tags import exclusion_reason, find_index_ban
+from mkdocs_roaming.text.meta_tags import exclusion_reason, find_index_ban, parse_refresh
 
 TABLES = read_tables(__file__)
 
@@ -114,10 +114,14 @@ def test_reconcile_post_list_returns_displayed_part_of_the_template() -> None:
     assert reconcile_post_list("<h1>Blog</h1>", "<html><body><h1>Blog</h1>Menu</body></html>") == "<h1>Blog</h1>"
 
 
-def test_exclusion_reason_recognizes_redirects_and_noindex() -> None:
-    assert exclusion_reason('<head><meta http-equiv="refresh" content="0; url=x"></head>') == "a redirect"
-    assert exclusion_reason('<head><META content="noindex, follow" NAME="robots"></head>') == "noindex"
-    assert exclusion_reason('<head></head><p>&lt;meta name="robots" content="noindex"&gt;</p>') is None
+@pytest.mark.parametrize(("html", "reason"), TABLES["meta tags count where browsers see them"])
+def test_exclusion_reason_reads_meta_tags_where_browsers_see_them(html: str, reason: str | None) -> None:
+    assert exclusion_reason(html) == reason
+
+
+@pytest.mark.parametrize(("value", "target"), TABLES["values of refresh"])
+def test_parse_refresh_returns_target_of_a_redirect(value: str, target: str | None) -> None:
+    assert parse_refresh(value) == target
 
 
 @pytest.mark.parametrize(("directives", "reason"), TABLES["robots directives exclude pages by noindex and past dates"])
