@@ -1,9 +1,10 @@
 """The passage of a section that matches a query best, for readers: whole blocks, with a mark for what is left out.
 
 A short section is its own passage. Of a longer one, the passage begins with the block that has the rarest words of the
-query, or with the sentence that introduces it, and continues to the end of the section or until it is full: what
-restricts or reverses a statement comes after it. Short callouts at the beginning stay, too. Code is never cut; a long
-table keeps its header and the rows that match, a long list the items that match. Footnotes follow at the end.
+query, or with the text that introduces it, and continues to the end of the section or until it is full: what restricts
+or reverses a statement comes after it. What ends no sentence is shown with the block below, and a list with the text
+above. Short callouts at the beginning stay, too. Code is never cut; a long table keeps its header and the rows that
+match, a long list the items that match. Footnotes follow at the end.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from html import unescape
 from itertools import chain
 from math import log
+from textwrap import dedent, indent
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -21,14 +23,16 @@ from markdown_it.common.utils import normalizeReference
 
 from mkdocs_roaming.library.snippets import GAP, HEADING
 from mkdocs_roaming.text.blocks import Block, follow_fence, lengthen_fence, line_offsets, parse_blocks, sub_outside_code
-from mkdocs_roaming.text.markdown import escape_markup, truncate_at_word
+from mkdocs_roaming.text.markdown import ends_sentence, escape_markup, truncate_at_word
 from mkdocs_roaming.text.tokenizer import Word, extract_terms
 
 MAX_PASSAGE_CHARS = 1_000
 """Length up to which a passage grows; it is longer if its first blocks are, or if no more than as much is left."""
 
 _MAX_BLOCK_CHARS = 1_500  # of a longer block a part is shown
+_MAX_LIST_CHARS = 2_000
 _MAX_LEAD_CHARS = 2_500  # a longer passage gets no further blocks that introduce others
+_LIST_SHARE = 2  # of the usual length, up to which a passage grows for a list
 _MAX_ADDRESS_CHARS = 2_000
 _MAX_NOTE_CHARS = 300  # of a callout or a footnote
 _LEAD_KINDS = frozenset({"paragraph", "heading"})
@@ -50,8 +54,11 @@ _WARNING = re.compile(r"\s*> \[!(?:WARNING|CAUTION)\].*(?:\n>.*)*")
 """A callout that warns, as the publisher writes it: `> [!WARNING]` and the lines of its quote."""
 _FOOTNOTE = re.compile(r"^ {0,3}\[\^([^\[\]\s]+)\]:(.*(?:\n(?! {0,3}\[\^).+)*)\n?", re.MULTILINE)
 """A footnote, which CommonMark does not know: `[^1]: Text` and the lines below it."""
-_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-_ANY_SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_SUPERSCRIPT = str.maketrans("0123456789", _SUPERSCRIPTS)
+_ANY_SUPERSCRIPT = re.compile(f"[{_SUPERSCRIPTS}]+")
+_AROUND_TEXT = f'*_~`(["“„«¿¡ \n{_SUPERSCRIPTS}'
+"""Markup and quotation marks before the first letter of a text, markup and footnotes after its last one."""
 _REFERENCE = re.compile(r"(?<![\w\]\\!])\[(?!\d+\])([^\[\]\n^]+)\]\[([^\[\]\n^]*)\]")
 """A link whose address is elsewhere: `[text][name]`, `[name][]`; the parser of blocks leaves it as it is."""
 DEFINITION = re.compile(
@@ -72,11 +79,12 @@ class _Part(NamedTuple):
     """A block as a passage shows it.
 
     Attributes:
-        kind: Its kind.
+        kind: Its kind; that of a title which is no heading is one, too.
         text: Its Markdown.
         size: The number of characters without the addresses of links.
         terms: The terms of the query in it.
         rows: Of a list or a table, the Markdown of its items or rows; a table's first is the header.
+        continues: Whether it begins in the middle of a sentence.
     """
 
     kind: str
@@ -84,6 +92,12 @@ class _Part(NamedTuple):
     size: int
     terms: Collection[str]
     rows: tuple[str, ...] = ()
+    continues: bool = False
+
+    @property
+    def max_chars(self) -> int:
+        """Length of which a part is shown if it is longer."""
+        return _MAX_LIST_CHARS if self.kind == "list" else _MAX_BLOCK_CHARS
 
     @property
     def is_callout(self) -> bool:
@@ -91,9 +105,20 @@ class _Part(NamedTuple):
         return self.size <= _MAX_NOTE_CHARS and self.text.lstrip().startswith("> [!")
 
     @property
-    def introduces(self) -> bool:
-        """Whether it says nothing without the block below it."""
-        return self.kind == "heading" or self.text.rstrip().endswith((":", "："))
+    def is_complete(self) -> bool:
+        """Whether a sentence ends at its end."""
+        return ends_sentence(_ADDRESS.sub("", self.text).rstrip(_AROUND_TEXT))
+
+    def needs(self, above: _Part) -> bool:
+        """Return whether it says nothing without the block above it, or that one nothing without it.
+
+        Lines that end no sentence, such as the captions of pictures, do not introduce each other.
+        """
+        if above.kind == "heading" or above.text.rstrip(_AROUND_TEXT).endswith((":", "：")):
+            return True
+        if above.is_complete:
+            return False
+        return self.continues or (above.kind == "paragraph" and (self.kind != "paragraph" or self.is_complete))
 
 
 class _Query(NamedTuple):
@@ -176,19 +201,24 @@ def _choose(markdown: str, query: _Query, max_chars: int) -> str:
 
 def _choose_range(parts: Sequence[_Part], best: int, max_chars: int) -> tuple[int, int]:
     """Return start and end of the parts around the best one."""
-    sizes = [min(part.size, _MAX_BLOCK_CHARS) for part in parts]
+    sizes = [min(part.size, part.max_chars) for part in parts]
     start = _find_start(parts, sizes, best, best + 1, 0)
-    end = min(best + 1, len(parts))
+    end = best + 1
     size = sum(sizes[start:end])
     while end < len(parts):
-        is_introduced = size <= _MAX_LEAD_CHARS and parts[end - 1].introduces
-        may_negate = end == best + 1 and parts[end].kind in _TEXT_KINDS  # may say that the opposite is true
-        fits = size + sizes[end] <= max_chars or sum(part.size for part in parts[end:]) <= max_chars
+        part = parts[end]
+        above = parts[end - 1]
+        is_introduced = size <= _MAX_LEAD_CHARS and part.needs(above)
+        may_negate = end == best + 1 and part.kind in _TEXT_KINDS  # may say that the opposite is true
+        explains = part.kind == "list" and above.kind in _LEAD_KINDS
+        room = max_chars * (_LIST_SHARE if explains else 1)
+        fits = size + sizes[end] <= room or sum(part.size for part in parts[end:]) <= max_chars
         if not (fits or is_introduced or may_negate):
             break
         size += sizes[end]
         end += 1
-    return _find_start(parts, sizes, start, end, max_chars), end
+    start = _find_start(parts, sizes, start, end, max_chars)
+    return (0 if sum(sizes[:start]) <= _MAX_NOTE_CHARS else start), end
 
 
 def _find_start(parts: Sequence[_Part], sizes: Sequence[int], start: int, end: int, max_chars: int) -> int:
@@ -196,8 +226,8 @@ def _find_start(parts: Sequence[_Part], sizes: Sequence[int], start: int, end: i
     size = sum(sizes[start:end])
     while start:
         above = parts[start - 1]
-        leads = above.kind in _LEAD_KINDS and (above.introduces or parts[start].kind not in _LEAD_KINDS)
-        is_introduced = leads and size <= _MAX_LEAD_CHARS
+        leads = above.kind in _LEAD_KINDS and parts[start].kind not in _LEAD_KINDS
+        is_introduced = size <= _MAX_LEAD_CHARS and (leads or parts[start].needs(above))
         if size + sizes[start - 1] > max_chars and not is_introduced:
             break
         start -= 1
@@ -210,34 +240,47 @@ def _find_start(parts: Sequence[_Part], sizes: Sequence[int], start: int, end: i
 
 def _shorten(part: _Part, query: _Query) -> str:
     """Return a block, or a part of a long one; of long code only `GAP`."""
-    if part.size <= _MAX_BLOCK_CHARS:
+    if part.size <= part.max_chars:
         return part.text.strip("\r\n")
     match part.kind:
         case "list" | "table":
             return _choose_rows(part, query)
         case "quote":
-            inner = _choose(_QUOTE_MARK.sub("", part.text), query, MAX_PASSAGE_CHARS) or GAP
-            return "\n".join(f"> {line}" for line in inner.split("\n"))
+            return indent(_choose_inside(_QUOTE_MARK.sub("", part.text), query), "> ", lambda line: True)
         case "paragraph":
             return _cut_at_sentence(part.text)
         case _:
             return GAP
 
 
+def _choose_inside(markdown: str, query: _Query) -> str:
+    return _choose(markdown, query, MAX_PASSAGE_CHARS) or GAP
+
+
+def _shorten_item(item: str, query: _Query) -> str:
+    """Return an item of a list with a part of its blocks."""
+    mark = item.split(maxsplit=1)[0]
+    margin = " " * (item.index(mark) + len(mark) + 1)
+    inner = dedent(margin + item[len(margin) :])
+    return item[: len(margin)] + indent(_choose_inside(inner, query), margin)[len(margin) :]
+
+
 def _choose_rows(part: _Part, query: _Query) -> str:
     """Return the header of a table and the rows that match best, or the items of a list, in their order."""
     head = list(part.rows[:1]) if part.kind == "table" else []
-    rows = part.rows[len(head) :]
+    rows = list(part.rows[len(head) :])
     counts = [len(query.find(row)) for row in rows]
-    room = _MAX_BLOCK_CHARS - sum(map(_measure, head))
+    room = part.max_chars - sum(map(_measure, head))
     chosen: set[int] = set()
     for at in sorted(range(len(rows)), key=lambda at: (-counts[at], at)):
+        if not (head or chosen) and _measure(rows[at]) > room:
+            rows[at] = _shorten_item(rows[at], query)
         size = _measure(rows[at])
         if size <= room:
             room -= size
             chosen.add(at)
-    indent = part.text[: len(part.text) - len(part.text.lstrip(" "))]
-    gap = f"| {GAP} |" if head else f"{indent}- {GAP}"
+    margin = part.text[: len(part.text) - len(part.text.lstrip(" "))]
+    gap = f"| {GAP} |" if head else f"{margin}- {GAP}"
     shown = head
     for at, row in enumerate(rows):
         if at in chosen:
@@ -273,7 +316,11 @@ def _split_parts(markdown: str, query: _Query) -> Iterator[_Part]:
             rows = [markdown[lines[row.start] : lines[row.end]] for row in block.children]
         if block.kind == "table":
             rows[0] = markdown[lines[block.start] : lines[block.start + 2]]  # with the line below the header
-        yield _Part(block.kind, text, _measure(text), query.find(text), tuple(rows))
+        elif rows:
+            text = "".join(filter(_has_text, rows))
+        kind = "heading" if block.is_title else block.kind
+        continues = text.lstrip(_AROUND_TEXT)[:1].islower() and kind == "paragraph"
+        yield _Part(kind, text, _measure(text), query.find(text), tuple(rows), continues)
 
 
 def _format_fence(fence: Block) -> str:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
+from mkdocs_roaming.text.markdown import ends_sentence
+
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
@@ -60,6 +62,8 @@ _CONTAINER_MARKS = " >-*+.)0123456789"
 """The characters before a fence in lists and quotes, as in `> 1. ```py`."""
 _MAX_CLOSING_INDENT = 3
 """Spaces before a fence; with more, the line is code."""
+_BOLD_MARKS = 2
+_MAX_TITLE_CHARS = 120
 _KEPT_TEXTS = 4
 """Number of parsed texts that are kept: what is done with a text takes a few steps, and a server has many texts."""
 
@@ -94,6 +98,11 @@ class Block(Struct, frozen=True):
     def code_end(self) -> int:
         """The line after the code of a fence: that of the closing one, or the end without one."""
         return min(self.start + 1 + self.text.count("\n"), self.end)
+
+    @property
+    def is_title(self) -> bool:
+        """Whether it is a paragraph that stands in place of a heading."""
+        return self.kind == "paragraph" and is_title(self.text)
 
 
 class Reference(Struct, frozen=True):
@@ -254,6 +263,16 @@ def strip_markup(inline: str) -> str:
         return " ".join(inline.split())
     tokens = load_parser(inline=True).parseInline(inline)[0].children or []
     return " ".join("".join(map(_token_text, tokens)).split())
+
+
+def is_title(inline: str) -> bool:
+    """Return whether inline Markdown is one line in bold or in capitals, and no sentence other than a question."""
+    line = inline.rstrip(":： ")
+    is_bold = line.startswith("**") and line.endswith("**") and line.count("**") == _BOLD_MARKS
+    if "\n" in line or not (is_bold or (line.isupper() and "`" not in line)):
+        return False
+    text = line.strip("*")
+    return len(text) <= _MAX_TITLE_CHARS and (text.endswith("?") or not ends_sentence(text))
 
 
 def _token_text(token: Token) -> str:
