@@ -277,4 +277,4 @@ def find_versions() -> dict[str, str]:
     return versions
 
 
-_SENTENCE_MODELS = "sentence-transformers"
+_SENTENCE_MODELS = "onnxruntime"

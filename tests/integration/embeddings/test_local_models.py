@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner, Result
 from onnx_models import write_model
 from serving import serve_requests
 
+from mkdocs_roaming.cli import main
 from mkdocs_roaming.config import Settings
 from mkdocs_roaming.embeddings.client import EmbeddingError
 from mkdocs_roaming.embeddings.config import EmbeddingsConfig, ModelFinder, parse_embeddings_config
@@ -129,6 +131,25 @@ def test_model_that_cannot_be_downloaded_is_a_warning(build: Any, tmp_path: Path
     (warning,) = build.warnings
     assert warning.startswith(f"hybrid search: {hub}/Xenova/{ENGLISH}/resolve/")
     assert f"or store it as {tmp_path / 'models' / ENGLISH / 'tokenizer.json'}; no vectors are published" in warning
+
+
+def test_commands_use_the_default_model(cache: dict[str, str], tmp_path: Path) -> None:
+    for path, title, text in (("", "Home", "Welcome."), ("fleet", "Fleet", "Each automobile is washed.")):
+        head = f'<!doctype html><html lang="en"><head><title>{title}</title></head>'
+        page = f"{head}<body><main><h1>{title}</h1><p>{text}</p></main></body></html>"
+        (tmp_path / "html" / path).mkdir(parents=True)
+        (tmp_path / "html" / path / "index.html").write_text(page)
+    (tmp_path / "roaming.toml").write_text('[search]\nmode = "hybrid"\n')
+
+    def run(*arguments: object) -> Result:
+        return CliRunner(env=cache).invoke(main, [str(argument) for argument in arguments])
+
+    done = run("index", tmp_path / "html", "--url", "https://docs.example/", "--search", "hybrid")
+    assert f"vectors of {ENGLISH}@" in done.stderr
+    search = ("search", tmp_path / "html", "car", "--json")
+    assert json.loads(run(*search).stdout) == []
+    found = run(*search, "--config", tmp_path / "roaming.toml")
+    assert (json.loads(found.stdout)[0]["title"], found.stderr) == ("Fleet", "")
 
 
 # Downloads
