@@ -165,7 +165,7 @@ class Settings:
         on_warning: Callable[[str], None],
         cache: IndexCache | None = None,
         *,
-        may_download: bool = False,
+        prepare: bool = False,
     ) -> Callable[[Library], Search]:
         """Return the constructor of a library's search: hybrid if an embedding model is configured.
 
@@ -173,7 +173,8 @@ class Settings:
             environ: The environment.
             on_warning: Called with a line when hybrid search falls back to words.
             cache: Indexes of earlier processes.
-            may_download: Whether to download an embedding model that is not on this machine.
+            prepare: Whether to download and load a model in the process now; it is loaded for the first question by
+                default, and never downloaded.
         """
         configured = self.embeddings
         if configured is None or self.search == "lexical":
@@ -182,12 +183,16 @@ class Settings:
 
         @cached  # libraries share a model
         def create_queries(config: EmbeddingsConfig) -> QueryEmbedder:
-            model = find_model(config, environ, may_download=may_download, retries=0)
+            model = find_model(config, environ, may_download=prepare, retries=0)
+            embedder = model.create_embedder()
+            is_local = config.is_local(environ)
+            if is_local and prepare:
+                embedder.embed([""])
             return QueryEmbedder(
-                model.create_embedder(),
+                embedder,
                 prefix=model.query_prefix,
                 on_warning=on_warning,
-                timeout=None if config.is_local(environ) else QUERY_TIMEOUT,
+                timeout=None if is_local else QUERY_TIMEOUT,
                 decline=model.decline,
             )
 

@@ -79,7 +79,7 @@ def serve(lib: str, host: str, port: int, check: bool, **given: Any) -> None:
     options = ResolvedOptions.from_options(given)
     model, budget = options.create_model(checks_only=check)
     _check_path(lib)
-    answers = AnswerConfig(model, budget, options.search_factory(_warn, may_download=True))
+    answers = AnswerConfig(model, budget, options.search_factory(_warn, prepare=True))
     config = build_config(lib, answers, options.settings, os.environ, given, host=host)
     target = open_target(
         lib, search=answers.search_factory, open_sites=_OPEN_SITES, refresh_seconds=config.serve.look_every

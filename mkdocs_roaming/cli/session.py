@@ -48,16 +48,16 @@ class ResolvedOptions:
         return cls(replace(settings, budget=budget), given["model"], given["base_url"])
 
     def search_factory(
-        self, on_warning: Callable[[str], None] = warn, *, may_download: bool = False
+        self, on_warning: Callable[[str], None] = warn, *, prepare: bool = False
     ) -> Callable[[Library], Search]:
         """Return the constructor of the configured search, whose indexes are cached.
 
         Args:
             on_warning: Called with a line when hybrid search falls back to words.
-            may_download: Whether to download an embedding model that is not on this machine.
+            prepare: See `Settings.search_factory`.
         """
         cache = IndexCache.from_environment(os.environ)
-        return self.settings.search_factory(os.environ, on_warning, cache, may_download=may_download)
+        return self.settings.search_factory(os.environ, on_warning, cache, prepare=prepare)
 
     def create_model(self, name: str | None = None, *, checks_only: bool = False) -> tuple[Model, Budget]:
         """Create a model and the budget of its answers.

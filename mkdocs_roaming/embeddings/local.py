@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,8 @@ from mkdocs_roaming.embeddings.client import EmbeddingError, Vector
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.files import user_cache_folder, write_atomically
 from mkdocs_roaming.text.languages import base_language
+
+_log = logging.getLogger(__name__)
 
 HUB = "https://huggingface.co"
 HUB_VARIABLE = "HF_ENDPOINT"
@@ -209,6 +212,7 @@ def download_model(model: CatalogueModel, folder: Path, hub: str) -> None:
         if (folder / path).is_file():
             continue
         url = f"{hub.rstrip('/')}/{model.source}/{path}"
+        _log.warning("downloading %s", url)
         try:
             write_atomically(folder / path, _download(url, digest))
         except (OSError, LibraryError) as error:

@@ -152,6 +152,21 @@ def test_commands_use_the_default_model(cache: dict[str, str], tmp_path: Path) -
     assert (json.loads(found.stdout)[0]["title"], found.stderr) == ("Fleet", "")
 
 
+@pytest.mark.parametrize("prepare", [True, False])
+def test_broken_model_is_reported_once(build: Any, cache: dict[str, str], tmp_path: Path, prepare: bool) -> None:
+    """When it is prepared, or for the first question."""
+    build(find(cache))
+    (tmp_path / "models" / ENGLISH / "tokenizer.json").write_text("{")
+    warnings: list[str] = []
+    settings = Settings(embeddings=EmbeddingsConfig())
+    search = settings.search_factory(cache, warnings.append, prepare=prepare)(open_library(build.site))
+    assert len(warnings) == int(prepare)
+    assert search.find("car") == search.find("car") == []
+    (warning,) = warnings
+    assert warning.startswith("search uses words only: ")
+    assert "the model cannot be run" in warning
+
+
 # Downloads
 
 
@@ -196,9 +211,10 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
         yield hub
 
 
-def test_model_is_downloaded_once(hub: Hub, tmp_path: Path) -> None:
+def test_model_is_downloaded_once(hub: Hub, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
         download_model(hub.model, tmp_path / "cache", hub.url)
+    assert caplog.messages == [f"downloading {hub.url}team/words/{path}" for path in FILES]
     assert hub.paths == list(FILES)
     assert len(LocalEmbedder(tmp_path / "cache").embed(["car"])) == 1
 
