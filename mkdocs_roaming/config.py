@@ -179,7 +179,6 @@ class Settings:
         configured = self.embeddings
         if configured is None or self.search == "lexical":
             return partial(Search, cache=cache)
-        from mkdocs_roaming.library.hybrid import HybridSearch  # few sites publish vectors
 
         @cached  # libraries share a model
         def create_queries(config: EmbeddingsConfig) -> QueryEmbedder:
@@ -202,7 +201,7 @@ class Settings:
             except EmbeddingError as error:
                 on_warning(f"search uses words only: {error}")
                 return Search(library, cache=cache)
-            return HybridSearch(library, queries, cache=cache)
+            return Search(library, cache=cache, queries=queries)
 
         if not configured.is_local(environ):
             create_queries(configured)  # a missing key is reported at once

@@ -16,7 +16,6 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
@@ -123,7 +122,7 @@ class EmbeddingsMethod:
         is_result: Whether a section can be a result.
     """
 
-    def __init__(self, library: Library, hybrid: HybridSearch, *, is_result: IsResult = has_text) -> None:
+    def __init__(self, library: Library, hybrid: Search, *, is_result: IsResult = has_text) -> None:
         self.name = f"{MODEL} embeddings"
         self._library = library
         self._hybrid = hybrid
@@ -131,9 +130,10 @@ class EmbeddingsMethod:
 
     def rank(self, question: str) -> Ranked:
         """Return the nearest sections."""
-        nearest = self._hybrid.vectors.nearest(question) or ()
-        cosines = {section: cosine for section, cosine, _ in nearest}
-        ordered = sorted(cosines, key=lambda section: -cosines[section])
+        vectors = self._hybrid.published
+        near = (vectors and vectors.find_near(question)) or {}
+        sections = list(self._library.sections)
+        ordered = [sections[row] for row in sorted(near, key=lambda row: -near[row].cosine)]
         found = (RankedSection(section, self._library.text(section)) for section in ordered if self._is_result(section))
         return Ranked(tuple(islice(found, MAX_DEPTH)))
 

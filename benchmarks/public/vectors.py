@@ -17,9 +17,9 @@ from mkdocs_roaming.embeddings.client import Embedder, QueryEmbedder
 from mkdocs_roaming.embeddings.config import EmbeddingModel
 from mkdocs_roaming.embeddings.local import LocalEmbedder
 from mkdocs_roaming.embeddings.store import add_vectors
-from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.models import Page, PublishedPage
 
@@ -44,7 +44,7 @@ def find_embeddings(data: Path, name: str) -> Embeddings | None:
     return Embeddings(LocalEmbedder(folder), data / "vectors" / f"{name}.bin") if folder.is_dir() else None
 
 
-def open_hybrid_search(library: Library, embeddings: Embeddings) -> HybridSearch:
+def open_hybrid_search(library: Library, embeddings: Embeddings) -> Search:
     """Return hybrid search over a library, as it is with `search: hybrid` and this model.
 
     Raises:
@@ -52,7 +52,8 @@ def open_hybrid_search(library: Library, embeddings: Embeddings) -> HybridSearch
     """
     embeddings.cache.parent.mkdir(exist_ok=True)
     with_vectors = add_library_vectors(library, embeddings)
-    return HybridSearch(with_vectors, QueryEmbedder(embeddings.model, on_warning=sys.exit, timeout=None))
+    queries = QueryEmbedder(embeddings.model, on_warning=sys.exit, timeout=None)
+    return Search(with_vectors, queries=queries)
 
 
 def add_library_vectors(library: Library, embeddings: Embeddings) -> Library:

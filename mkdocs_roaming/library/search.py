@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -30,13 +30,12 @@ from mkdocs_roaming.search.relevance import (
 )
 from mkdocs_roaming.text.languages import COMPOUNDING, base_language
 from mkdocs_roaming.text.markdown import truncate_at_word
-from mkdocs_roaming.text.tokenizer import Word, is_spaceless, is_stop_word, parse_phrase
+from mkdocs_roaming.text.tokenizer import Word, extract_terms, is_spaceless, is_stop_word, parse_phrase
 
 if TYPE_CHECKING:
+    from mkdocs_roaming.embeddings.client import QueryEmbedder
     from mkdocs_roaming.library.library import Library
-
-RankedSection = tuple[SectionRef, float, int | None]
-"""A section, its score, and the number of its nearest text window if that was compared with the query."""
+    from mkdocs_roaming.library.meaning import Near, PublishedVectors
 
 DEFAULT_HITS = 10
 
@@ -112,7 +111,7 @@ class Hit(Struct, frozen=True, dict=True):
 
 
 class Search:
-    """Search by words; `HybridSearch` adds vectors.
+    """Search by words, and by meaning where there are vectors.
 
     The index is built on first use, for the whole site also if the library is restricted to a scope: then the sections
     found are filtered. Several threads may use it.
@@ -121,6 +120,7 @@ class Search:
         library: The site, or a part of it.
         weights: The parameters of the ranking.
         cache: Indexes of earlier processes.
+        queries: Computes the vectors of queries, for a site that publishes vectors; None to search without them.
     """
 
     def __init__(
@@ -129,6 +129,7 @@ class Search:
         *,
         weights: Weights | None = None,
         cache: IndexCache | None = None,
+        queries: QueryEmbedder | None = None,
     ) -> None:
         self.library = library
         self.weights = weights or Weights()
@@ -140,6 +141,12 @@ class Search:
         self._relevance: Relevance | None = None
         self._key = ""  # of the files in the cache
         self._last_ranking: tuple[object, list[tuple[int, float]]] = (None, [])  # an answer ranks its question twice
+        self._last_near: tuple[str, Mapping[int, Near] | None] = ("", None)
+        self.published: PublishedVectors | None = None
+        if queries:
+            from mkdocs_roaming.library.meaning import PublishedVectors  # few sites publish vectors
+
+            self.published = PublishedVectors(library.whole, queries)
 
     def restrict(self, library: Library) -> Self:
         """Return a search of a restricted library of the same site, which shares this search's index."""
@@ -158,16 +165,20 @@ class Search:
             limit: Maximum number of hits.
         """
         words = parse_query(query, self._language)
-        ranked = self._rank_query(query, words)
         target = self._resolve_address(query)
-        if target is not None:
-            score = ranked[0][1] + 1 if ranked else 1.0
-            rest = [row for row in ranked if row[0].id != target.id]
-            ranked = [(target, score, None), *rest]
+        near = None if target else self._find_near(query)  # sections similar to a named one are not wanted
+        ranked = self._rank_rows(words, near)
+        sections = self._get_ranker().index.sections
         hits: list[Hit] = []
-        for section, score, window in ranked[: max(limit, 0)]:
-            hits.append(Hit(section, score, partial(self._make_snippet, section, window, words)))
-        return hits
+        if target is not None:
+            best = ranked[0][1] + 1 if ranked else 1.0
+            hits.append(Hit(target, best, partial(self._make_snippet, target, words)))
+        for row, score in ranked[: max(limit, 0)]:
+            section = sections[row]
+            if target is None or section.id != target.id:
+                window = near[row].window if near and row in near else 0
+                hits.append(Hit(section, score, partial(self._make_snippet, section, words, window)))
+        return hits[: max(limit, 0)]
 
     def find_specific(self, query: str, *, limit: int = DEFAULT_HITS) -> list[Hit]:
         """Return the best sections that contain a rare word of the query: one that few sections contain."""
@@ -224,8 +235,8 @@ class Search:
         return list(by_id.values())[:limit]
 
     def words_only(self, query: str) -> bool:
-        """Return whether the query was searched by words although vectors are configured."""
-        return False
+        """Return whether the query was searched by words because its vector could not be computed."""
+        return self.published is not None and not self.published.has_vector(query)
 
     def find_unknown_words(self, query: str) -> tuple[str, ...]:
         """Return the words of a query that no visible section contains, at most eight, shortened."""
@@ -282,16 +293,29 @@ class Search:
         return any(visible.get(index.sections[row].id) for row in rows)
 
     def load(self) -> None:
-        """Read the data that searches need."""
+        """Read the data that searches need, without computing the vector of a query."""
         self._get_ranker()
+        if self.published:
+            self.published.load()
 
-    def _rank_query(self, query: str, words: Sequence[Word]) -> list[RankedSection]:
-        """Return the sections for a query, best first."""
-        sections = self._get_ranker().index.sections
-        return [(sections[row], score, None) for row, score in self._rank_rows(words)]
+    def _find_near(self, query: str) -> Mapping[int, Near] | None:
+        """Return how near the sections are to a query in meaning, by row; None if only words are known."""
+        last_query, near = self._last_near
+        if query != last_query:
+            near = self.published.find_near(query) if self.published else None
+            self._last_near = query if near else "", near
+        return near
 
-    def _make_snippet(self, section: SectionRef, window: int | None, words: Sequence[Word]) -> str:
-        return make_snippet(self._read(section), words, self._language)
+    def _make_snippet(self, section: SectionRef, words: Sequence[Word], window: int = 0) -> str:
+        """Return the best part of a section, which is in the nearest window if the section has none of the words."""
+        text = self._read(section)
+        terms = {term for word in words for run in word.runs for term in run}
+        if window and terms.isdisjoint(extract_terms(text, self._language)):
+            from mkdocs_roaming.embeddings.store import split_windows  # few searches need it
+
+            windows = split_windows((), text, section.section.opening)
+            text = windows[min(window, len(windows) - 1)]
+        return make_snippet(text, words, self._language)
 
     def _resolve_address(self, query: str) -> SectionRef | None:
         """Return the section that an id, a path or a URL names; a single word is a query, not a path."""
@@ -304,10 +328,12 @@ class Search:
             return sections.find(query)
         return section
 
-    def _rank_rows(self, words: Sequence[Word], *, with_pairs: bool = True) -> list[tuple[int, float]]:
-        """Return the visible rows that contain one of the words, with their scores, best first."""
+    def _rank_rows(
+        self, words: Sequence[Word], near: Mapping[int, Near] | None = None, *, with_pairs: bool = True
+    ) -> list[tuple[int, float]]:
+        """Return the visible rows that contain one of the words or are near, with their scores, best first."""
         library = self.library
-        key = tuple(words), with_pairs, library
+        key = tuple(words), with_pairs, library, id(near)
         last_key, ranked = self._last_ranking
         if key == last_key:
             return ranked
@@ -315,7 +341,9 @@ class Search:
         sections = ranker.index.sections
         visible = library.sections
         is_visible = None if library is library.whole else lambda row: visible.get(sections[row].id) is not None
-        ranked = ranker.rank(words, is_visible, with_pairs=with_pairs)
+        cosines = {row: place.cosine for row, place in near.items()} if near is not None else None
+        meaning = 0.4
+        ranked = ranker.rank(words, cosines, is_visible, meaning=meaning, with_pairs=with_pairs)
         if with_pairs:
             self._last_ranking = key, ranked
         return ranked

@@ -32,6 +32,9 @@ _MAX_PAIRED = 30
 _MIN_PAIRS = 3
 """Least number of pairs of a query: the only pair of two words says less; link texts lose without this."""
 
+_MAX_NEAR = 200
+"""Number of rows that are found by meaning: the nearest ones."""
+
 _MAX_SYNONYM_SHARE = 2.0
 """At 1 one of 51 questions is lost; at 5, which never applies, link texts gain less."""
 
@@ -103,18 +106,33 @@ class Ranker:
         """Return the matches of a word, of similar terms if it has none, and of its synonyms."""
 
     def rank(
-        self, words: Sequence[Word], is_visible: Callable[[int], bool] | None = None, *, with_pairs: bool = True
+        self,
+        words: Sequence[Word],
+        cosines: Mapping[int, float] | None = None,
+        is_visible: Callable[[int], bool] | None = None,
+        *,
+        meaning: float = 0.0,
+        with_pairs: bool = True,
     ) -> list[tuple[int, float]]:
-        """Return the rows that contain one of the words, with their scores, best first.
+        """Return the rows that contain one of the words or are near in meaning, with their scores, best first.
 
         Args:
             words: The words of a query.
+            cosines: The cosines of rows with the query; None for words alone.
             is_visible: Returns whether a row may be found; all may without it.
+            meaning: The weight of the cosines, from 0 to 1; words have the rest.
             with_pairs: Whether words that are close to each other count more.
         """
         scores = self.score(words, with_pairs=with_pairs)
         if is_visible:
             scores = {row: score for row, score in scores.items() if is_visible(row)}
+        if cosines is not None:
+            visible = filter(is_visible, cosines) if is_visible else cosines
+            nearest = nlargest(_MAX_NEAR, visible, cosines.__getitem__)
+            scores = fuse_scores(scores, {row: cosines[row] for row in nearest}, meaning)
+        for row in _find_exact_titles(self.index, words):
+            if row in scores:
+                scores[row] += max(scores.values())
         ahead = Counter[int]()
         shown = set[int]()
         for row in _sort_rows(scores):
@@ -193,6 +211,30 @@ class Ranker:
 def _sort_rows(scores: Mapping[int, float]) -> list[int]:
     """Return rows, best first; equal ones are in page order."""
     return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+
+
+def fuse_scores(by_words: Mapping[int, float], cosines: Mapping[int, float], meaning: float) -> dict[int, float]:
+    """Combine scores by words and cosines to scores from 0 to 1.
+
+    A score by words counts as its share of the best one. Cosines of one model are all near 1, those of another near 0,
+    so they are scaled from the smallest to the greatest of those found. Scores are used instead of ranks, so a section
+    that words rank far ahead stays ahead even with a weak model.
+
+    Args:
+        by_words: Scores by words, by row.
+        cosines: Cosines of the nearest rows.
+        meaning: The weight of the cosines.
+    """
+    scores: dict[int, float] = {}
+    best = max(by_words.values(), default=0.0)
+    if best > 0:
+        scores = {row: (1 - meaning) * score / best for row, score in by_words.items()}
+    lowest = min(cosines.values(), default=0.0)
+    spread = max(cosines.values(), default=0.0) - lowest
+    for row, cosine in cosines.items():
+        share = (cosine - lowest) / spread if spread > 0 else 1.0
+        scores[row] = scores.get(row, 0.0) + meaning * share
+    return scores
 
 
 def parse_query(query: str, language: str) -> list[Word]:
@@ -289,6 +331,19 @@ def _title_shares(index: Index, matched: Iterable[_MatchedWord]) -> dict[int, fl
     highest = max(rarities.values(), default=1.0)
     lengths = index.data.title_lengths
     return {row: count / lengths[row] * rarest[row] / highest for row, count in counts.items()}
+
+
+def _find_exact_titles(index: Index, words: Sequence[Word]) -> list[int]:
+    """Return the rows whose title a query is, apart from stop words and fillers."""
+    content_words = [word for word in words if word.text.lower() not in filler_words()] or words
+    terms: set[str] = set()
+    for word in content_words:
+        terms.update(word.parts)
+    counts = Counter[int]()
+    for term in terms:
+        counts.update(index.postings.title_rows(term))
+    lengths = index.data.title_lengths
+    return [row for row, count in counts.items() if count == len(terms) == lengths[row]]
 
 
 def _pair_shares(index: Index, matched: Iterable[_MatchedWord], scores: Mapping[int, float]) -> dict[int, float]:

@@ -41,7 +41,7 @@ from mkdocs_roaming.answer.probe import probe_model
 from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.config import Settings
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.hybrid import HybridSearch
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.serve.cache import MAX_CACHED_ANSWERS, AnswerCache
 from mkdocs_roaming.serve.conversation_token import TokenSigner
 from mkdocs_roaming.serve.deployments import INCOMPLETE_SECONDS, POLL_SECONDS, LocalizedSite, SiteWatcher
@@ -347,7 +347,7 @@ async def check_endpoint(config: AppConfig) -> AsyncIterator[CheckResult]:
     hint = f"; {_ask_for_limit(config)}" if lacks_money_limit(config) else ""
     yield CheckResult("limits", describe_limits(config) + hint, ok=not hint)
     yield CheckResult("names", describe_names(config.policy))
-    if deployment is not None and isinstance(deployment.search, HybridSearch):
+    if deployment is not None and deployment.search.published:
         yield await _check_embeddings(deployment.search)
     if config.counters_url:
         yield await _check_counters(config.counters_url)
@@ -374,9 +374,9 @@ def _ask_for_limit(config: AppConfig) -> str:
     return f"add --money-a-day AMOUNT{prices}, or --money-a-day unlimited"
 
 
-async def _check_embeddings(search: HybridSearch) -> CheckResult:
+async def _check_embeddings(search: Search) -> CheckResult:
     await run_in_thread(lambda: search.find("installation", limit=1))
-    if search.vectors.healthy:
+    if not search.words_only("installation"):
         return CheckResult("embeddings", "a query got its vector")
     return CheckResult("embeddings", "a query got no vector; search uses words only", ok=False)
 

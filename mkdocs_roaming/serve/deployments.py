@@ -21,7 +21,6 @@ from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.answer.links import load_parser
 from mkdocs_roaming.errors import LibraryError, RoamingError, UsageError
-from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.library import PAGE_CACHE_BYTES, Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.readers import INSTALLED_SCHEME, MAX_MANIFEST_BYTES, read_file
@@ -187,8 +186,8 @@ class SiteWatcher:
             search.load()  # before a client waits for it
             load_parser()
         in_memory = complete and sum(page.bytes for page in library.manifest.pages) <= PAGE_CACHE_BYTES
-        # A hybrid search waits for the vector of a question, and must not block the limiter for computations.
-        library.is_local = (library.is_local or in_memory) and not isinstance(search, HybridSearch)
+        # A search that waits for the vector of a question must not block the limiter for computations.
+        library.is_local = (library.is_local or in_memory) and search.published is None
         return Deployment(library, search, complete, in_memory)
 
     def _is_overdue(self, digest: str) -> bool:

@@ -24,7 +24,6 @@ from starlette.routing import compile_path
 from mkdocs_roaming.answer.budget import run_in_thread
 from mkdocs_roaming.answer.events import Finished
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.serve.deployments import SiteWatcher
 from mkdocs_roaming.serve.quotas import UNLIMITED, CounterStorageError, QuotaLimiter
 from mkdocs_roaming.serve.requests import ProblemError, parse_host
@@ -153,9 +152,9 @@ class _SiteCollector(Collector):
             return
         count = len(current.library.sections)
         yield _gauge("roaming_site_sections", "Sections of the site.", count, digest=current.digest)
-        if isinstance(current.search, HybridSearch):
+        if current.search.published:
             description = "1 if search uses embeddings, 0 if lexical only."
-            yield _gauge("roaming_search_by_meaning", description, current.search.vectors.healthy)
+            yield _gauge("roaming_search_by_meaning", description, current.search.published.healthy)
 
 
 def _gauge(name: str, description: str, value: float, **labels: str) -> Metric:

@@ -16,13 +16,13 @@ from embeddings_api import SYNONYMS, EmbeddingsApi, ToyEmbedder
 from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
 from mkdocs_roaming.embeddings.config import FindModel
 from mkdocs_roaming.embeddings.store import QuantizedVector, encode_vectors
-from mkdocs_roaming.library.hybrid import HybridSearch, fuse_scores
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.tools import SearchResults
 from mkdocs_roaming.manifest.lookup import Scope
+from mkdocs_roaming.search.ranking import fuse_scores
 
 Serve = Callable[..., EmbeddingsApi]
 
@@ -36,7 +36,7 @@ class SearchedSite:
         client = EmbeddingsClient(model, base_url=url, retries=0, timeout=5.0)
         self.queries = QueryEmbedder(client, on_warning=self.warnings.append, clock=lambda: self.now, **options)
         self.words = Search(open_library(site))
-        self.search = HybridSearch(self.words.library, self.queries)
+        self.search = Search(self.words.library, queries=self.queries)
 
     def titles(self, query: str, **options: Any) -> list[str]:
         return [hit.section.section.title for hit in self.search.find(query, **options)]
@@ -59,23 +59,24 @@ def test_find_returns_section_with_synonyms_of_the_query(site: Path, api: Embedd
 
 
 def test_fuse_scores_is_independent_of_scale() -> None:
-    words = {"a": 8.0, "b": 6.0}
-    expected = pytest.approx({"a": 0.6, "b": 0.45 + 0.4, "c": 0.2})
-    assert fuse_scores(words, {"b": 0.5, "c": 0.3, "a": 0.1}) == expected
-    assert fuse_scores({"a": 80.0, "b": 60.0}, {"b": 0.95, "c": 0.93, "a": 0.91}) == expected
-    assert fuse_scores({}, {"b": 0.5, "c": 0.1}) == {"b": 0.4, "c": 0.0}
-    assert fuse_scores({}, {"b": 0.5}) == {"b": 0.4}
-    assert fuse_scores(words, {}) == pytest.approx({"a": 0.6, "b": 0.45})
-    assert fuse_scores({}, {}) == {}
+    words = {1: 8.0, 2: 6.0}
+    expected = pytest.approx({1: 0.6, 2: 0.45 + 0.4, 3: 0.2})
+    assert fuse_scores(words, {2: 0.5, 3: 0.3, 1: 0.1}, 0.4) == expected
+    assert fuse_scores({1: 80.0, 2: 60.0}, {2: 0.95, 3: 0.93, 1: 0.91}, 0.4) == expected
+    assert fuse_scores({}, {2: 0.5, 3: 0.1}, 0.4) == {2: 0.4, 3: 0.0}
+    assert fuse_scores({}, {2: 0.5}, 0.4) == {2: 0.4}
+    assert fuse_scores(words, {}, 0.4) == pytest.approx({1: 0.6, 2: 0.45})
+    assert fuse_scores({}, {}, 0.4) == {}
 
 
 def test_fuse_scores_keeps_clear_word_match_first() -> None:
     """Vectors decide only between close matches."""
-    near = {"wrong": 0.9, "other": 0.5, "right": 0.1}
-    clear = fuse_scores({"right": 10.0, "wrong": 3.3, "other": 3.3}, near)
-    assert max(clear, key=clear.__getitem__) == "right"
-    close = fuse_scores({"right": 10.0, "wrong": 9.0, "other": 5.0}, near)
-    assert max(close, key=close.__getitem__) == "wrong"
+    right, wrong, other = range(3)
+    near = {wrong: 0.9, other: 0.5, right: 0.1}
+    clear = fuse_scores({right: 10.0, wrong: 3.3, other: 3.3}, near, 0.4)
+    assert max(clear, key=clear.__getitem__) == right
+    close = fuse_scores({right: 10.0, wrong: 9.0, other: 5.0}, near, 0.4)
+    assert max(close, key=close.__getitem__) == wrong
 
 
 def test_equal_scores_keep_site_order(build: Any, configured: FindModel, api: EmbeddingsApi) -> None:
@@ -92,11 +93,11 @@ def test_restricted_search_finds_only_sections_in_scope(site: Path, api: Embeddi
     everything = searched.search.find("car")
     other = everything[0].section.page.path
     money = library.restrict(Scope(paths=("money",)))
-    for search in (searched.search.restrict(money), HybridSearch(money, searched.queries)):
+    for search in (searched.search.restrict(money), Search(money, queries=searched.queries)):
         found = search.find("car", limit=99)
         assert {hit.section.page.path for hit in found} <= {"money/"}
         assert other == "money/" or len(found) < len(everything)
-    assert searched.search.restrict(money).vectors is searched.search.vectors
+    assert searched.search.restrict(money).published is searched.search.published
 
 
 def test_query_that_names_a_section_requests_no_vector(site: Path, api: EmbeddingsApi) -> None:

@@ -19,7 +19,7 @@ from mkdocs_roaming.embeddings.store import (
     encode_vectors,
     quantize,
 )
-from mkdocs_roaming.library.hybrid import VectorColumns
+from mkdocs_roaming.library.meaning import VectorColumns
 
 Rows = list[list[float]]
 
