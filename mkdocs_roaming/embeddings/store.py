@@ -27,17 +27,17 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from mkdocs_roaming.embeddings.client import BATCH_SIZE, MAX_DIMENSIONS, EmbeddingError
-from mkdocs_roaming.embeddings.config import EmbeddingModel, FindModel
+from mkdocs_roaming.embeddings.client import BATCH_SIZE, MAX_DIMENSIONS, Embedder, EmbeddingError
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.io import VECTORS_PATH
-from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.manifest.models import Manifest, VectorsEntry
 from mkdocs_roaming.manifest.sections import file_digest
 from mkdocs_roaming.text.markdown import truncate_at_word
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 if TYPE_CHECKING:
+    from mkdocs_roaming.embeddings.config import EmbeddingModel, FindModel
     from mkdocs_roaming.manifest.models import PublishedPage
 
 
@@ -278,7 +278,7 @@ def add_vectors(
     vectors: dict[bytes, QuantizedVector] = {}
     try:
         model = find_model(manifest)
-        sections, texts = _list_windows(manifest, pages, model.text_prefix)
+        sections, texts = _list_windows(SectionIndex(manifest), _read_sections(manifest, pages), model.text_prefix)
         known = _read_known(known_files, model.name)
         vectors |= {digest: known[digest] for digest in texts if digest in known}
         computed = _compute_missing(model, texts, vectors)
@@ -296,23 +296,34 @@ def add_vectors(
     return replace(manifest, vectors=published), data
 
 
-def _list_windows(
-    manifest: Manifest, pages: Sequence[PublishedPage], prefix: str
-) -> tuple[list[tuple[str, list[bytes]]], dict[bytes, str]]:
-    """Return the id of each section with the digests of its windows, and the texts of all windows by digest."""
-    texts: dict[bytes, str] = {}
-    sections: list[tuple[str, list[bytes]]] = []
-    index = SectionIndex(manifest)
+def _read_sections(manifest: Manifest, pages: Sequence[PublishedPage]) -> Iterator[str]:
+    """Yield the text of each section."""
     for entry, page in zip(manifest.pages, pages, strict=True):
         markdown = page.encode()
-        for position, section in enumerate(entry.sections):
-            text = markdown[section.start : section.end].decode("utf-8", "replace")
-            titles = index.breadcrumb(SectionRef(entry, position))
-            windows = [prefix + window for window in split_windows(titles, text, section.opening)]
-            digests = [digest_text(window) for window in windows]
-            texts |= zip(digests, windows, strict=True)
-            sections.append((section.id, digests))
-    return sections, texts
+        for section in entry.sections:
+            yield markdown[section.start : section.end].decode("utf-8", "replace")
+
+
+def _list_windows(
+    sections: SectionIndex, texts: Iterable[str], prefix: str = ""
+) -> tuple[list[tuple[str, list[bytes]]], dict[bytes, str]]:
+    """Return the id of each section with the digests of its windows, and the texts of all windows by digest."""
+    windows_by_digest: dict[bytes, str] = {}
+    rows: list[tuple[str, list[bytes]]] = []
+    for section, text in zip(sections, texts, strict=True):
+        titles = sections.breadcrumb(section)
+        windows = [prefix + window for window in split_windows(titles, text, section.section.opening)]
+        digests = [digest_text(window) for window in windows]
+        windows_by_digest |= zip(digests, windows, strict=True)
+        rows.append((section.id, digests))
+    return rows, windows_by_digest
+
+
+def embed_sections(sections: SectionIndex, texts: Iterable[str], embedder: Embedder) -> bytes:
+    """Return a file of vectors of the sections of a site, at least one, with their texts."""
+    rows, windows = _list_windows(sections, texts)
+    vectors = zip(windows, map(quantize, embedder.embed(list(windows.values()))), strict=True)
+    return encode_vectors(embedder.model, rows, dict(vectors))
 
 
 def _compute_missing(model: EmbeddingModel, texts: Mapping[bytes, str], vectors: dict[bytes, QuantizedVector]) -> int:

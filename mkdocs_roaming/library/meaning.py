@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import sqrt
 from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from mkdocs_roaming.embeddings.client import FAILURE_PAUSE, QueryEmbedder, Vector
-from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors
+from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, embed_sections
+from mkdocs_roaming.embeddings.table import TableEmbedder
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionIndex
@@ -22,6 +23,12 @@ from mkdocs_roaming.manifest.sections import file_digest
 
 if TYPE_CHECKING:
     from mkdocs_roaming.library.library import Library
+
+TABLE_WEIGHT = 0.5
+"""Weight of the cosines of the table for a sentence; words have the rest."""
+
+MODEL_WEIGHT = 0.7
+"""The same for a model, which understands more."""
 
 _CACHE_KEY_CHARS = 16
 """Length of the digest that is added to the URL of the vectors to bypass HTTP caches."""
@@ -39,22 +46,36 @@ class Near(NamedTuple):
     window: int
 
 
+class Neighbors(NamedTuple):
+    """The sections that are near to a query.
+
+    Attributes:
+        rows: How near they are, by row.
+        weight: The weight of their cosines for a sentence; words have the rest.
+    """
+
+    rows: Mapping[int, Near]
+    weight: float
+
+
 class SectionVectors:
     """The vectors of sections in the order of a site. Safe for several threads.
 
     Args:
         vectors: The vectors.
         sections: The sections of the site; vectors of others are ignored.
+        weight: The weight of their cosines for a sentence.
     """
 
-    def __init__(self, vectors: VectorFile, sections: SectionIndex) -> None:
+    def __init__(self, vectors: VectorFile, sections: SectionIndex, weight: float) -> None:
+        self._weight = weight
         rows = {section.id: row for row, section in enumerate(sections)}
         self.dimensions = vectors.dimensions
         self._rows = [(rows.get(id_), count) for id_, count in vectors.sections]
         self._columns = VectorColumns(vectors)
 
-    def find_near(self, vector: Vector) -> dict[int, Near]:
-        """Return how near each section is to a vector, by its row; sections that are not near at all are missing."""
+    def find_near(self, vector: Vector) -> Neighbors:
+        """Return the sections that are near to a vector."""
         cosines = self._columns.cosines(vector)
         near: dict[int, Near] = {}
         start = 0
@@ -64,7 +85,34 @@ class SectionVectors:
             best = max(windows, default=0.0)
             if row is not None and best > 0:
                 near[row] = Near(best, windows.index(best))
-        return near
+        return Neighbors(near, self._weight)
+
+
+class TableVectors:
+    """The vectors of an English site's sections by the table of the package, which no site publishes.
+
+    They are computed on first use, or read from the cache. Safe for several threads.
+
+    Args:
+        sections: The sections of the site.
+        texts: The text of each section, which is read if the vectors are not known.
+        recall: Returns the file of vectors, from a cache or from the function that computes it.
+    """
+
+    def __init__(
+        self,
+        sections: SectionIndex,
+        texts: Iterable[str],
+        recall: Callable[[Callable[[], bytes]], bytes],
+    ) -> None:
+        self._table = TableEmbedder()
+        data = recall(lambda: embed_sections(sections, texts, self._table))
+        self._vectors = SectionVectors(decode_vectors(data), sections, TABLE_WEIGHT)
+
+    def find_near(self, query: str) -> Neighbors:
+        """Return the sections that are near to a query."""
+        (vector,) = self._table.embed([query])
+        return self._vectors.find_near(vector)
 
 
 class PublishedVectors:
@@ -95,8 +143,8 @@ class PublishedVectors:
         """Return whether the vector of a query is known or can probably be computed."""
         return self.healthy or (not self.problem and self.queries.cached(query) is not None)
 
-    def find_near(self, query: str) -> dict[int, Near] | None:
-        """Return how near each section is to a query, by its row, or None if the vectors cannot be used."""
+    def find_near(self, query: str) -> Neighbors | None:
+        """Return the sections that are near to a query, or None if the vectors cannot be used."""
         vectors = self.load()
         vector = self.queries.embed(query) if vectors and query.strip() else None
         if vectors is None or vector is None:
@@ -146,7 +194,7 @@ class PublishedVectors:
         vectors = decode_vectors(data, where + VECTORS_PATH)
         if len(vectors.scales) > MAX_WINDOWS * len(library.sections):  # each search would compare all of them
             raise VectorsError(f"{where}{VECTORS_PATH} has more windows than the site's sections; build the site again")
-        return SectionVectors(vectors, library.sections)
+        return SectionVectors(vectors, library.sections, MODEL_WEIGHT)
 
 
 _LANE_BYTES = 4

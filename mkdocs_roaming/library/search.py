@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from msgspec import Struct
 
@@ -35,7 +35,9 @@ from mkdocs_roaming.text.tokenizer import Word, extract_terms, is_spaceless, is_
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.client import QueryEmbedder
     from mkdocs_roaming.library.library import Library
-    from mkdocs_roaming.library.meaning import Near, PublishedVectors
+    from mkdocs_roaming.library.meaning import Neighbors, PublishedVectors, TableVectors
+
+T = TypeVar("T")
 
 DEFAULT_HITS = 10
 
@@ -141,7 +143,9 @@ class Search:
         self._relevance: Relevance | None = None
         self._key = ""  # of the files in the cache
         self._last_ranking: tuple[object, list[tuple[int, float]]] = (None, [])  # an answer ranks its question twice
-        self._last_near: tuple[str, Mapping[int, Near] | None] = ("", None)
+        self._has_table = base_language(self._language) == "en"
+        self._table: TableVectors | None = None
+        self._last_near: tuple[str, Neighbors | None] = ("", None)
         self.published: PublishedVectors | None = None
         if queries:
             from mkdocs_roaming.library.meaning import PublishedVectors  # few sites publish vectors
@@ -168,6 +172,7 @@ class Search:
         target = self._resolve_address(query)
         near = None if target else self._find_near(query)  # sections similar to a named one are not wanted
         ranked = self._rank_rows(words, near)
+        windows = {row: place.window for row, place in near.rows.items()} if near else {}
         sections = self._get_ranker().index.sections
         hits: list[Hit] = []
         if target is not None:
@@ -176,8 +181,7 @@ class Search:
         for row, score in ranked[: max(limit, 0)]:
             section = sections[row]
             if target is None or section.id != target.id:
-                window = near[row].window if near and row in near else 0
-                hits.append(Hit(section, score, partial(self._make_snippet, section, words, window)))
+                hits.append(Hit(section, score, partial(self._make_snippet, section, words, windows.get(row, 0))))
         return hits[: max(limit, 0)]
 
     def find_specific(self, query: str, *, limit: int = DEFAULT_HITS) -> list[Hit]:
@@ -298,13 +302,30 @@ class Search:
         if self.published:
             self.published.load()
 
-    def _find_near(self, query: str) -> Mapping[int, Near] | None:
-        """Return how near the sections are to a query in meaning, by row; None if only words are known."""
+    def _find_near(self, query: str) -> Neighbors | None:
+        """Return the sections that are near to a query in meaning; None if only words are known."""
         last_query, near = self._last_near
-        if query != last_query:
-            near = self.published.find_near(query) if self.published else None
-            self._last_near = query if near else "", near
+        if query == last_query:
+            return near
+        near = self.published.find_near(query) if self.published else None
+        if near is None and self._has_table:
+            near = self._get_table().find_near(query)
+        self._last_near = query if near else "", near
         return near
+
+    def _get_table(self) -> TableVectors:
+        if self._indexed is not None:
+            return self._indexed._get_table()
+        self._get_ranker()  # opens the cache
+        with self._lock:
+            if self._table is None:
+                from mkdocs_roaming.embeddings.table import TABLE_MODEL
+                from mkdocs_roaming.library.meaning import TableVectors
+
+                library = self.library.whole
+                texts = (text or "" for text in _read_texts(library))
+                self._table = TableVectors(library.sections, texts, partial(self._recall, TABLE_MODEL, bytes))
+            return self._table
 
     def _make_snippet(self, section: SectionRef, words: Sequence[Word], window: int = 0) -> str:
         """Return the best part of a section, which is in the nearest window if the section has none of the words."""
@@ -329,7 +350,7 @@ class Search:
         return section
 
     def _rank_rows(
-        self, words: Sequence[Word], near: Mapping[int, Near] | None = None, *, with_pairs: bool = True
+        self, words: Sequence[Word], near: Neighbors | None = None, *, with_pairs: bool = True
     ) -> list[tuple[int, float]]:
         """Return the visible rows that contain one of the words or are near, with their scores, best first."""
         library = self.library
@@ -341,8 +362,8 @@ class Search:
         sections = ranker.index.sections
         visible = library.sections
         is_visible = None if library is library.whole else lambda row: visible.get(sections[row].id) is not None
-        cosines = {row: place.cosine for row, place in near.items()} if near is not None else None
-        meaning = 0.4
+        cosines = {row: place.cosine for row, place in near.rows.items()} if near else None
+        meaning = near.weight if near else 0.0
         ranked = ranker.rank(words, cosines, is_visible, meaning=meaning, with_pairs=with_pairs)
         if with_pairs:
             self._last_ranking = key, ranked
@@ -387,20 +408,20 @@ class Search:
                     lambda words: [row for row, _ in self._rank_rows(words, with_pairs=False)],  # as it was fitted
                     ranker.find_word,
                     lambda row: self._read(index.sections[row]),
-                    self._recall_scores,
+                    partial(self._recall, "scores", list[float]),
                 )
             return self._relevance
 
-    def _recall_scores(self, compute: Callable[[], list[float]]) -> list[float]:
-        """Return the scores of unrelated questions from the cache, or compute and cache them."""
+    def _recall(self, name: str, kind: type[T], compute: Callable[[], T]) -> T:
+        """Return what was computed of the index, from the cache, or compute and cache it."""
         if self._cache is None or not self._key or self.weights != Weights():
             return compute()
-        key = f"{self._key}-scores"
-        scores = self._cache.load(key, list[float])
-        if scores is None:
-            scores = compute()
-            self._cache.store(key, scores)
-        return scores
+        key = f"{self._key}-{name}"
+        known = self._cache.load(key, kind)
+        if known is None:
+            known = compute()
+            self._cache.store(key, known)
+        return known
 
     def _read(self, section: SectionRef) -> str:
         try:

@@ -32,6 +32,9 @@ _MAX_PAIRED = 30
 _MIN_PAIRS = 3
 """Least number of pairs of a query: the only pair of two words says less; link texts lose without this."""
 
+_SENTENCE_WORDS = 4
+"""Number of words, without stop words, fillers and names from code, from which a query counts as a sentence."""
+
 _MAX_NEAR = 200
 """Number of rows that are found by meaning: the nearest ones."""
 
@@ -120,7 +123,7 @@ class Ranker:
             words: The words of a query.
             cosines: The cosines of rows with the query; None for words alone.
             is_visible: Returns whether a row may be found; all may without it.
-            meaning: The weight of the cosines, from 0 to 1; words have the rest.
+            meaning: The weight of the cosines for a sentence, from 0 to 1; words have the rest.
             with_pairs: Whether words that are close to each other count more.
         """
         scores = self.score(words, with_pairs=with_pairs)
@@ -129,10 +132,12 @@ class Ranker:
         if cosines is not None:
             visible = filter(is_visible, cosines) if is_visible else cosines
             nearest = nlargest(_MAX_NEAR, visible, cosines.__getitem__)
-            scores = fuse_scores(scores, {row: cosines[row] for row in nearest}, meaning)
+            share = meaning * _measure_sentence(words)
+            scores = fuse_scores(scores, {row: cosines[row] for row in nearest}, share)
+        best = max(scores.values(), default=0.0)
         for row in _find_exact_titles(self.index, words):
             if row in scores:
-                scores[row] += max(scores.values())
+                scores[row] += best
         ahead = Counter[int]()
         shown = set[int]()
         for row in _sort_rows(scores):
@@ -211,6 +216,15 @@ class Ranker:
 def _sort_rows(scores: Mapping[int, float]) -> list[int]:
     """Return rows, best first; equal ones are in page order."""
     return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
+
+
+def _measure_sentence(words: Iterable[Word]) -> float:
+    """Return 1 for a sentence, and less for a few words or names, whose meaning is in the words themselves."""
+    count = 0
+    for word in words:
+        is_filler = word.text.lower() in filler_words()
+        count += not (is_filler or _is_name(word))
+    return min(max(count, 1) / _SENTENCE_WORDS, 1.0)
 
 
 def fuse_scores(by_words: Mapping[int, float], cosines: Mapping[int, float], meaning: float) -> dict[int, float]:
@@ -334,16 +348,15 @@ def _title_shares(index: Index, matched: Iterable[_MatchedWord]) -> dict[int, fl
 
 
 def _find_exact_titles(index: Index, words: Sequence[Word]) -> list[int]:
-    """Return the rows whose title a query is, apart from stop words and fillers."""
-    content_words = [word for word in words if word.text.lower() not in filler_words()] or words
-    terms: set[str] = set()
-    for word in content_words:
-        terms.update(word.parts)
-    counts = Counter[int]()
-    for term in terms:
-        counts.update(index.postings.title_rows(term))
-    lengths = index.data.title_lengths
-    return [row for row, count in counts.items() if count == len(terms) == lengths[row]]
+    """Return the rows whose title a query is, apart from stop words."""
+    wanted = [word.parts for word in words]
+    first = wanted[0][0] if wanted and wanted[0] else ""
+    exact: list[int] = []
+    for row in index.postings.title_rows(first):
+        title = parse_query(index.sections[row].section.title, index.language)
+        if [word.parts for word in title] == wanted:
+            exact.append(row)
+    return exact
 
 
 def _pair_shares(index: Index, matched: Iterable[_MatchedWord], scores: Mapping[int, float]) -> dict[int, float]:
