@@ -56,8 +56,9 @@ from mkdocs_roaming.answer.models.base import (
     split_model_name,
 )
 from mkdocs_roaming.answer.models.context import LEAST_CONTEXT
-from mkdocs_roaming.embeddings.client import QUERY_TIMEOUT, EmbeddingError, QueryEmbedder
+from mkdocs_roaming.embeddings.client import QUERY_TIMEOUT, QueryEmbedder
 from mkdocs_roaming.embeddings.config import EmbeddingsConfig, find_model, parse_embeddings_config
+from mkdocs_roaming.embeddings.embedder import EmbeddingError
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.library import Library
@@ -178,7 +179,7 @@ class Settings:
         """
         configured = self.embeddings
         if configured is None or self.search == "lexical":
-            return partial(Search, cache=cache)
+            return partial(Search, cache=cache, with_table=self.search != "lexical")
 
         @cached  # libraries share a model
         def create_queries(config: EmbeddingsConfig) -> QueryEmbedder:

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from mkdocs_roaming.embeddings.client import Embedder, QueryEmbedder
+from mkdocs_roaming.embeddings.client import QueryEmbedder
 from mkdocs_roaming.embeddings.config import EmbeddingModel
+from mkdocs_roaming.embeddings.embedder import Embedder
 from mkdocs_roaming.embeddings.local import LocalEmbedder
 from mkdocs_roaming.embeddings.store import add_vectors
 from mkdocs_roaming.library.library import Library

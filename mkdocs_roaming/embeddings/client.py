@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from http import HTTPStatus
-from typing import Protocol
 
 import msgspec
 
@@ -22,15 +21,18 @@ from mkdocs_roaming._http import (
     run_with_timeout,
 )
 from mkdocs_roaming._json import decode_json
-from mkdocs_roaming.errors import LibraryError, RoamingError
+from mkdocs_roaming.embeddings.embedder import (
+    BATCH_SIZE,
+    FAILURE_PAUSE,
+    MAX_DIMENSIONS,
+    Embedder,
+    EmbeddingError,
+    Vector,
+)
+from mkdocs_roaming.errors import LibraryError
 
 BASE_URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "ROAMING_EMBEDDINGS_KEY"
-
-BATCH_SIZE = 32
-"""Maximum number of texts at once: the smallest limit of the common servers."""
-
-MAX_DIMENSIONS = 8_192
 
 _MAX_RESPONSE_BYTES = 64 * 2**20
 _RETRYABLE = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS)
@@ -43,37 +45,6 @@ _MAX_PAUSE = 60.0
 
 _MAX_QUERY_CHARS = 2_000
 _CACHE_SIZE = 256
-
-Vector = Sequence[float]
-
-
-class Embedder(Protocol):
-    """Computes vectors of texts; `model` is the name of the model."""
-
-    model: str
-
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Return a vector for each text, all of the same length; there are at most `BATCH_SIZE`.
-
-        Raises:
-            EmbeddingError: The vectors cannot be computed.
-        """
-
-
-class EmbeddingError(RoamingError):
-    """The vectors of texts cannot be computed.
-
-    Args:
-        message: The reason.
-        retryable: Whether a later request may succeed.
-        retry_after: The pause in seconds that the server asks for.
-    """
-
-    def __init__(self, message: str, *, retryable: bool = False, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retryable = retryable
-        self.retry_after = retry_after
-
 
 # HTTP API
 
@@ -193,9 +164,6 @@ class _Response(msgspec.Struct):
 
 QUERY_TIMEOUT = 2.0
 """Time limit for the vector of a query, in seconds."""
-
-FAILURE_PAUSE = 60.0
-"""Pause after a failure, in seconds, so that not every query waits for the server."""
 
 
 class QueryEmbedder:

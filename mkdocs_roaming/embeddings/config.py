@@ -15,7 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from mkdocs_roaming._http import check_api_key, parse_base_url
-from mkdocs_roaming.embeddings.client import BASE_URL, KEY_VARIABLE, Embedder, EmbeddingsClient
+from mkdocs_roaming.embeddings.client import BASE_URL, KEY_VARIABLE, EmbeddingsClient
+from mkdocs_roaming.embeddings.embedder import Embedder
 from mkdocs_roaming.embeddings.local import CatalogueModel, open_model, read_catalogue, select_default_model
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.manifest.models import Manifest

@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 from mkdocs_roaming._http import HttpClient, UnavailableError
-from mkdocs_roaming.embeddings.client import EmbeddingError, Vector
+from mkdocs_roaming.embeddings.embedder import EmbeddingError, Vector
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.files import user_cache_folder, write_atomically
 from mkdocs_roaming.text.languages import base_language

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from mkdocs_roaming.embeddings.client import BATCH_SIZE, MAX_DIMENSIONS, Embedder, EmbeddingError
+from mkdocs_roaming.embeddings.embedder import BATCH_SIZE, MAX_DIMENSIONS, Embedder, EmbeddingError
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionIndex
@@ -322,8 +322,11 @@ def _list_windows(
 def embed_sections(sections: SectionIndex, texts: Iterable[str], embedder: Embedder) -> bytes:
     """Return a file of vectors of the sections of a site, at least one, with their texts."""
     rows, windows = _list_windows(sections, texts)
-    vectors = zip(windows, map(quantize, embedder.embed(list(windows.values()))), strict=True)
-    return encode_vectors(embedder.model, rows, dict(vectors))
+    vectors: dict[bytes, QuantizedVector] = {}
+    for digest, window in windows.items():
+        (vector,) = embedder.embed([window])
+        vectors[digest] = quantize(vector)
+    return encode_vectors(embedder.model, rows, vectors)
 
 
 def _compute_missing(model: EmbeddingModel, texts: Mapping[bytes, str], vectors: dict[bytes, QuantizedVector]) -> int:

@@ -25,7 +25,7 @@ from math import isqrt
 from operator import mul
 from pathlib import Path
 
-from mkdocs_roaming.embeddings.client import Vector
+from mkdocs_roaming.embeddings.embedder import Vector
 
 TABLE_MODEL = "roaming-table-0"
 """Name of the model with the version of the table: vectors of another table are computed again."""
@@ -75,6 +75,10 @@ class TableEmbedder:
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return a vector for each text, not of length 1; that of a text without known words is zero."""
         return [self._embed(text) for text in texts]
+
+    def knows(self, word: str) -> bool:
+        """Return whether a word in lower case without accents is one piece."""
+        return word in self._rows
 
     def split_word(self, word: str) -> list[str]:
         """Return the pieces of a word in lower case without accents; none if a part of it is unknown."""

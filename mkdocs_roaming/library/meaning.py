@@ -13,7 +13,7 @@ from math import sqrt
 from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
-from mkdocs_roaming.embeddings.client import FAILURE_PAUSE, QueryEmbedder, Vector
+from mkdocs_roaming.embeddings.embedder import FAILURE_PAUSE, Vector
 from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, embed_sections
 from mkdocs_roaming.embeddings.table import TableEmbedder
 from mkdocs_roaming.errors import RoamingError
@@ -22,6 +22,7 @@ from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.manifest.sections import file_digest
 
 if TYPE_CHECKING:
+    from mkdocs_roaming.embeddings.client import QueryEmbedder
     from mkdocs_roaming.library.library import Library
 
 TABLE_WEIGHT = 0.5
@@ -52,10 +53,12 @@ class Neighbors(NamedTuple):
     Attributes:
         rows: How near they are, by row.
         weight: The weight of their cosines for a sentence; words have the rest.
+        decline: The cosine below which no section fits a question; None if the vectors cannot tell.
     """
 
     rows: Mapping[int, Near]
     weight: float
+    decline: float | None
 
 
 class SectionVectors:
@@ -65,10 +68,14 @@ class SectionVectors:
         vectors: The vectors.
         sections: The sections of the site; vectors of others are ignored.
         weight: The weight of their cosines for a sentence.
+        decline: The cosine below which no section fits a question; None if the vectors cannot tell.
     """
 
-    def __init__(self, vectors: VectorFile, sections: SectionIndex, weight: float) -> None:
+    def __init__(
+        self, vectors: VectorFile, sections: SectionIndex, weight: float, decline: float | None = None
+    ) -> None:
         self._weight = weight
+        self._decline = decline
         rows = {section.id: row for row, section in enumerate(sections)}
         self.dimensions = vectors.dimensions
         self._rows = [(rows.get(id_), count) for id_, count in vectors.sections]
@@ -85,7 +92,7 @@ class SectionVectors:
             best = max(windows, default=0.0)
             if row is not None and best > 0:
                 near[row] = Near(best, windows.index(best))
-        return Neighbors(near, self._weight)
+        return Neighbors(near, self._weight, self._decline)
 
 
 class TableVectors:
@@ -109,8 +116,10 @@ class TableVectors:
         data = recall(lambda: embed_sections(sections, texts, self._table))
         self._vectors = SectionVectors(decode_vectors(data), sections, TABLE_WEIGHT)
 
-    def find_near(self, query: str) -> Neighbors:
-        """Return the sections that are near to a query."""
+    def find_near(self, query: str, words: Iterable[str]) -> Neighbors | None:
+        """Return the sections that are near to a query, or None if the table has none of its words as a whole."""
+        if not any(map(self._table.knows, words)):
+            return None
         (vector,) = self._table.embed([query])
         return self._vectors.find_near(vector)
 
@@ -194,7 +203,7 @@ class PublishedVectors:
         vectors = decode_vectors(data, where + VECTORS_PATH)
         if len(vectors.scales) > MAX_WINDOWS * len(library.sections):  # each search would compare all of them
             raise VectorsError(f"{where}{VECTORS_PATH} has more windows than the site's sections; build the site again")
-        return SectionVectors(vectors, library.sections, MODEL_WEIGHT)
+        return SectionVectors(vectors, library.sections, MODEL_WEIGHT, self.queries.decline)
 
 
 _LANE_BYTES = 4

@@ -123,6 +123,7 @@ class Search:
         weights: The parameters of the ranking.
         cache: Indexes of earlier processes.
         queries: Computes the vectors of queries, for a site that publishes vectors; None to search without them.
+        with_table: Whether to search an English site by the table of word pieces where there are no vectors.
     """
 
     def __init__(
@@ -132,6 +133,7 @@ class Search:
         weights: Weights | None = None,
         cache: IndexCache | None = None,
         queries: QueryEmbedder | None = None,
+        with_table: bool = True,
     ) -> None:
         self.library = library
         self.weights = weights or Weights()
@@ -143,7 +145,7 @@ class Search:
         self._relevance: Relevance | None = None
         self._key = ""  # of the files in the cache
         self._last_ranking: tuple[object, list[tuple[int, float]]] = (None, [])  # an answer ranks its question twice
-        self._has_table = base_language(self._language) == "en"
+        self._has_table = with_table and base_language(self._language) == "en"
         self._table: TableVectors | None = None
         self._last_near: tuple[str, Neighbors | None] = ("", None)
         self.published: PublishedVectors | None = None
@@ -170,7 +172,7 @@ class Search:
         """
         words = parse_query(query, self._language)
         target = self._resolve_address(query)
-        near = None if target else self._find_near(query)  # sections similar to a named one are not wanted
+        near = None if target else self._find_near(query, words)  # sections similar to a named one are not wanted
         ranked = self._rank_rows(words, near)
         windows = {row: place.window for row, place in near.rows.items()} if near else {}
         sections = self._get_ranker().index.sections
@@ -220,7 +222,12 @@ class Search:
         language = relevance.find_language(query)
         if language is not None:
             return name_language(self._language, language)
-        least = LOW_CONFIDENCE if is_follow_up else MIN_CONFIDENCE
+        near = self._find_near(query, parse_query(query, self._language)) if self.published else None
+        if near and near.decline is not None:
+            best = max((place.cosine for row, place in near.rows.items() if self._is_visible(row)), default=0.0)
+            return NO_ANSWER if best < near.decline and not relevance.contains_name(query) else ""
+        finds_other_words = is_follow_up or (self.published is not None and not self.words_only(query))
+        least = LOW_CONFIDENCE if finds_other_words else MIN_CONFIDENCE
         return NO_ANSWER if relevance.confidence(query) < least else ""
 
     def find_names(self, query: str) -> str:
@@ -302,14 +309,14 @@ class Search:
         if self.published:
             self.published.load()
 
-    def _find_near(self, query: str) -> Neighbors | None:
-        """Return the sections that are near to a query in meaning; None if only words are known."""
+    def _find_near(self, query: str, words: Iterable[Word]) -> Neighbors | None:
+        """Return the sections that are near to a query in meaning; None if only its words can be compared."""
         last_query, near = self._last_near
         if query == last_query:
             return near
         near = self.published.find_near(query) if self.published else None
         if near is None and self._has_table:
-            near = self._get_table().find_near(query)
+            near = self._get_table().find_near(query, [word.whole for word in words if not says_little(word)])
         self._last_near = query if near else "", near
         return near
 
@@ -359,15 +366,17 @@ class Search:
         if key == last_key:
             return ranked
         ranker = self._get_ranker()
-        sections = ranker.index.sections
-        visible = library.sections
-        is_visible = None if library is library.whole else lambda row: visible.get(sections[row].id) is not None
+        is_visible = None if library is library.whole else self._is_visible
         cosines = {row: place.cosine for row, place in near.rows.items()} if near else None
         meaning = near.weight if near else 0.0
         ranked = ranker.rank(words, cosines, is_visible, meaning=meaning, with_pairs=with_pairs)
         if with_pairs:
             self._last_ranking = key, ranked
         return ranked
+
+    def _is_visible(self, row: int) -> bool:
+        sections = self._get_ranker().index.sections
+        return self.library.sections.get(sections[row].id) is not None
 
     def _get_ranker(self) -> Ranker:
         if self._indexed is not None:

@@ -32,6 +32,9 @@ _MAX_PAIRED = 30
 _MIN_PAIRS = 3
 """Least number of pairs of a query: the only pair of two words says less; link texts lose without this."""
 
+_LEAST_NEAR = 0.7
+"""Share of the best score that a row needs which has none of the words."""
+
 _SENTENCE_WORDS = 4
 """Number of words, without stop words, fillers and names from code, from which a query counts as a sentence."""
 
@@ -232,7 +235,7 @@ def fuse_scores(by_words: Mapping[int, float], cosines: Mapping[int, float], mea
 
     A score by words counts as its share of the best one. Cosines of one model are all near 1, those of another near 0,
     so they are scaled from the smallest to the greatest of those found. Scores are used instead of ranks, so a section
-    that words rank far ahead stays ahead even with a weak model.
+    that words rank far ahead stays ahead even with a weak model. One with none of the words must come close to the best.
 
     Args:
         by_words: Scores by words, by row.
@@ -248,7 +251,8 @@ def fuse_scores(by_words: Mapping[int, float], cosines: Mapping[int, float], mea
     for row, cosine in cosines.items():
         share = (cosine - lowest) / spread if spread > 0 else 1.0
         scores[row] = scores.get(row, 0.0) + meaning * share
-    return scores
+    least = _LEAST_NEAR * max(scores.values(), default=0.0)
+    return {row: score for row, score in scores.items() if row in by_words or score >= least}
 
 
 def parse_query(query: str, language: str) -> list[Word]:

@@ -210,6 +210,11 @@ class Relevance:
             counts.append(len(self._postings.find(phrases).rows))
         return 0 < counts[0] < counts[1]
 
+    def contains_name(self, query: str) -> bool:
+        """Return whether one of the best sections contains a name from code in the query."""
+        words, rows = self._match(query)
+        return self._contain_name(query, words, rows, coverage=0.0)
+
     def find_names(self, query: str) -> str:
         """Return the words of a query in another language that the site contains, if one of them is a name in code."""
         stops = load_words(self.find_language(query) or "", "stop_words")

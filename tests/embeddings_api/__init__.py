@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from mkdocs_roaming.embeddings.client import Embedder, Vector
+from mkdocs_roaming.embeddings.embedder import Embedder, Vector
 from mkdocs_roaming.text.tokenizer import extract_terms, parse_words
 
 SYNONYMS = (("automobile", "car"), ("outlay", "price"))

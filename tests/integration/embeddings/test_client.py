@@ -14,12 +14,9 @@ import pytest
 from dripping import BODY, dripping
 from embeddings_api import EmbeddingsApi, ToyEmbedder
 
-from mkdocs_roaming.embeddings.client import (
-    BASE_URL,
-    EmbeddingError,
-    EmbeddingsClient,
-)
+from mkdocs_roaming.embeddings.client import BASE_URL, EmbeddingsClient
 from mkdocs_roaming.embeddings.config import EmbeddingsConfig, create_embeddings_client, parse_embeddings_config
+from mkdocs_roaming.embeddings.embedder import EmbeddingError
 from mkdocs_roaming.errors import UsageError
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))

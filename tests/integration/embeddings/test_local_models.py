@@ -21,10 +21,9 @@ from serving import serve_requests
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.config import Settings
-from mkdocs_roaming.embeddings.client import EmbeddingError
 from mkdocs_roaming.embeddings.config import EmbeddingsConfig, ModelFinder, parse_embeddings_config
+from mkdocs_roaming.embeddings.embedder import EmbeddingError
 from mkdocs_roaming.embeddings.local import CatalogueModel, LocalEmbedder, download_model, read_catalogue
-from mkdocs_roaming.library.hybrid import HybridSearch
 from mkdocs_roaming.library.targets import open_library
 
 ENGLISH = "all-MiniLM-L6-v2"
@@ -73,8 +72,7 @@ def test_rebuild_computes_only_new_windows(build: Any, tmp_path: Path) -> None:
 def test_another_model_than_that_of_the_build_searches_by_words(build: Any, tmp_path: Path) -> None:
     build(find({}, write_model(tmp_path / "words").parent, model="./words"))
     write_model(tmp_path / "other", inputs=["input_ids"])
-    title, warnings = search(build.site, "car", {}, model=str(tmp_path / "other"))
-    assert title == ""
+    _, warnings = search(build.site, "car", {}, model=str(tmp_path / "other"))
     (warning,) = warnings
     assert "the vectors are of the model 'words@" in warning
 
@@ -107,8 +105,8 @@ def test_catalogue_has_prefixes_and_threshold(build: Any, cache: dict[str, str],
     build(find(cache))
     create_search = Settings(embeddings=EmbeddingsConfig()).search_factory(cache, print)
     by_default = create_search(open_library(build.site))
-    assert isinstance(by_default, HybridSearch)
-    assert by_default.vectors.queries.decline == read_catalogue()[ENGLISH].decline
+    assert by_default.published
+    assert by_default.published.queries.decline == read_catalogue()[ENGLISH].decline
     named = find({}, tmp_path, model=f"models/{OTHERS}")(by_default.library.manifest)
     assert (named.text_prefix, named.query_prefix) == ("passage: ", "query: ")
     own = find({}, tmp_path, model=f"models/{OTHERS}", text_prefix="text: ")(by_default.library.manifest)
@@ -118,8 +116,7 @@ def test_catalogue_has_prefixes_and_threshold(build: Any, cache: dict[str, str],
 def test_missing_model_is_not_downloaded_for_a_question(build: Any, cache: dict[str, str], tmp_path: Path) -> None:
     build(find(cache))
     empty = {**cache, "ROAMING_CACHE_DIR": str(tmp_path / "empty")}
-    title, warnings = search(build.site, "car", empty)
-    assert title == ""
+    _, warnings = search(build.site, "car", empty)
     assert warnings == [
         f"search uses words only: {ENGLISH}: not on this machine; builds and `roaming serve` download it"
     ]

@@ -10,7 +10,7 @@ import numpy
 import pytest
 from onnx_models import DIMENSIONS, write_model
 
-from mkdocs_roaming.embeddings.client import EmbeddingError
+from mkdocs_roaming.embeddings.embedder import EmbeddingError
 from mkdocs_roaming.embeddings.local import LocalEmbedder, read_catalogue, select_default_model
 
 

@@ -5,7 +5,7 @@ from math import sqrt
 
 import pytest
 
-from mkdocs_roaming.embeddings.client import Vector
+from mkdocs_roaming.embeddings.embedder import Vector
 from mkdocs_roaming.embeddings.table import MAX_TEXT_CHARS, TABLE_MODEL, TABLE_PATH, TableEmbedder
 
 DIGESTS = {"roaming-table-0": "c89969c9bd803552c0a79cbe011c45d9aecba107b6a55eed46e8e4dfa6e65489"}

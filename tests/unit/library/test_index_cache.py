@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from mkdocs_roaming.library.index_cache import IndexCache, index_key
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
-from mkdocs_roaming.library.search import Search
+from mkdocs_roaming.library.search import Search as LibrarySearch
 from mkdocs_roaming.manifest.lookup import Scope
 from mkdocs_roaming.search.index import IndexData
 from mkdocs_roaming.search.ranking import Weights
@@ -36,7 +37,10 @@ def cache(tmp_path: Path) -> IndexCache:
     return IndexCache(tmp_path / "cache", min_sections=0)
 
 
-def find_all(search: Search) -> list[list[tuple[str, float, str]]]:
+Search = partial(LibrarySearch, with_table=False)
+
+
+def find_all(search: LibrarySearch) -> list[list[tuple[str, float, str]]]:
     return [[(hit.section.id, hit.score, hit.snippet) for hit in search.find(query)] for query in QUERIES]
 
 
@@ -210,3 +214,10 @@ def test_scores_of_unrelated_questions_are_not_shared_by_a_scope_or_by_other_wei
     part = whole.restrict(library.restrict(Scope(paths=("tides/",))))
     for search in (part, Search(library, cache=cache, weights=Weights(synonym=0.5))):
         assert search.confidence("gauge level alarm") > 0
+
+
+def test_vectors_of_the_table_are_stored_with_the_index(library: Library, cache: IndexCache) -> None:
+    expected = [hit.section.id for hit in LibrarySearch(library).find("how loud is the warning")]
+    for _ in range(2):
+        assert [hit.section.id for hit in LibrarySearch(library, cache=cache).find("how loud is the warning")] == expected
+    assert len(list(cache.folder.iterdir())) == 2

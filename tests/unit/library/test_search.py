@@ -36,7 +36,7 @@ def library(make_site: Callable) -> Library:
 
 
 def titles(library: Library, text: str, **options: object) -> list[str]:
-    return [hit.section.section.title for hit in Search(library).find(text, **options)]
+    return [hit.section.section.title for hit in Search(library, with_table=False).find(text, **options)]
 
 
 @pytest.mark.parametrize(("text", "title"), TABLES["find_matches_words_identifiers_versions_and_synonyms"])
@@ -155,7 +155,7 @@ def test_find_ranks_sections(make_site: Callable, case: dict[str, Any]) -> None:
         assert title in titles(library, query, limit=8)
     for query, expected in case.get("found", {}).items():
         assert sorted(titles(library, query)) == expected
-    weighted = Search(library, weights=Weights(**case.get("weights", {})))
+    weighted = Search(library, with_table=False, weights=Weights(**case.get("weights", {})))
     for query, expected in case.get("otherwise", {}).items():
         assert [hit.section.section.title for hit in weighted.find(query, limit=len(expected))] == expected
 

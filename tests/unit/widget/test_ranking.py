@@ -63,7 +63,7 @@ def select_queries(library: Library, count: int) -> list[str]:
 
 
 def rank_in_python(library: Library, queries: Sequence[str]) -> list[list[str]]:
-    search = Search(library)
+    search = Search(library, with_table=False)
     return [[hit.section.id for hit in search.find(query, limit=len(library.sections))] for query in queries]
 
 
