@@ -22,7 +22,6 @@ from mkdocs_roaming._http import (
 )
 from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.embeddings.embedder import (
-    BATCH_SIZE,
     FAILURE_PAUSE,
     MAX_DIMENSIONS,
     Embedder,

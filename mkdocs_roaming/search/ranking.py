@@ -235,7 +235,7 @@ def fuse_scores(by_words: Mapping[int, float], cosines: Mapping[int, float], mea
 
     A score by words counts as its share of the best one. Cosines of one model are all near 1, those of another near 0,
     so they are scaled from the smallest to the greatest of those found. Scores are used instead of ranks, so a section
-    that words rank far ahead stays ahead even with a weak model. One with none of the words must come close to the best.
+    that words rank far ahead stays ahead even with a weak model. One without any word must come close to the best.
 
     Args:
         by_words: Scores by words, by row.

@@ -219,5 +219,7 @@ def test_scores_of_unrelated_questions_are_not_shared_by_a_scope_or_by_other_wei
 def test_vectors_of_the_table_are_stored_with_the_index(library: Library, cache: IndexCache) -> None:
     expected = [hit.section.id for hit in LibrarySearch(library).find("how loud is the warning")]
     for _ in range(2):
-        assert [hit.section.id for hit in LibrarySearch(library, cache=cache).find("how loud is the warning")] == expected
+        assert [
+            hit.section.id for hit in LibrarySearch(library, cache=cache).find("how loud is the warning")
+        ] == expected
     assert len(list(cache.folder.iterdir())) == 2
