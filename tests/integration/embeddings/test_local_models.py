@@ -144,7 +144,6 @@ def test_commands_use_the_default_model(cache: dict[str, str], tmp_path: Path) -
     done = run("index", tmp_path / "html", "--url", "https://docs.example/", "--search", "hybrid")
     assert f"vectors of {ENGLISH}@" in done.stderr
     search = ("search", tmp_path / "html", "car", "--json")
-    assert json.loads(run(*search).stdout) == []
     found = run(*search, "--config", tmp_path / "roaming.toml")
     assert (json.loads(found.stdout)[0]["title"], found.stderr) == ("Fleet", "")
 
