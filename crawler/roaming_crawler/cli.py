@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _MAX_REASONS_SHOWN = 12
+_MAX_LISTS_SHOWN = 3
 _MIN_WAIT_SHOWN = 5.0
 _MIN_WAIT_ON_LINE = 1.5
 """Shorter waits are those between two requests."""
@@ -252,6 +253,9 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
         click.echo(sanitize(note), err=True)
     size = f"{pluralize(result.pages, 'page')}, {pluralize(result.sections, 'section')}"
     click.echo(f"{folder}: {size}; {result.markdown} came as Markdown")
+    if result.found_by:
+        more = f" and {len(result.found_by) - _MAX_LISTS_SHOWN} more" if result.found_by[_MAX_LISTS_SHOWN:] else ""
+        click.echo(sanitize(f"  found by {', '.join(result.found_by[:_MAX_LISTS_SHOWN])}{more}"))
     if result.coverage.visible_words:
         share = f"{result.coverage.share:.1%}".removesuffix("%")
         click.echo(f"  {share} % of visible words kept")

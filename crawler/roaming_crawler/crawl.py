@@ -27,7 +27,7 @@ from roaming_crawler.publish import (
     NoPagesError,
     publish_crawl,
 )
-from roaming_crawler.scope import Scope, canonical_url, has_web_scheme, is_page_url, scope_url
+from roaming_crawler.scope import Scope, canonical_url, has_web_scheme, is_page_url, scope_url, url_origin
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
 from roaming_crawler.state import CrawlRecord, CrawlState, DiskDict, lock_folder
 from roaming_crawler.variants import (
@@ -195,6 +195,8 @@ class _Crawl:
                 self.on_event("publish", {"pages": len(visited.pages)})
                 discovered.notes += scope.check_patterns(strict=config.scope.strict)
                 result = publish_crawl(session, discovered, visited, self.descriptions)
+        ways = discovered.ways or [self.start]
+        result = replace(result, found_by=tuple(way.removeprefix(url_origin(scope.url)) for way in ways))
         # A crawl that has reached its page limit is complete; with another limit, the next one resumes it.
         if not session.stopped or MAX_PAGES_OPTION in session.stopped:
             limit = config.limits.pages if session.stopped else None

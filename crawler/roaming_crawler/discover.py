@@ -56,6 +56,7 @@ class DiscoveredPages:
         full: URL of the llms-full.txt that texts were taken from.
         entries: Pages by URL.
         is_alone: Whether the start page has text, links to no other page in scope, and no list is known.
+        ways: URLs of the lists that name pages; `links on pages` if those lead to more.
         notes: Problems, as messages.
         navs: Navigation of pages that are not published themselves, such as mdBook's frame.
     """
@@ -67,6 +68,7 @@ class DiscoveredPages:
     full: str = ""
     entries: dict[str, PageRef] = field(default_factory=dict)
     is_alone: bool = False
+    ways: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     navs: list[tuple[NavItem, ...]] = field(default_factory=list)
     _urls_by_loose_key: dict[str, str] = field(default_factory=dict)
@@ -138,6 +140,7 @@ async def _read_manifest(session: Session, discovered: DiscoveredPages) -> None:
     try:
         discovered.manifest = load_manifest(response.body, where=response.url)
         discovered.root = urljoin(response.url, "../")
+        discovered.ways.append(url)
     except ManifestError as error:
         discovered.notes.append(f"{error}; the site is crawled without it")
 
@@ -154,6 +157,7 @@ async def _read_sitemaps(session: Session, discovered: DiscoveredPages, named: S
     pages = [page for page in listed if is_page_url(page) and scope.contains(page)]
     for page in pages:
         discovered.add(PageRef(page))
+    discovered.ways += dict.fromkeys(listed[page] for page in pages)
     foreign = next((page for page in listed if url_origin(page) != origin), None)
     if foreign and not pages:  # a copy of the site, or the site has moved
         discovered.notes.append(
@@ -257,6 +261,7 @@ class _LlmsDiscovery:
             if not self.discovered.entries:
                 await self._read_lists(url)
         if self.discovered.entries:
+            self.discovered.ways.append(self.discovered.indexes[0].base)
             await self._read_llms_full()
 
     async def _read_lists(self, first: str) -> None:
@@ -338,6 +343,7 @@ class _LlmsDiscovery:
                 for ref in listed:
                     ref.text = by_key[loose_key(ref.url)]
                 discovered.full = url
+                discovered.ways.append(url)
                 return
             discovered.notes.append(
                 f"{url}: names the URLs of {len(listed)} of the {len(discovered.entries)} pages that llms.txt lists; "

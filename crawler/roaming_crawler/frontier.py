@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
+from urllib.parse import urljoin, urlsplit
 
 import anyio
 import anyio.to_thread
@@ -22,10 +23,11 @@ from roaming_crawler.sandbox import PageParser
 from roaming_crawler.scope import is_page_url, loose_key
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
 from roaming_crawler.state import read_published_pages
-from roaming_crawler.variants import ALL, OtherVariant, VariantFilter
+from roaming_crawler.variants import ALL, OtherVariant, VariantFilter, find_variant_folders
 
 _SAMPLE = 3
 """Number of pages that are fetched one by one, to learn how the host serves Markdown."""
+_LINKS = "links on pages"
 _MAX_COPIES = 5
 """Number of pages with the same text whose deeper links are followed."""
 _MAX_REPEATED_FOLDERS = 2
@@ -78,13 +80,15 @@ async def visit_pages(
         variants = VariantFilter(scope, start, config.scope, language, fetcher.read_html)
         limit = config.limits.pages or sys.maxsize
         new_pages = max(0, limit - len(published))
-        await _Frontier(fetcher, discovered, config, on_event, table, variants, limit, new_pages).run()
+        frontier = _Frontier(fetcher, discovered, config, on_event, table, variants, limit, new_pages)
+        await frontier.run()
     finally:
         parser.close()
     has_variants = ALL in (config.scope.language, config.scope.version)
     base = scope.url if has_variants else ""
     copies = await anyio.to_thread.run_sync(table.drop_duplicates, base)
-    return VisitedPages(list(table.pages.values()), table.skipped, variants.summary(), bodies, copies)
+    left_out = (*variants.summary(), *frontier.summarize_siblings())
+    return VisitedPages(list(table.pages.values()), table.skipped, left_out, bodies, copies)
 
 
 @dataclass(slots=True)
@@ -161,6 +165,8 @@ class _Frontier:
     """Number of pages that are still fetched one by one."""
     _seen_links: set[str] = field(default_factory=set)
     _next_level: dict[str, PageRef] = field(default_factory=dict)
+    _siblings: set[str] = field(default_factory=set)
+    """Linked pages that are not in the scope, but in the folder above it."""
     _copies: dict[bytes, list[str]] = field(default_factory=dict)
     """URLs of pages by the digest of their text."""
 
@@ -271,12 +277,15 @@ class _Frontier:
             if first:
                 links = tuple(link for link in links if link.count("/") <= first.count("/"))
             if self.table.add(ref, result):
+                if ref.depth and _LINKS not in self.discovered.ways:
+                    self.discovered.ways.append(_LINKS)
                 self.known.add(result.url)
                 self.new_pages -= not self.fetcher.is_known(ref)
         max_depth = self.config.limits.depth
         if not self.config.links or (max_depth is not None and ref.depth >= max_depth):
             return
         scope = self.discovered.scope
+        parent = urljoin(scope.url, "../")
         for link in links:
             if link in self._seen_links:  # most links of the navigation are on every page
                 continue
@@ -289,6 +298,16 @@ class _Frontier:
                 self.known.add(linked.url)
                 linked.depth = ref.depth + 1
                 self._next_level[linked.url] = linked
+            elif is_page_url(link) and not scope.is_below(link) and link.startswith(parent):
+                self._siblings.add(link)
+
+    def summarize_siblings(self) -> list[OtherVariant]:
+        """Return the folder above the scope, unless the user has set that, if pages link to others there."""
+        parent = urljoin(self.discovered.scope.url, "../")
+        siblings = [url for url in self._siblings if not find_variant_folders(url, parent)]
+        if not siblings or self.config.scope.prefix:
+            return []
+        return [OtherVariant("prefix", urlsplit(parent).path, len(siblings))]
 
     def _count_copies(self, page: FetchedPage) -> str:
         """Return the URL of the first page with the same text if many have it: their relative links lead nowhere."""

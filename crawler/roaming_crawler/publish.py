@@ -79,7 +79,9 @@ class CrawlResult:
     incomplete: tuple[str, ...] = ()
     """Paths of the pages that lost more than a tenth of their words."""
     left_out: tuple[OtherVariant, ...] = ()
-    """Languages and versions that were not crawled."""
+    """Languages and versions that were not crawled, and the folder above the scope if pages link to others there."""
+    found_by: tuple[str, ...] = ()
+    """How pages were found: the paths of lists, or URLs on other hosts, and links on pages."""
     requests: int = 0
     unchanged: int = 0
     """Number of responses with status 304."""

@@ -69,10 +69,10 @@ _SCRIPTS = {"zh-hans": "zh-cn", "zh-sg": "zh-cn", "zh-hans-cn": "zh-cn", "zh-han
 
 @dataclass(frozen=True, slots=True)
 class OtherVariant:
-    """A language or version of the site that is not crawled."""
+    """A language or version of the site that is not crawled, or a folder above the scope with linked pages."""
 
     option: str
-    """The option that selects it: `language` or `version`."""
+    """The option that selects it: `language`, `version` or `prefix`."""
     name: str
     """Value of the option."""
     pages: int

@@ -155,15 +155,18 @@ def test_result_table_counts_pages_and_reasons(site: Any, tmp_path: Any) -> None
     site.page("/docs/new/", "New")
     site.page("/docs/blog/one/", "One", links=("/docs/new/",))
     lines = _run(f"{site.url}docs/", "-o", str(tmp_path / "out")).stdout.splitlines()
-    table = dict(line.split()[:2] for line in lines[2:-1] if line.startswith("  ") and not line.startswith("    "))
+    table = dict(line.split()[:2] for line in lines[3:-1] if line.startswith("  ") and not line.startswith("    "))
     assert table == {
         "new": "1",
         "changed": "2",
         "same": "4",
         "gone": "1",
         "skipped": "1",
+        "left": "out:",
     }
     assert f"       1  not found: {site.url}docs/guide/draft/" in lines
+    assert lines[1] == "  found by links on pages"
+    assert "  left out: 1 page in /; --prefix /" in lines
 
 
 def test_result_table_counts_reasons_that_are_not_shown(site: Any, tmp_path: Any) -> None:
