@@ -17,7 +17,7 @@ from mkdocs_roaming.embeddings.client import QueryEmbedder
 from mkdocs_roaming.embeddings.config import EmbeddingModel
 from mkdocs_roaming.embeddings.embedder import Embedder
 from mkdocs_roaming.embeddings.local import LocalEmbedder
-from mkdocs_roaming.embeddings.store import add_vectors
+from mkdocs_roaming.embeddings.sections import add_vectors
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.readers import MemoryReader
 from mkdocs_roaming.library.search import Search

@@ -14,7 +14,7 @@ from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from mkdocs_roaming.embeddings.embedder import FAILURE_PAUSE, Vector
-from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, embed_sections
+from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors
 from mkdocs_roaming.embeddings.table import TableEmbedder
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.io import VECTORS_PATH
@@ -113,7 +113,7 @@ class TableVectors:
         recall: Callable[[Callable[[], bytes]], bytes],
     ) -> None:
         self._table = TableEmbedder()
-        data = recall(lambda: embed_sections(sections, texts, self._table))
+        data = recall(lambda: _embed(sections, texts, self._table))
         self._vectors = SectionVectors(decode_vectors(data), sections, TABLE_WEIGHT)
 
     def find_near(self, query: str, words: Iterable[str]) -> Neighbors | None:
@@ -122,6 +122,12 @@ class TableVectors:
             return None
         (vector,) = self._table.embed([query])
         return self._vectors.find_near(vector)
+
+
+def _embed(sections: SectionIndex, texts: Iterable[str], table: TableEmbedder) -> bytes:
+    from mkdocs_roaming.embeddings.sections import embed_sections  # a search with known vectors does not need it
+
+    return embed_sections(sections, texts, table)
 
 
 class PublishedVectors:

@@ -339,7 +339,7 @@ class Search:
         text = self._read(section)
         terms = {term for word in words for run in word.runs for term in run}
         if window and terms.isdisjoint(extract_terms(text, self._language)):
-            from mkdocs_roaming.embeddings.store import split_windows  # few searches need it
+            from mkdocs_roaming.embeddings.sections import split_windows  # few searches need it
 
             windows = split_windows((), text, section.section.opening)
             text = windows[min(window, len(windows) - 1)]

@@ -400,7 +400,7 @@ class _Output(msgspec.Struct):
 
     def _add_vectors(self, embeddings: FindModel, warn: Callable[[str], None], cache: Path | None = None) -> None:
         """Add the vectors of all sections; known vectors are not computed again."""
-        from mkdocs_roaming.embeddings.store import add_vectors  # few sites have vectors
+        from mkdocs_roaming.embeddings.sections import add_vectors  # few sites have vectors
 
         published = resolve_inside(self.folder, VECTORS_PATH)
         assert self.manifest is not None  # sites with vectors have no files in the cache

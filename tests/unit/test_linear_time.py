@@ -22,7 +22,7 @@ from mkdocs_roaming.answer.links import (
 )
 from mkdocs_roaming.answer.support.check import check_support
 from mkdocs_roaming.answer.support.passages import CitedSection, find_passages
-from mkdocs_roaming.embeddings.store import split_windows
+from mkdocs_roaming.embeddings.sections import split_windows
 from mkdocs_roaming.html.final_page import reconcile_article
 from mkdocs_roaming.library.navigator import Navigator
 from mkdocs_roaming.library.snippets import cut_best_part

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mkdocs_roaming.embeddings.store import MAX_WINDOWS, WINDOW_TOKENS, split_windows
+from mkdocs_roaming.embeddings.sections import WINDOW_TOKENS, split_windows
+from mkdocs_roaming.embeddings.store import MAX_WINDOWS
 from mkdocs_roaming.text.tokenizer import estimate_tokens
 
 TITLES = ("Guide", "Pumps")
