@@ -19,9 +19,9 @@ from roaming_crawler.llms import LlmsIndex, parse_llms_txt, split_llms_full
 from roaming_crawler.page import PageRef, make_page_ref
 from roaming_crawler.parser import ParsedPage, parse_page
 from roaming_crawler.scope import (
-    MARKDOWN_SUFFIXES,
     Scope,
     canonical_url,
+    file_suffix,
     has_web_scheme,
     is_page_url,
     loose_key,
@@ -154,9 +154,9 @@ async def _read_sitemaps(session: Session, discovered: DiscoveredPages, named: S
         urls += [scope.url + "sitemap.xml", origin + "/sitemap.xml"]
     roots = filter(None, (canonical_url(url, scope.url) for url in urls))
     listed = await _collect_sitemaps(session, discovered, map(scope.localize, roots))
-    pages = [page for page in listed if is_page_url(page) and scope.contains(page)]
+    pages = [page for page in listed if file_suffix(page) is not None and scope.contains(page)]
     for page in pages:
-        discovered.add(PageRef(page))
+        discovered.add(PageRef(page, trial=file_suffix(page) or ""))
     discovered.ways += dict.fromkeys(listed[page] for page in pages)
     foreign = next((page for page in listed if url_origin(page) != origin), None)
     if foreign and not pages:  # a copy of the site, or the site has moved
@@ -316,10 +316,9 @@ class _LlmsDiscovery:
     def _add_entries(self, index: LlmsIndex) -> None:
         scope = self.discovered.scope
         for entry in index.entries.values():
-            is_page = is_page_url(entry.url) or entry.url.endswith((*MARKDOWN_SUFFIXES, ".txt"))
             if not scope.is_below(entry.url):
                 self.other_hosts[url_origin(entry.url)] += 1
-            elif is_page and scope.contains(entry.url):
+            elif file_suffix(entry.url) is not None and scope.contains(entry.url):
                 self.discovered.add(make_page_ref(entry.url, title=entry.title, description=entry.description))
 
     async def _read_llms_full(self) -> None:

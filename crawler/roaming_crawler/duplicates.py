@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import chain
@@ -52,10 +52,10 @@ def summarize_text(body: PageBody) -> TextSummary:
     return TextSummary(digest, len(text), sum(map(len, lines)), sample)
 
 
-def find_copies(pages: Iterable[FetchedPage], summaries: Mapping[str, TextSummary], base: str) -> dict[str, str]:
+def find_copies(pages: Collection[FetchedPage], summaries: Mapping[str, TextSummary], base: str) -> dict[str, str]:
     """Return the URL of the original by the path of each copy of a page.
 
-    The original has the shortest path.
+    The original is the page that a copy names as its canonical URL, or that with the shortest path.
 
     Args:
         pages: The pages, in any order.
@@ -64,13 +64,16 @@ def find_copies(pages: Iterable[FetchedPage], summaries: Mapping[str, TextSummar
     """
     copies: dict[str, str] = {}
     originals: dict[tuple[object, ...], FetchedPage] = {}
-    for page in sorted(pages, key=_rank):
+    canonical = {page.url: page for page in pages if not _names_another(page)}
+    for page in sorted(pages, key=lambda page: (_names_another(page), *_rank(page))):
         text = summaries[page.path]
-        if text.size < _MIN_CHARS:
-            continue
-        folders = find_variant_folders(page.url, base) if base else ()
-        variants = tuple(folder.name for folder in folders)
-        original = originals.setdefault((text.digest, page.title, variants), page)
+        original = canonical.get(page.parsed.canonical, page)
+        if original is page or summaries[original.path].digest != text.digest:
+            if text.size < _MIN_CHARS:
+                continue
+            folders = find_variant_folders(page.url, base) if base else ()
+            variants = tuple(folder.name for folder in folders)
+            original = originals.setdefault((text.digest, page.title, variants), page)
         if original is not page:
             copies[page.path] = original.url
     return copies
@@ -113,6 +116,10 @@ def find_collections(
             first = min(repeated, key=_rank)
             collections[page.path] = f"{len(repeated)} pages such as {first.url}"
     return collections
+
+
+def _names_another(page: FetchedPage) -> bool:
+    return page.parsed.canonical not in ("", page.url)
 
 
 def _rank(page: FetchedPage) -> tuple[bool, int, int, str]:

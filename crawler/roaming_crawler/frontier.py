@@ -6,6 +6,7 @@ Page bodies are stored on disk, because sites are large.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import urljoin, urlsplit
@@ -20,7 +21,7 @@ from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.duplicates import TextSummary, find_collections, find_copies, summarize_text
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, PageResult, SkippedPage, make_page_ref
 from roaming_crawler.sandbox import PageParser
-from roaming_crawler.scope import is_page_url, loose_key
+from roaming_crawler.scope import file_suffix, is_page_url, loose_key
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
 from roaming_crawler.state import read_published_pages
 from roaming_crawler.variants import ALL, OtherVariant, VariantFilter, find_variant_folders
@@ -31,6 +32,9 @@ _LINKS = "links on pages"
 _MAX_COPIES = 5
 """Number of pages with the same text whose deeper links are followed."""
 _MAX_REPEATED_FOLDERS = 2
+_MAX_MISSES = 3
+"""Number of files with one suffix, or of canonical URLs, that turn out to be no pages before others are left out."""
+_CANONICAL = "canonical"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,10 @@ class _PageTable:
         """
         key = loose_key(page.url)
         twin = self.pages.get(page.path) or self._by_loose_key.get(key)
-        if twin and (twin.path == page.path or self.texts[twin.key].digest == self.texts[page.key].digest):
+        has_same_text = twin and self.texts[twin.key].digest == self.texts[page.key].digest
+        if twin and has_same_text and twin.path != page.path and twin.parsed.canonical == page.url:
+            del self.pages[twin.path], self.bodies[twin.key]
+        elif twin and (has_same_text or twin.path == page.path):
             if twin.url != ref.url:  # else another URL redirected here before, and nothing is missing
                 self.skipped.append(SkippedPage(ref.url, f"duplicate of {twin.url}"))
             del self.bodies[ref.url]
@@ -167,6 +174,8 @@ class _Frontier:
     _next_level: dict[str, PageRef] = field(default_factory=dict)
     _siblings: set[str] = field(default_factory=set)
     """Linked pages that are not in the scope, but in the folder above it."""
+    _misses: Counter[str] = field(default_factory=Counter)
+    """Number of references by kind of trial that were no pages, less those that were."""
     _copies: dict[bytes, list[str]] = field(default_factory=dict)
     """URLs of pages by the digest of their text."""
 
@@ -215,16 +224,16 @@ class _Frontier:
 
     async def _visit_pages(self, refs: Sequence[PageRef], tasks: int) -> None:
         """Fetch pages concurrently, and add the results in order."""
-        results: dict[int, PageResult] = {}
-        queue = iter(enumerate(refs))
+        results: dict[int, tuple[PageRef, PageResult]] = {}
+        queue = enumerate(filter(self._is_promising, refs))
         added = 0
 
         async def work() -> None:
             nonlocal added
             for at, ref in queue:
-                results[at] = await self._fetch(ref)
+                results[at] = ref, await self._fetch(ref)
                 while added in results:
-                    self._add(refs[added], results.pop(added))
+                    self._add(*results.pop(added))
                     added += 1
 
         async with anyio.create_task_group() as group:
@@ -271,7 +280,9 @@ class _Frontier:
             if result.nav:
                 self.discovered.navs.append(result.nav)
             self.table.skipped.append(replace(result, links=(), nav=()))
+            canonical = ""
         else:
+            canonical = result.parsed.canonical
             first = self._count_copies(result)
             links = result.parsed.all_links
             if first:
@@ -281,25 +292,39 @@ class _Frontier:
                     self.discovered.ways.append(_LINKS)
                 self.known.add(result.url)
                 self.new_pages -= not self.fetcher.is_known(ref)
+        if ref.trial:
+            self._misses[ref.trial] += 1 if isinstance(result, SkippedPage) else -1
         max_depth = self.config.limits.depth
         if not self.config.links or (max_depth is not None and ref.depth >= max_depth):
             return
-        scope = self.discovered.scope
-        parent = urljoin(scope.url, "../")
         for link in links:
-            if link in self._seen_links:  # most links of the navigation are on every page
-                continue
-            self._seen_links.add(link)
-            link = scope.localize(link)
-            linked = make_page_ref(link)
-            if linked.url in self.known or (linked.guessed and linked.url in self.table):
-                continue
-            if is_page_url(link) and scope.contains(link) and not _repeats_itself(link):
-                self.known.add(linked.url)
-                linked.depth = ref.depth + 1
-                self._next_level[linked.url] = linked
-            elif is_page_url(link) and not scope.is_below(link) and link.startswith(parent):
-                self._siblings.add(link)
+            if link not in self._seen_links:  # most links of the navigation are on every page
+                self._seen_links.add(link)
+                self._follow(link, ref.depth + 1)
+        if canonical:
+            self._follow(canonical, ref.depth + 1, _CANONICAL)
+
+    def _follow(self, link: str, depth: int, trial: str = "") -> None:
+        """Add the page of a link to the next level."""
+        scope = self.discovered.scope
+        link = scope.localize(link)
+        linked = make_page_ref(link)
+        if linked.url in self.known or (linked.guessed and linked.url in self.table):
+            return
+        if file_suffix(link) is not None and scope.contains(link) and not _repeats_itself(link):
+            self.known.add(linked.url)
+            linked.depth = depth
+            linked.trial = linked.trial or trial
+            self._next_level[linked.url] = linked
+        elif is_page_url(link) and not scope.is_below(link) and link.startswith(urljoin(scope.url, "../")):
+            self._siblings.add(link)
+
+    def _is_promising(self, ref: PageRef) -> bool:
+        """Return whether a reference is to be fetched: not if others of its kind were no pages."""
+        is_promising = self._misses[ref.trial] < _MAX_MISSES
+        if not is_promising:
+            self.known.discard(ref.url)  # a link may name it later
+        return is_promising
 
     def summarize_siblings(self) -> list[OtherVariant]:
         """Return the folder above the scope, unless the user has set that, if pages link to others there."""

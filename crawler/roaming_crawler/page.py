@@ -18,7 +18,7 @@ from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.llms import split_llms_full
 from roaming_crawler.parser import SHELL, ParsedPage, split_words
 from roaming_crawler.sandbox import PageParser
-from roaming_crawler.scope import Scope, canonical_url, has_web_scheme, loose_key, page_of_markdown
+from roaming_crawler.scope import Scope, canonical_url, file_suffix, has_web_scheme, loose_key, page_of_markdown
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session, find_header_ban
 
 _IS_MARKDOWN = "is markdown, not a page"
@@ -60,6 +60,8 @@ class PageRef:
     depth: int = 0
     guessed: bool = False
     """Whether `url` was derived from the URL of the Markdown."""
+    trial: str = ""
+    """Why it may be no page: it has the suffix of a file, or a page names it as its canonical URL."""
     text: str | None = None
     """The Markdown, if llms-full.txt contained it."""
 
@@ -256,10 +258,9 @@ class PageFetcher:
     def _make_page(self, ref: PageRef, markdown: _Markdown | None, html: _Html) -> PageResult:
         parsed = html.parsed
         url = html.response.url if html.response else ref.url
-        canonical_path = self.scope.path(parsed.canonical) if parsed.canonical else None
-        # Many templates name the home page on every page.
-        if canonical_path or (canonical_path == "" and self.scope.path(url) == ""):
-            url = parsed.canonical
+        canonical = self.scope.localize(parsed.canonical)
+        if canonical == ref.url and loose_key(canonical) == loose_key(url):  # it opens: it redirects to this page
+            url = canonical
         path = self.scope.path(url)
         if path is None:
             return SkippedPage(ref.url, "out of scope")
@@ -286,7 +287,7 @@ class PageFetcher:
             body=body,
             markdown_url=markdown.url if markdown else "",
             is_stale=is_stale,
-            parsed=parsed,
+            parsed=replace(parsed, canonical=canonical),
         )
 
     async def _get_html(self, ref: PageRef) -> _Html:
@@ -369,7 +370,7 @@ def make_page_ref(url: str, *, title: str = "", description: str = "") -> PageRe
     """Return the reference for a listed URL, of a page or of its Markdown."""
     page = page_of_markdown(url)
     if page == url:
-        return PageRef(url, title=title, description=description)
+        return PageRef(url, title=title, description=description, trial=file_suffix(url) or "")
     return PageRef(page, url, title, description, guessed=not page.endswith("/"))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import chain
 from typing import cast
 from urllib.parse import urljoin
 from zlib import crc32
@@ -159,6 +160,7 @@ def _parse_page(response: Response, site_url: str) -> ParsedPage:
         reason = "a redirect"
         links[target] = None
     nav_links = [link for link in _extract_links(tree, resolve) if link not in links]
+    canonical = ""
     markdown = ""
     sitemaps: list[str] = []
     llms: list[str] = []
@@ -171,7 +173,9 @@ def _parse_page(response: Response, site_url: str) -> ParsedPage:
             continue
         if not _SERIES.isdisjoint(relations):
             links.setdefault(address)
-        if "sitemap" in relations:
+        if "canonical" in relations:
+            canonical = canonical or address
+        elif "sitemap" in relations:
             sitemaps.append(address)
         elif address.endswith("/llms.txt") or not _LLMS.isdisjoint(relations):
             llms.append(address)
@@ -182,6 +186,8 @@ def _parse_page(response: Response, site_url: str) -> ParsedPage:
             markdown = markdown or address
         if "hreflang" in link:
             alternates.append((link["hreflang"].strip(), address))
+
+    common = _find_common_parameters([*links, *nav_links], site_url)
 
     def to_path(href: str) -> str | None:
         url = resolve(href)
@@ -194,10 +200,10 @@ def _parse_page(response: Response, site_url: str) -> ParsedPage:
         article=lxml_html.tostring(article, encoding="unicode", with_tail=False),
         language=str(metadata.get("lang") or ""),
         site_name=extract_site_name(metadata),
-        canonical=_resolve(extract_canonical_url(metadata), base),
+        canonical=canonical,
         markdown=markdown,
-        links=tuple(links),
-        nav_links=tuple(nav_links),
+        links=tuple(_drop_parameters(links, common)),
+        nav_links=tuple(_drop_parameters(nav_links, common)),
         nav=site_nav.from_sidebar(tree, to_path, cache=_NAVS),
         words=words,
         outside=tuple(_find_texts_outside(tree, article_texts)),
@@ -269,6 +275,22 @@ def _extract_links(tree: etree._Element, resolve: Callable[[str], str | None]) -
     """Return the link targets in a tree, without `nofollow` links."""
     urls = (resolve(href) for href in dict.fromkeys(_find_links(tree)) if href and not href.startswith("#"))
     return {url: None for url in urls if url}
+
+
+def _find_common_parameters(links: Sequence[str], site_url: str) -> set[str]:
+    """Return the parameters that most links to pages of the site have: a version or a view, but no page."""
+    queries = [link.partition("?")[2] for link in links if link.startswith(site_url)]
+    counts = Counter(chain.from_iterable(query.split("&") for query in queries if query))
+    return {parameter for parameter, count in counts.items() if 2 * count > len(queries)}
+
+
+def _drop_parameters(links: Iterable[str], parameters: set[str]) -> Iterable[str]:
+    """Return links without some parameters."""
+    if not parameters:
+        return links
+    parts = (link.partition("?") for link in links)
+    kept = ((path, [name for name in query.split("&") if name not in parameters]) for path, _, query in parts)
+    return dict.fromkeys(path + "?" * bool(query) + "&".join(query) for path, query in kept)
 
 
 def _login_or_shell(tree: etree._Element, article: etree._Element, words: frozenset[str]) -> str:

@@ -40,12 +40,14 @@ _TRACKING = re.compile(
 _START_FILE_SUFFIXES = (".html", ".htm", ".md", ".txt", ".json", ".xml", ".php", ".gz")
 """Suffixes of files that users give as the URL of a site; its pages are next to them."""
 _NOT_A_PAGE = re.compile(
-    r"\.(png|jpe?g|gif|svg|webp|avif|ico|bmp|tiff?|css|m?js|map|json|ya?ml|toml|xml|rss|atom|txt|csv|tsv|pdf|epub|docx?"
-    r"|xlsx?|pptx?|odt|zip|gz|bz2|xz|tgz|tar|7z|rar|whl|jar|exe|dmg|deb|rpm|apk|woff2?|ttf|otf|eot|mp[34]|webm|ogg|wav"
-    r"|mov|avi|wasm|ipynb|py|inv|asc|sig|ics)$|(^|/)_(static|sources|images|downloads|modules)/",
+    r"\.(png|jpe?g|gif|svg|webp|avif|ico|bmp|tiff?|map|pdf|epub|docx?|xlsx?|pptx?|odt|zip|gz|bz2|xz|tgz|tar|7z|rar|whl"
+    r"|jar|exe|dmg|deb|rpm|apk|woff2?|ttf|otf|eot|mp[34]|webm|ogg|wav|mov|avi|wasm|inv|asc|sig|ics)$"
+    r"|(^|/)_(static|sources|images|downloads|modules)/",
     re.IGNORECASE,
 )
 """Suffixes of other files, and folders in which Sphinx has no pages of the documentation."""
+_TEXT_FILE = re.compile(r"\.(css|m?js|json|ya?ml|toml|xml|rss|atom|txt|csv|tsv|ipynb|py)$", re.IGNORECASE)
+"""Suffixes of text files. A page about such a file, or about `next.js`, may have its name."""
 _OWN_FILES = re.compile(r"(roaming|llms[\w.-]*)(/|\.txt$|$)", re.IGNORECASE)
 """What we write ourselves: `roaming/manifest.json`, `llms.txt`, `llms-full.txt`."""
 _SAFE_NAME = re.compile(
@@ -215,10 +217,18 @@ def scope_url(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
 
 
+def file_suffix(url: str) -> str | None:
+    """Return the suffix of a text file, whose name a page may have, `""` for a page, None for anything else."""
+    parts = urlsplit(url)
+    if parts.query or _NOT_A_PAGE.search(parts.path):
+        return None
+    match = _TEXT_FILE.search(parts.path)
+    return match[0].lower() if match else ""
+
+
 def is_page_url(url: str) -> bool:
     """Return whether a URL may be a page: it has no query and no file suffix of another kind."""
-    parts = urlsplit(url)
-    return not parts.query and not _NOT_A_PAGE.search(parts.path)
+    return file_suffix(url) == ""
 
 
 def page_of_markdown(address: str) -> str:
