@@ -16,7 +16,6 @@ from mkdocs_roaming._http import (
     HttpResponse,
     UnavailableError,
     parse_api_error,
-    parse_base_url,
     parse_retry_after,
     run_with_timeout,
 )
@@ -54,10 +53,7 @@ class EmbeddingsClient:
     Redirects are not followed, so that the key is only sent to the configured server.
 
     Args:
-        model: The name of the model.
-        base_url: The URL of the server.
-        key: The key; empty for none.
-        key_name: The environment variable of the key, for error messages.
+        api: The model, the URL of the server, and the key.
         timeout: Time limit for one request in seconds.
         retries: Maximum number of retries after a temporary failure.
         sleep: Replaced by tests.
@@ -65,26 +61,21 @@ class EmbeddingsClient:
 
     def __init__(
         self,
-        model: str,
+        api: ApiConfig,
         *,
-        base_url: str = BASE_URL,
-        key: str = "",
-        key_name: str = KEY_VARIABLE,
         timeout: float = 60.0,
         retries: int = 3,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.model = model
-        self._api = ApiConfig(model, parse_base_url(base_url, "/v1"), key, key_name, "base_url")
-        self.address = self._api.address
-        """The URL of the server without credentials."""
+        self.model = api.model
+        self.api = api
         self._retries = retries
         self._sleep = sleep
         self._http = HttpClient(
-            self._api.base_url,
+            api.base_url,
             seconds=timeout,
             read_seconds=timeout,
-            headers={"Authorization": f"Bearer {key}"} if key else {},
+            headers={"Authorization": f"Bearer {api.key}"} if api.key else {},
             follow_redirects=False,
         )
 
@@ -110,9 +101,9 @@ class EmbeddingsClient:
     def _request(self, texts: Sequence[str]) -> list[Vector]:
         body = {"model": self.model, "input": list(texts)}
         try:
-            response = self._http.post(f"{self._api.base_url}/embeddings", body, _MAX_RESPONSE_BYTES)
+            response = self._http.post(f"{self.api.base_url}/embeddings", body, _MAX_RESPONSE_BYTES)
         except LibraryError as error:
-            message = str(error).replace(self._api.base_url, self.address)
+            message = str(error).replace(self.api.base_url, self.api.address)
             is_temporary = isinstance(error, UnavailableError)
             raise EmbeddingError(f"{self.model}: {message}", retryable=is_temporary) from None
         if response.status == HTTPStatus.OK:
@@ -137,17 +128,17 @@ class EmbeddingsClient:
     def _refused(self, response: HttpResponse) -> EmbeddingError:
         status = response.status
         _, message, _ = parse_api_error(response.body)
-        detail = f" ({self._api.redact(message)})" if message else ""
+        detail = f" ({self.api.redact(message)})" if message else ""
         retryable = status in _RETRYABLE or status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        fix = "try again later" if retryable else f"check model, base_url and the key in {self._api.key_name}"
+        fix = "try again later" if retryable else f"check model, base_url and the key in {self.api.key_name}"
         return EmbeddingError(
-            f"{self.model}: {self.address} refused the request ({status}){detail}; {fix}",
+            f"{self.model}: {self.api.address} refused the request ({status}){detail}; {fix}",
             retryable=retryable,
             retry_after=parse_retry_after(response.headers),
         )
 
     def _invalid(self, response: str) -> EmbeddingError:
-        return EmbeddingError(f"{self.model}: {self.address} sent {response}; check model and base_url")
+        return EmbeddingError(f"{self.model}: {self.api.address} sent {response}; check model and base_url")
 
 
 class _Row(msgspec.Struct):

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from mkdocs_roaming._http import check_api_key, parse_base_url
+from mkdocs_roaming._http import ApiConfig, check_api_key, parse_base_url
 from mkdocs_roaming.embeddings.client import BASE_URL, KEY_VARIABLE, EmbeddingsClient
 from mkdocs_roaming.embeddings.embedder import Embedder
 from mkdocs_roaming.embeddings.local import CatalogueModel, open_model, read_catalogue, select_default_model
@@ -157,10 +157,10 @@ def create_embeddings_client(
     Raises:
         UsageError: The model, the URL or the key is missing or invalid.
     """
-    base_url = environ.get(URL_VARIABLE, "").strip() or config.base_url.strip() or BASE_URL
+    base_url = parse_base_url(environ.get(URL_VARIABLE, "").strip() or config.base_url.strip() or BASE_URL, "/v1")
     if not config.model:
         raise UsageError(f"{URL_VARIABLE}: {_NO_MODEL}")
-    is_openai = parse_base_url(base_url, "/v1") == BASE_URL
+    is_openai = base_url == BASE_URL
     variables = [config.key_env or KEY_VARIABLE]
     if is_openai and not config.key_env:
         variables.append("OPENAI_API_KEY")
@@ -173,4 +173,4 @@ def create_embeddings_client(
             f"no server for {config.model}. Set base_url, such as http://localhost:11434/v1, "
             "or set OPENAI_API_KEY for OpenAI"
         )
-    return EmbeddingsClient(config.model, base_url=base_url, key=key, key_name=variable, retries=retries)
+    return EmbeddingsClient(ApiConfig(config.model, base_url, key, variable, "base_url"), retries=retries)

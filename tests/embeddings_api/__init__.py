@@ -1,7 +1,7 @@
 """A local server with OpenAI's embeddings API, deterministic vectors and configurable faults.
 
 with serving(EmbeddingsApi(key="k")) as api:
-    EmbeddingsClient("toy", base_url=api.url, key="k")
+    connect(api.url, key="k").embed(["text"])
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from mkdocs_roaming._http import ApiConfig, parse_base_url
+from mkdocs_roaming.embeddings.client import EmbeddingsClient
 from mkdocs_roaming.embeddings.embedder import Embedder, Vector
 from mkdocs_roaming.text.tokenizer import extract_terms, parse_words
 
@@ -91,6 +93,11 @@ class EmbeddingsApi:
         rows = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(vectors)]
         rows = self.transform.get("rows", lambda same: same)(rows)
         return 200, {}, json.dumps({"object": "list", "data": rows, "model": request["model"]}).encode()
+
+
+def connect(url: str, *, model: str = "toy", key: str = "", key_name: str = "KEY", **options: Any) -> EmbeddingsClient:
+    """Return a client of a server."""
+    return EmbeddingsClient(ApiConfig(model, parse_base_url(url, "/v1"), key, key_name, "base_url"), **options)
 
 
 @contextmanager

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from embeddings_api import EmbeddingsApi, ToyEmbedder
+from embeddings_api import EmbeddingsApi, ToyEmbedder, connect
 
-from mkdocs_roaming.embeddings.client import EmbeddingsClient
 from mkdocs_roaming.embeddings.config import EmbeddingModel, FindModel, ModelFinder, parse_embeddings_config
 from mkdocs_roaming.embeddings.store import decode_vectors
 from mkdocs_roaming.library.targets import open_library
@@ -79,9 +78,7 @@ def test_unreachable_server_causes_warning_and_site_without_vectors(
     build: Any, configured: FindModel, unreachable_url: str
 ) -> None:
     build(configured)
-    build(
-        lambda manifest: EmbeddingModel("other", lambda: EmbeddingsClient("other", base_url=unreachable_url, retries=0))
-    )
+    build(lambda manifest: EmbeddingModel("other", lambda: connect(unreachable_url, model="other", retries=0)))
     (warning,) = build.warnings
     assert warning.startswith(f"hybrid search: other: {unreachable_url}/embeddings: cannot be fetched (")
     assert warning.endswith("no vectors are published, search uses words only")

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from dripping import BODY, dripping
-from embeddings_api import EmbeddingsApi, ToyEmbedder
+from embeddings_api import EmbeddingsApi, ToyEmbedder, connect
 
-from mkdocs_roaming.embeddings.client import BASE_URL, EmbeddingsClient
+from mkdocs_roaming.embeddings.client import BASE_URL
 from mkdocs_roaming.embeddings.config import EmbeddingsConfig, create_embeddings_client, parse_embeddings_config
 from mkdocs_roaming.embeddings.embedder import EmbeddingError
 from mkdocs_roaming.errors import UsageError
@@ -26,7 +26,7 @@ TEXTS = [f"pump {at} and valve {at * 7}" for at in range(32)]
 
 
 def embed(api: EmbeddingsApi, texts: list[str] | None = None, **options: Any) -> list[list[float]]:
-    client = EmbeddingsClient("toy", base_url=api.url, **{"sleep": lambda seconds: None, **options})
+    client = connect(api.url, **{"sleep": lambda seconds: None, **options})
     return [list(vector) for vector in client.embed(TEXTS if texts is None else texts)]
 
 
@@ -89,7 +89,7 @@ def test_embed_rejects_responses_of_another_api(serve: Serve, body: bytes) -> No
 
 def test_unreachable_or_silent_server_raises_retryable_error(serve: Serve, unreachable_url: str) -> None:
     with pytest.raises(EmbeddingError, match="cannot be fetched") as caught:
-        EmbeddingsClient("toy", base_url=unreachable_url, retries=0).embed(["a"])
+        connect(unreachable_url, retries=0).embed(["a"])
     assert caught.value.retryable
     api = serve(stall=threading.Event())
     with pytest.raises(EmbeddingError, match=r"no complete response within 0\.2 seconds"):
@@ -107,7 +107,7 @@ def test_unreachable_or_silent_server_raises_retryable_error(serve: Serve, unrea
 def test_endless_response_is_aborted(head: bytes, chunk: bytes, timeout: float, message: str) -> None:
     """Slow headers and bodies after the time limit, large bodies after the size limit."""
     with dripping(head, chunk) as url, pytest.raises(EmbeddingError, match=message):
-        EmbeddingsClient("toy", base_url=f"{url}v1", retries=0, timeout=timeout).embed(["a"])
+        connect(f"{url}v1", retries=0, timeout=timeout).embed(["a"])
 
 
 # Keys
@@ -129,7 +129,7 @@ def test_key_is_sent_only_to_its_server(serve: Serve) -> None:
     assert sent_keys(api, EmbeddingsConfig("toy", api.url), environ) == ["Bearer own"]
     api = serve()
     assert sent_keys(api, EmbeddingsConfig("toy", api.url, "MINE"), environ) == ["Bearer mine"]
-    assert create_embeddings_client(EmbeddingsConfig("m"), environ).address == BASE_URL
+    assert create_embeddings_client(EmbeddingsConfig("m"), environ).api.address == BASE_URL
 
 
 def test_environment_overrides_configured_url(serve: Serve) -> None:

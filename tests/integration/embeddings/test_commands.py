@@ -17,7 +17,7 @@ import httpx2
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from embeddings_api import EmbeddingsApi
+from embeddings_api import EmbeddingsApi, connect
 from serving import serve_app
 
 from mkdocs_roaming.cli import main
@@ -185,12 +185,12 @@ def endpoint(site: Path, api: EmbeddingsApi, on_warning: Callable[[str], None], 
     """Serve a site in a thread; yield the port when the site is loaded."""
     from mkdocs_roaming.answer.budget import Budget
     from mkdocs_roaming.answer.results import Offline
-    from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
+    from mkdocs_roaming.embeddings.client import QueryEmbedder
     from mkdocs_roaming.library.search import Search
     from mkdocs_roaming.serve.app import AppConfig, ServeTable, create_app
     from mkdocs_roaming.serve.service import AnswerConfig
 
-    queries = QueryEmbedder(EmbeddingsClient("toy", base_url=api.url, retries=0), on_warning=on_warning, **options)
+    queries = QueryEmbedder(connect(api.url, retries=0), on_warning=on_warning, **options)
     config = AnswerConfig(Offline(), Budget(), lambda library: Search(library, queries=queries))
     app = create_app(AppConfig(str(site), config, ServeTable(metrics=f"127.0.0.1:{METRICS_PORT}")))
     with serve_app(app, lifespan="on") as port:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from embeddings_api import SYNONYMS, EmbeddingsApi, ToyEmbedder
+from embeddings_api import SYNONYMS, EmbeddingsApi, ToyEmbedder, connect
 
-from mkdocs_roaming.embeddings.client import EmbeddingsClient, QueryEmbedder
+from mkdocs_roaming.embeddings.client import QueryEmbedder
 from mkdocs_roaming.embeddings.config import FindModel
 from mkdocs_roaming.embeddings.store import QuantizedVector, encode_vectors
 from mkdocs_roaming.library.library import Library
@@ -33,7 +33,7 @@ class SearchedSite:
     def __init__(self, site: Path, url: str, *, model: str = "toy", **options: Any) -> None:
         self.warnings: list[str] = []
         self.now = 0.0
-        client = EmbeddingsClient(model, base_url=url, retries=0, timeout=5.0)
+        client = connect(url, model=model, retries=0, timeout=5.0)
         self.queries = QueryEmbedder(client, on_warning=self.warnings.append, clock=lambda: self.now, **options)
         self.words = Search(open_library(site), with_table=False)
         self.search = Search(self.words.library, queries=self.queries, with_table=False)
