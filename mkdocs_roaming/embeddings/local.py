@@ -14,7 +14,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from http import HTTPStatus
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -203,35 +202,26 @@ def open_model(model: str, environ: Mapping[str, str], *, may_download: bool) ->
 
 
 def download_model(model: CatalogueModel, folder: Path, hub: str) -> None:
-    """Download the files of a model that are missing in a folder.
+    """Download the files of a model that are missing in a folder; a failure of the network is retried once.
 
     Raises:
         EmbeddingError: A file cannot be downloaded, has another digest, or cannot be written.
     """
     for path, digest in model.files.items():
-        if (folder / path).is_file():
+        file = folder / path
+        if file.is_file():
             continue
         url = f"{hub.rstrip('/')}/{model.source}/{path}"
         _log.warning("downloading %s", url)
+        client = HttpClient(url, seconds=_DOWNLOAD_SECONDS, read_seconds=_READ_SECONDS)
         try:
-            write_atomically(folder / path, _download(url, digest))
+            try:
+                response = client.get(url, _MAX_FILE_BYTES)
+            except UnavailableError:
+                response = client.get(url, _MAX_FILE_BYTES)
+            if hashlib.sha256(response.body).hexdigest() != digest:
+                reason = f"not the expected file (status {response.status}); check the network and {HUB_VARIABLE}"
+                raise LibraryError(f"{url}: {reason}")
+            write_atomically(file, response.body)
         except (OSError, LibraryError) as error:
-            raise EmbeddingError(f"{error}; or store it as {folder / path}") from None
-
-
-def _download(url: str, digest: str) -> bytes:
-    """Return a file that must have a SHA-256; a failure of the network is retried once.
-
-    Raises:
-        LibraryError: The file cannot be downloaded, or is another.
-    """
-    client = HttpClient(url, seconds=_DOWNLOAD_SECONDS, read_seconds=_READ_SECONDS)
-    try:
-        response = client.get(url, _MAX_FILE_BYTES)
-    except UnavailableError:
-        response = client.get(url, _MAX_FILE_BYTES)
-    if response.status != HTTPStatus.OK:
-        raise LibraryError(f"{url}: cannot be downloaded (status {response.status}); try again later")
-    if hashlib.sha256(response.body).hexdigest() != digest:
-        raise LibraryError(f"{url}: the file has another SHA-256 than {digest}; check the network and {HUB_VARIABLE}")
-    return response.body
+            raise EmbeddingError(f"{error}; or store it as {file}") from None
