@@ -44,6 +44,9 @@ _MAX_TOKENS = 512
 """Tokens that the common models read of a text."""
 
 _DIGEST_CHARS = 8
+_MAX_THREADS = 2
+"""Texts that are computed at the same time; each takes up to 20 MB, and models for many languages half a gigabyte."""
+
 _FATAL = 4
 """The level of messages on the console; errors are raised."""
 
@@ -123,7 +126,7 @@ class LocalEmbedder:
         try:
             with self._lock:
                 self._loaded = self._loaded or self._load()
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
+            with ThreadPoolExecutor(min(os.cpu_count() or 1, _MAX_THREADS)) as pool:
                 return list(pool.map(partial(_embed_text, *self._loaded), texts))
         except Exception as error:  # onnxruntime and tokenizers have no common base class
             message = " ".join(str(error).split())
