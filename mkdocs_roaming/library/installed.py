@@ -175,8 +175,10 @@ def _merge(manifests: Mapping[Bundle, Manifest]) -> Manifest:
 def _move_page(page: PageEntry, bundle: Bundle, site: SiteEntry, renamed: Mapping[str, str]) -> PageEntry:
     sections: list[SectionEntry] = []
     for section in page.sections:
-        links = tuple(renamed[link] for link in section.links if link in renamed)
-        sections.append(replace(section, id=renamed[section.id], links=links, aliases=()))
+        links, cites = (
+            tuple(renamed[link] for link in targets if link in renamed) for targets in (section.links, section.cites)
+        )
+        sections.append(replace(section, id=renamed[section.id], links=links, cites=cites, aliases=()))
     return replace(
         page,
         id=renamed[page.id],

@@ -18,6 +18,7 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.index_cache import IndexCache, index_key
 from mkdocs_roaming.library.snippets import make_snippet
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.numbers import NumberIndex
 from mkdocs_roaming.search.index import Index, IndexData
 from mkdocs_roaming.search.ranking import MAX_QUERY_CHARS, Ranker, Weights, filler_words, parse_query
 from mkdocs_roaming.search.relevance import (
@@ -167,22 +168,22 @@ class Search:
         """Return the best sections for a query, best first.
 
         Args:
-            query: A question, words, or the id or address of a section, which is then the first hit.
+            query: A question, words, or the id or address of a section, which is then the first hit; so are sections
+                that a question cites by their numbers.
             limit: Maximum number of hits.
         """
         words = parse_query(query, self._language)
-        target = self._resolve_address(query)
-        near = None if target else self._find_near(query, words)  # sections similar to a named one are not wanted
+        candidates = self._find_cited(query)
+        near = None if candidates else self._find_near(query, words)  # sections similar to a named one are not wanted
         ranked = self._rank_rows(words, near)
         windows = {row: place.window for row, place in near.rows.items()} if near else {}
         sections = self._get_ranker().index.sections
-        hits: list[Hit] = []
-        if target is not None:
-            best = ranked[0][1] + 1 if ranked else 1.0
-            hits.append(Hit(target, best, partial(self._make_snippet, target, words)))
+        cited = self._choose_cited(candidates, [sections[row].id for row, _ in ranked])
+        best = ranked[0][1] + 1 if ranked else 1.0
+        hits = [Hit(section, best, partial(self._make_snippet, section, words)) for section in cited.values()]
         for row, score in ranked[: max(limit, 0)]:
             section = sections[row]
-            if target is None or section.id != target.id:
+            if section.id not in cited:
                 hits.append(Hit(section, score, partial(self._make_snippet, section, words, windows.get(row, 0))))
         return hits[: max(limit, 0)]
 
@@ -217,7 +218,7 @@ class Search:
         """
         relevance = self._get_relevance()
         query = query[:MAX_QUERY_CHARS]
-        if self._resolve_address(query) is not None:
+        if self._find_cited(query):
             return ""
         language = relevance.find_language(query)
         if language is not None:
@@ -355,6 +356,27 @@ class Search:
         if section is None and ("/" in query or "#" in query or query.endswith(".md")):
             return sections.find(query)
         return section
+
+    def _find_cited(self, query: str) -> list[list[SectionRef]]:
+        """Return the section of an address, or the sections that each citation in a query may mean."""
+        target = self._resolve_address(query)
+        if target is not None:
+            return [[target]]
+        library = self.library
+        numbers = library.memoize("numbers", lambda: NumberIndex(library.sections))
+        return list(numbers.find(query[:MAX_QUERY_CHARS]))
+
+    def _choose_cited(self, candidates: Iterable[Sequence[SectionRef]], ranked: list[str]) -> dict[str, SectionRef]:
+        """Return the first of each list of sections in the ranking, by its id, without the sections around others."""
+        places = {id_: place for place, id_ in enumerate(ranked)}
+        cited: dict[str, SectionRef] = {}
+        for sections in candidates:
+            best = min(sections, key=lambda section: places.get(section.id, len(places)))
+            cited[best.id] = best
+        for section in tuple(cited.values()):
+            for outer in self.library.sections.ancestors(section):
+                cited.pop(outer.id, None)
+        return cited
 
     def _rank_rows(
         self, words: Sequence[Word], near: Neighbors | None = None, *, with_pairs: bool = True

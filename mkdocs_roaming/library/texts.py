@@ -111,12 +111,6 @@ class SectionTexts:
                 text += f"\n{describe_rest(listing)}"
         return self.hide_url(make_text_expansion(library.sections, section, text)), source
 
-    def find_links(self, section: SectionRef) -> set[str]:
-        """Return the ids of the sections that a section links to."""
-        links = LINK.finditer(self.read_published(section))
-        targets = [resolve_link(self._library.sections, section, link) for link in links]
-        return {target.id for target in targets if target}
-
     def hide_url(self, expansion: Expansion) -> Expansion:
         """Return an expansion without its URL if links lead to ids: models then need none."""
         return replace(expansion, url="") if self.link_ids else expansion
@@ -313,7 +307,7 @@ class Prefetch:
         for section in self._opened:
             around = (*sections.neighbours(section), *sections.children(section), *sections.ancestors(section))
             near |= {neighbour.id for neighbour in around if neighbour}
-            near |= self.texts.find_links(section)
+            near.update(section.section.links, section.section.cites)
         places = {section.id: at for at, section in enumerate(queue)}
         for id_ in near & places.keys():
             places[id_] -= _PROMOTED_PLACES

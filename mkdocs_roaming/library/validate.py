@@ -137,7 +137,7 @@ class _Validator:
             for alias in section.aliases:
                 if alias in ids:
                     yield f"section {section.id}: alias {alias} is the id of a section"
-            for link in section.links:
+            for link in (*section.links, *section.cites):
                 if link not in ids:
                     yield f"section {section.id}: links to {link}, which is no section"
         for number, rule in enumerate(manifest.rules, 1):

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from mkdocs_roaming.manifest.aliases import PreviousSite, assign_ids
+from mkdocs_roaming.manifest.lookup import SectionIndex
 from mkdocs_roaming.manifest.models import (
     MAX_OPENING,
     MORE_GROUP,
@@ -28,6 +29,7 @@ from mkdocs_roaming.manifest.models import (
     path_to_url,
     url_to_path,
 )
+from mkdocs_roaming.manifest.numbers import NumberIndex
 from mkdocs_roaming.manifest.sections import IdAllocator, file_digest, github_slug
 from mkdocs_roaming.text.languages import fold, load_phrases
 from mkdocs_roaming.text.markdown import ends_sentence, to_single_line
@@ -124,7 +126,7 @@ def build_manifest(
     if not find_sentences(site.description, site.name):
         site_description = summarize_home(entries)
     name = to_single_line(site.name)
-    return Manifest(
+    manifest = Manifest(
         site=SiteEntry(name, site.url, site_description, site.language, site.version, site.alternates),
         pages=tuple(entries),
         nav=_make_nav(site, entries, assigned.allocator),
@@ -133,6 +135,23 @@ def build_manifest(
         crawled_from=site.crawled_from,
         generator=generator,
     )
+    return _add_citations(manifest, pages)
+
+
+def _add_citations(manifest: Manifest, pages: Iterable[PublishedPage]) -> Manifest:
+    """Return a manifest with the sections that each section cites by their numbers."""
+    numbers = NumberIndex(SectionIndex(manifest))
+    entries: list[PageEntry] = []
+    for entry, published in zip(manifest.pages, pages, strict=True):
+        data = published.encode()
+        sections: list[SectionEntry] = []
+        for section in entry.sections:
+            text = data[section.start : section.end].decode("utf-8", "replace")
+            cites = dict.fromkeys(cited.id for cited, *_ in numbers.find(text, entry))
+            known = (section.id, *section.links)
+            sections.append(replace(section, cites=tuple(id_ for id_ in cites if id_ not in known)))
+        entries.append(replace(entry, sections=tuple(sections)))
+    return replace(manifest, pages=tuple(entries))
 
 
 def summarize_home(pages: Sequence[PageEntry]) -> str:

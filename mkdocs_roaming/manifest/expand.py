@@ -28,11 +28,12 @@ _RESERVED_CHARS = 110
 _MAX_BREADCRUMB_CHARS = 400
 _MAX_URL_CHARS = 500
 _MAX_TITLE_CHARS = 120
-_MAX_FRAME_CHARS = 1_500
-"""More than breadcrumb, URL, neighbours and the reserved characters have together."""
+_MAX_FRAME_CHARS = 2_500
+"""More than breadcrumb, URL, neighbours, cited sections and the reserved characters have together."""
 _ANY_PART = 999
 """A number of parts with as many digits as any has."""
 
+_MAX_CITED = 6
 _MAX_NAMED = 12
 _CACHED_TITLES = 4_096
 _SEPARATOR = " › "
@@ -73,7 +74,8 @@ class Expansion:
     """An expanded section, or one part of it.
 
     `shown` are the sections that may be cited, `listed` the subsections that remain closed, `before` and `after` the
-    neighbours, `already_open` the sections whose text is not repeated.
+    neighbours, `already_open` the sections whose text is not repeated, `cites` the sections that the section cites by
+    their numbers.
     """
 
     id: str
@@ -87,6 +89,7 @@ class Expansion:
     before: ListedSection | None
     after: ListedSection | None
     already_open: tuple[ListedSection, ...] = ()
+    cites: tuple[ListedSection, ...] = ()
 
     @property
     def text(self) -> str:
@@ -188,6 +191,7 @@ def _make_frame(sections: SectionIndex, ref: SectionRef, parts: int = _ANY_PART)
         breadcrumb.insert(1, "…")
     url = "%20".join(sections.url(ref).split())
     before, after = sections.neighbours(ref)
+    cited = [section for id_ in ref.section.cites[:_MAX_CITED] if (section := sections.get(id_))]
     return Expansion(
         id=ref.id,
         title=_shorten(ref.section.title),
@@ -199,6 +203,7 @@ def _make_frame(sections: SectionIndex, ref: SectionRef, parts: int = _ANY_PART)
         parts=parts,
         before=list_section(sections, before) if before else None,
         after=list_section(sections, after) if after else None,
+        cites=tuple(list_section(sections, section) for section in cited),
     )
 
 
@@ -212,7 +217,7 @@ def split_source_code(text: str) -> tuple[str, str]:
 def make_text_expansion(sections: SectionIndex, ref: SectionRef, text: str) -> Expansion:
     """Return the expansion of a section's own text, or of a part of it."""
     shown = (ShownSection(ref.id, text),) if text else ()
-    return replace(_make_frame(sections, ref, 1), shown=shown, before=None, after=None)
+    return replace(_make_frame(sections, ref, 1), shown=shown, before=None, after=None, cites=())
 
 
 def render_expansion(expansion: Expansion) -> str:
@@ -241,6 +246,8 @@ def _render_around(expansion: Expansion) -> tuple[str, str]:
     if expansion.already_open:
         known = ", ".join(map(_render_named, expansion.already_open))
         tail += f"\nOpen already: {known}\n"
+    if expansion.cites:
+        tail += f"\nCites: {', '.join(map(_render_named, expansion.cites))}\n"
     neighbours: list[str] = []
     if expansion.before:
         neighbours.append(f"Before: {_render_named(expansion.before)}")

@@ -124,7 +124,7 @@ def load_skeleton(file: Path) -> Manifest:
     head, pages = iter_pages(file)
     stripped: list[PageEntry] = []
     for page in pages:
-        sections = tuple(replace(section, opening="", links=()) for section in page.sections)
+        sections = tuple(replace(section, opening="", links=(), cites=()) for section in page.sections)
         stripped.append(replace(page, sections=sections))
     return replace(head, nav=(), rules=(), pages=tuple(stripped))
 

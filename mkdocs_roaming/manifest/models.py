@@ -260,6 +260,7 @@ class SectionEntry(Struct, frozen=True, omit_defaults=True):
         ),
     ] = _always("")
     links: Annotated[tuple[SectionId, ...], Meta(description="sections that it links to")] = ()
+    cites: Annotated[tuple[SectionId, ...], Meta(description="further sections that it cites by their numbers")] = ()
     aliases: Annotated[tuple[SectionId, ...], Meta(description="former ids of the section")] = ()
     anchors: Annotated[
         tuple[str, ...],

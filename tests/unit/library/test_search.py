@@ -92,6 +92,23 @@ def test_find_with_address_or_id_returns_section_first(library: Library) -> None
         assert Search(library).find(text)[0].section.id == section.id
 
 
+def test_find_with_citation_in_question_returns_cited_section_first(make_site: Callable) -> None:
+    rules = "".join(f"## Rule {number}\n\nShips moor at berth {number}.\n\n" for number in range(1, 30))
+    search = Search(make_site([("rules/", f"# Rules\n\nMoor well.\n\n{rules}"), *PAGES]).library())
+    question = "May a ship moor at berth 12 and 13, or does rule 7 forbid it?"
+    hits = search.find(question)
+    assert hits[0].section.section.title == "Rule 7"
+    assert len({hit.section.id for hit in hits}) == len(hits)
+    assert search.judge("Who won the football cup after rule 7?") == ""
+    assert search.judge("Who won the football cup after rule 70?") != ""
+
+
+def test_find_with_citation_of_part_and_section_returns_section_first(make_site: Callable) -> None:
+    text = "".join(f"## Part {part}\n\n### Rule {part}\n\nMoor.\n\n" for part in range(1, 5))
+    hits = Search(make_site([("rules/", f"# Rules\n\n{text}")]).library()).find("part 3, rule 3")
+    assert hits[0].section.section.title == "Rule 3"
+
+
 def test_find_returns_equal_sections_in_site_order(make_site: Callable) -> None:
     library = make_site([(f"p{at}/", "# Tide\n\nThe same text.\n") for at in range(9)]).library()
     order = [hit.section.page.path for hit in Search(library).find("tide text")]

@@ -56,6 +56,13 @@ def test_expansion_in_conversation_reads_each_text_once(make_site: Callable) -> 
     assert sorted(titles) == ["Bilge", "Deck", "Pumps", "Valve"]
 
 
+def test_expansion_names_cited_sections(make_site: Callable) -> None:
+    text = "# Rules\n\n## Rule 1\n\nMoor as in rule 3.\n\n## Rule 2\n\nPay.\n\n## Rule 3\n\nAsk first.\n"
+    library = make_site([("b/", text)]).library()
+    moor, _, ask = library.sections.children(SectionRef(library.manifest.pages[0], 0))
+    assert f"\nCites: [{ask.id}] Rule 3\n" in render_expansion(expand_section(library.sections, moor, library.text))
+
+
 def test_small_page_is_shown_with_all_subsections(make_site: Callable) -> None:
     text = "# Pumps\n\nAll of them.\n\n## Bilge\n\nBelow.\n\n### Valve\n\nTurn it.\n\n## Deck\n\nAbove.\n"
     library = make_site([("a/", "# Anchors\n\nTwo.\n"), ("b/", text), ("c/", "# Chains\n\nLong.\n")]).library()

@@ -1,0 +1,143 @@
+"""Find the sections that a text cites by their numbers: “§ 5 BUrlG”, “Rule 12”, “F.16”, “RFC 9110, 15.5”.
+
+A heading is numbered if it begins with a word or sign and a number (`§ 5 Leave`, `Rule 12`, `F.16: Parameters`), or
+with a number of several parts (`15.5 Client errors`). There is no list of such words: what precedes several different
+numbers is a label.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
+from mkdocs_roaming.manifest.models import PageEntry
+from mkdocs_roaming.text.languages import base_language, fold, stem
+from mkdocs_roaming.text.tokenizer import parse_words
+
+_MIN_NUMBERS = 3
+"""Number of different numbers from which a word is a label."""
+
+_MIN_LETTERS = 3
+"""Letters of an abbreviation, and of a label that may have a space before its number: `a 4` is not `A.4`."""
+
+_LABEL = r"[^\W\d_]++(?:\.[^\W\d_]++)*+|[§¶№]++"
+_NUMBER = r"(?:\d+(?:\.\d+)*(?:-?[A-Za-z])?|[IVXLCDM]+)(?![^\Wºª])"
+_NUMBERED = rf"(?:(?P<label>{_LABEL})(?P<gap>\.?\s*))?(?P<number>{_NUMBER})"
+_HEADING = re.compile(rf"(?:[^\W\d_]+\s+){{0,2}}?{_NUMBERED}")
+"""The beginning of a numbered heading, with up to two words before its label: `Technical Rule 5`."""
+
+_LIST = rf"(?P<more>(?:(?:\s*[,/–-]\s*|\s+[^\W\d_]{{1,3}}\s+){_NUMBER})*)"
+_PARTS = r"(?:[\s,]*\([^\W_]{1,3}\)|[\s,]+[^\W\d_]+\.?\s+\d+\w*\)?)*"
+_NAME = r"(?:,?\s+(?P<small>(?:[^\W\d_]{1,3}\s+){0,2})(?P<name>[^\W\d_][\w-]*))?"
+_CITATION = re.compile(rf"(?<![\w./-]){_NUMBERED}(?={_LIST}{_PARTS}{_NAME})")
+"""A citation, perhaps before a list of numbers (`12, 13`), parts (`(2)(a)`) and a name (`of the Harbour Act`)."""
+
+_SHORT_NAME = re.compile(r"\w*[A-Z]\w*[A-Z]\w*|\d{3,}")
+"""The short name of a document: `BUrlG`, `GDPR`, `9110`."""
+
+_Name = tuple[str, ...]
+"""The terms of a word."""
+
+
+class NumberIndex:
+    """The numbered headings of a site.
+
+    Args:
+        sections: The sections of the site.
+    """
+
+    def __init__(self, sections: SectionIndex) -> None:
+        self._sections = sections
+        self._language = base_language(sections.manifest.site.language)
+        self._words: set[str | None] = set()
+        self._names: dict[str, set[_Name]] = {}
+        self._headings: dict[tuple[str, str], list[SectionRef]] = defaultdict(list)
+        for section in sections:
+            match = _HEADING.match(section.section.title)
+            if match is not None and (match["label"] or "." in match["number"]):
+                self._words.add(match["label"])
+                self._headings[self._read_label(match), _normalize(match["number"])].append(section)
+        counts = Counter(label for label, _ in self._headings)
+        self._labels = [label for label, count in counts.most_common() if count >= _MIN_NUMBERS]
+
+    def find(self, text: str, page: PageEntry | None = None) -> Iterator[list[SectionRef]]:
+        """Yield the sections that each citation in a query may mean; with a page, in its text the only one that it may.
+
+        They are in the document that is named after the number, or else in the page's own, or in that which the query
+        names best.
+        """
+        if not self._labels:
+            return
+        context = self._find_names(page) if page else self._parse(text)
+        for match in _CITATION.finditer(text):
+            label = self._find_label(match)
+            before = text[max(match.start() - len("5 "), 0) : match.start()]
+            if label is None and before[:1].isdigit():
+                continue  # a part of the section: Abs. 2 in § 5 Abs. 2
+            names: set[_Name] = set()
+            for name in (match["name"] or "", match["label"] or ""):
+                if _SHORT_NAME.fullmatch(name) or (page and match["small"] and name[:1].isupper()):
+                    names |= self._parse(name)
+            numbers = [match["number"]]
+            if match["label"] not in self._words:
+                numbers += re.findall(_NUMBER, match["more"])
+            for number in numbers:
+                ranks: dict[tuple[int, bool, int], list[SectionRef]] = defaultdict(list)
+                for section in self._find_headings(label, _normalize(number)):
+                    known = self._find_names(section.page)
+                    ranks[len(names & known), section.page is page, len(context & known)].append(section)
+                best = max(ranks, default=(0, False, 0))
+                is_named, is_here, _ = best
+                is_only = len(ranks[best]) == 1
+                is_clear = not page or (match["label"] and is_only and (is_here or len(ranks) == 1))
+                is_elsewhere = names and (page or not is_only)
+                if is_named or (ranks[best] and is_clear and label is not None and not is_elsewhere):
+                    yield ranks[best]
+
+    def _find_headings(self, label: str | None, number: str) -> Iterator[SectionRef]:
+        """Yield the sections with a number behind a label, or behind any."""
+        for heading in self._labels if label is None else [label]:
+            yield from self._headings.get((heading, number), ())
+
+    def _find_label(self, match: re.Match[str]) -> str | None:
+        """Return the label that the word before a number means, also if it is short for the most frequent one."""
+        word = self._read_label(match)
+        main = self._labels[0]
+        if len(word) >= _MIN_LETTERS and main.startswith(word.removesuffix("s")):
+            return main
+        if word in self._labels:
+            return word
+        is_number = "." in match["number"] and (not match["label"] or self._parse(match["label"]))
+        return "" if is_number and "" in self._labels else None
+
+    def _read_label(self, match: re.Match[str]) -> str:
+        """Return the stem of a label; the first of several signs, and a short label with what is behind it."""
+        label = match["label"] or ""
+        if len(label) >= _MIN_LETTERS:
+            return stem(label, self._language)
+        return fold(label + match["gap"]) if label.isalpha() else label[:1]
+
+    def _find_names(self, page: PageEntry) -> set[_Name]:
+        """Return the words of the path, the title and the nav groups of a page, and the initials of these titles."""
+        if page.path not in self._names:
+            names = self._parse(re.sub(r"\W", " ", page.path))
+            for title in (*self._sections.nav_titles(page), page.title):
+                names |= self._parse(title)
+                words = [word for word in parse_words(title.partition("(")[0], self._language) if not word.stop]
+                initials = "".join(word.text[0] for word in words)
+                for start in range(len(initials)):  # “New Harbour Act” is NHA and HA
+                    names |= self._parse(initials[start:])
+            self._names[page.path] = names
+        return self._names[page.path]
+
+    def _parse(self, text: str) -> set[_Name]:
+        """Return the terms of the words of a text that say something."""
+        words = parse_words(text, self._language)
+        return {run for word in words if not word.stop for run in word.runs}
+
+
+def _normalize(number: str) -> str:
+    """Return the form of a number that is equal for other spellings: `52-A`, `52a`."""
+    return number.replace("-", "").casefold()
