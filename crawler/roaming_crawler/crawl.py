@@ -195,7 +195,7 @@ class _Crawl:
                 self.on_event("publish", {"pages": len(visited.pages)})
                 discovered.notes += scope.check_patterns(strict=config.scope.strict)
                 result = publish_crawl(session, discovered, visited, self.descriptions)
-        ways = discovered.ways or [self.start]
+        ways = discovered.ways or (self.start,)
         result = replace(result, found_by=tuple(way.removeprefix(url_origin(scope.url)) for way in ways))
         # A crawl that has reached its page limit is complete; with another limit, the next one resumes it.
         if not session.stopped or MAX_PAGES_OPTION in session.stopped:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from urllib.parse import urljoin
@@ -15,6 +15,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem
 from roaming_crawler.config import MEGABYTE, DiscoveryConfig
 from roaming_crawler.contents import sniff_kind
+from roaming_crawler.fetch import Response
 from roaming_crawler.llms import LlmsIndex, parse_llms_txt, split_llms_full
 from roaming_crawler.page import PageRef, make_page_ref
 from roaming_crawler.parser import ParsedPage, parse_page
@@ -29,11 +30,10 @@ from roaming_crawler.scope import (
 )
 from roaming_crawler.session import ACCEPT_HTML, Session
 
-MAX_NESTED_LLMS = 250
-"""Maximum number of llms.txt files that are followed from the first one."""
+MAX_LISTS = 251
+"""Maximum number of llms.txt files or sitemaps that are read from the first one."""
 MAX_FULL_BYTES = 50 * MEGABYTE
 MAX_MANIFEST_BYTES = 100 * MEGABYTE
-MAX_SITEMAPS = 200
 MAX_SITEMAP_BYTES = 50 * MEGABYTE
 """Maximum size of a decompressed sitemap, as the protocol says."""
 
@@ -54,7 +54,7 @@ class DiscoveredPages:
         root: URL to which the manifest's paths are relative.
         indexes: The llms.txt files.
         full: URL of the llms-full.txt that texts were taken from.
-        entries: Pages by URL.
+        entries: Pages by what the spellings of their URLs have in common.
         is_alone: Whether the start page has text, links to no other page in scope, and no list is known.
         ways: URLs of the lists that name pages; `links on pages` if those lead to more.
         notes: Problems, as messages.
@@ -68,31 +68,21 @@ class DiscoveredPages:
     full: str = ""
     entries: dict[str, PageRef] = field(default_factory=dict)
     is_alone: bool = False
-    ways: list[str] = field(default_factory=list)
+    ways: dict[str, None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     navs: list[tuple[NavItem, ...]] = field(default_factory=list)
-    _urls_by_loose_key: dict[str, str] = field(default_factory=dict)
 
     def add(self, ref: PageRef) -> None:
         """Add a page, or merge it with a known reference to the same page. A listed URL wins over a guessed one."""
         key = loose_key(ref.url)
-        similar_url = self._urls_by_loose_key.get(key, "")
-        known = self.entries.get(ref.url) or self.entries.get(similar_url)
-        if known is not None and (known.url == ref.url or known.guessed or ref.guessed):
-            del self.entries[known.url]
-            preferred = ref if known.guessed else known
-            ref = replace(
-                known,
-                url=preferred.url,
-                guessed=preferred.guessed,
-                markdown=known.markdown or ref.markdown,
-                title=known.title or ref.title,
-                description=known.description or ref.description,
-            )
-        self.entries[ref.url] = ref
-        self._urls_by_loose_key.setdefault(key, ref.url)
-        if known is not None and known.guessed:
-            self._urls_by_loose_key[key] = ref.url
+        known = self.entries.get(key, ref)
+        preferred = ref if known.guessed else known
+        self.entries[key] = replace(
+            preferred,
+            markdown=known.markdown or ref.markdown,
+            title=known.title or ref.title,
+            description=known.description or ref.description,
+        )
 
 
 async def discover(session: Session, scope: Scope, start: str, config: DiscoveryConfig) -> DiscoveredPages:
@@ -105,10 +95,9 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
         config: Which lists are used.
     """
     discovered = DiscoveredPages(scope)
-    if config.manifest:
-        await _read_manifest(session, discovered)
-        if discovered.manifest:
-            return discovered
+    lists = _ListReader(session, discovered)
+    if config.manifest and await lists.read_manifest():
+        return discovered
     response = await session.find(start, ACCEPT_HTML)
     home = response.url if response else start
     page = ParsedPage(skip_reason="no page")
@@ -119,10 +108,10 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
     others = set(map(loose_key, links)) - {loose_key(start), loose_key(home)}
     discovered.is_alone = not (page.skip_reason or is_elsewhere or others)
     if config.llms:
-        named = (start,) if start.endswith(".txt") else page.llms
-        await _LlmsDiscovery(session, discovered).run(map(scope.localize, named))
+        await lists.read_llms((start,) if start.endswith(".txt") else page.llms)
     if config.sitemap:
-        await _read_sitemaps(session, discovered, page.sitemaps)
+        await lists.read_sitemaps(page.sitemaps)
+    lists.report_hosts()
     discovered.is_alone = discovered.is_alone and not discovered.entries
     if is_page_url(home) and (scope.contains(home) if response else scope.path(home)):
         discovered.add(make_page_ref(home) if has_web_scheme(home) else PageRef(home))
@@ -132,65 +121,147 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
     return discovered
 
 
-async def _read_manifest(session: Session, discovered: DiscoveredPages) -> None:
-    url = discovered.scope.url + MANIFEST_PATH
-    response = await session.find(url, kind="json", cap=MAX_MANIFEST_BYTES)
-    if response is None:
-        return
-    try:
-        discovered.manifest = load_manifest(response.body, where=response.url)
+@dataclass(slots=True)
+class _ListReader:
+    """Reads the lists that a site publishes."""
+
+    session: Session
+    discovered: DiscoveredPages
+    texts: dict[str, None] = field(default_factory=dict)
+    """URLs of texts that contain several pages."""
+    other_hosts: dict[str, Counter[str]] = field(default_factory=dict)
+    """Number of URLs on each other host, by list."""
+
+    async def read_manifest(self) -> bool:
+        """Return whether there is a manifest."""
+        discovered = self.discovered
+        url = discovered.scope.url + MANIFEST_PATH
+        response = await self.session.find(url, kind="json", cap=MAX_MANIFEST_BYTES)
+        if response is None:
+            return False
+        try:
+            discovered.manifest = load_manifest(response.body, where=response.url)
+        except ManifestError as error:
+            discovered.notes.append(f"{error}; the site is crawled without it")
+            return False
         discovered.root = urljoin(response.url, "../")
-        discovered.ways.append(url)
-    except ManifestError as error:
-        discovered.notes.append(f"{error}; the site is crawled without it")
+        discovered.ways[url] = None
+        return True
 
+    async def read_sitemaps(self, named: Iterable[str]) -> None:
+        """Read the sitemaps of robots.txt and a page, and those at the usual addresses."""
+        scope = self.discovered.scope
+        robots = await self.session.robots(scope.url)
+        urls = [*robots.sitemaps, *named]
+        if not (urls and self.discovered.is_alone):
+            urls += [f"{scope.url}sitemap.xml", "/sitemap.xml"]
+        await self._read_lists((canonical_url(url, scope.url) for url in urls), self._read_sitemap)
 
-async def _read_sitemaps(session: Session, discovered: DiscoveredPages, named: Sequence[str]) -> None:
-    scope = discovered.scope
-    origin = url_origin(scope.url)
-    robots = await session.robots(scope.url)
-    urls = [*robots.sitemaps, *named]
-    if not (urls and discovered.is_alone):
-        urls += [scope.url + "sitemap.xml", origin + "/sitemap.xml"]
-    roots = filter(None, (canonical_url(url, scope.url) for url in urls))
-    listed = await _collect_sitemaps(session, discovered, map(scope.localize, roots))
-    pages = [page for page in listed if file_suffix(page) is not None and scope.contains(page)]
-    for page in pages:
-        discovered.add(PageRef(page, trial=file_suffix(page) or ""))
-    discovered.ways += dict.fromkeys(listed[page] for page in pages)
-    foreign = next((page for page in listed if url_origin(page) != origin), None)
-    if foreign and not pages:  # a copy of the site, or the site has moved
-        discovered.notes.append(
-            f"{listed[foreign]}: lists nothing below {scope.url}, but pages of {url_origin(foreign)}; "
-            "crawl that URL instead"
-        )
+    async def read_llms(self, named: Iterable[str]) -> None:
+        """Read the first llms.txt that lists pages, the files that it names, and llms-full.txt.
 
+        It is at one of the named URLs, in the folder of the crawl, at the root, or in a common folder.
+        """
+        scope = self.discovered.scope.url
+        folders = ["", "/", "/docs/", "/.well-known/"]
+        if self.discovered.is_alone:
+            del folders[1:]
+        for url in dict.fromkeys((*named, *(urljoin(scope, f"{folder}llms.txt") for folder in folders))):
+            if not self.discovered.entries:
+                await self._read_lists([url], self._read_llms_txt)
+        if self.discovered.entries:
+            await self._read_llms_full()
 
-async def _collect_sitemaps(session: Session, discovered: DiscoveredPages, roots: Iterable[str]) -> dict[str, str]:
-    """Return the URLs in sitemaps, and in those that they list on the same host, each with the URL of its sitemap."""
-    scope = discovered.scope
-    listed: dict[str, str] = {}
-    queue = list(dict.fromkeys(roots))
-    for url in queue:
-        response = await session.find(url, cap=MAX_SITEMAP_BYTES)
-        if response is None or sniff_kind(response) == "html":
-            continue
+    def report_hosts(self) -> None:
+        """Report the other hosts that lists name."""
+        for source, hosts in self.other_hosts.items():
+            for host, count in hosts.items():
+                links = "1 of its links leads" if count == 1 else f"{count} of its links lead"
+                self.discovered.notes.append(f"{source}: {links} to {host}; crawl that URL to include them")
+
+    async def _read_lists(self, roots: Iterable[str | None], read: Callable[[Response], Iterable[str]]) -> None:
+        """Read lists, and those on the same host that they name."""
+        localize = self.discovered.scope.localize
+        queue = [*dict.fromkeys(localize(url) for url in roots if url)]
+        for url in queue:
+            response = await self.session.find(url, cap=MAX_SITEMAP_BYTES)
+            for nested in map(localize, read(response) if response else ()):
+                if url_origin(nested) != url_origin(url):
+                    self._count_host(url, nested)
+                elif nested not in queue:
+                    queue.append(nested)
+            if len(queue) > MAX_LISTS:
+                self.discovered.notes.append(f"{url}: names more than {MAX_LISTS} lists; the rest is not read")
+                del queue[MAX_LISTS:]
+
+    def _read_sitemap(self, response: Response) -> Iterable[str]:
+        """Add the pages of a sitemap, and return the URLs of others that it names."""
+        if sniff_kind(response) == "html":
+            return ()
         try:
             pages, sitemaps = parse_sitemap(response.body)
         except SitemapError as error:
-            discovered.notes.append(f"{url}: {error}")
-            continue
+            self.discovered.notes.append(f"{response.url}: {error}")
+            return ()
         for page in pages:
-            if page_url := canonical_url(page, response.url):
-                listed[scope.localize(page_url)] = url
-        for sitemap in sitemaps:
-            nested = scope.localize(canonical_url(sitemap, response.url) or "")
-            if nested not in queue and url_origin(nested) == url_origin(url):
-                queue.append(nested)
-        if len(queue) > MAX_SITEMAPS:
-            discovered.notes.append(f"{url}: more than {MAX_SITEMAPS} sitemaps; the rest is not read")
-            del queue[MAX_SITEMAPS:]
-    return listed
+            if url := canonical_url(page, response.url):
+                self._add(self.discovered.scope.localize(url), response.url)
+        return filter(None, (canonical_url(sitemap, response.url) for sitemap in sitemaps))
+
+    def _read_llms_txt(self, response: Response) -> Iterable[str]:
+        """Add the pages of an llms.txt, and return the URLs of others that it names."""
+        discovered = self.discovered
+        localize = discovered.scope.localize
+        if sniff_kind(response) != "markdown":
+            return ()
+        if discovered.indexes and len(split_llms_full(response.text, response.url)) > 1:  # named like a list
+            self.texts[response.url] = None
+            return ()
+        index = parse_llms_txt(response.text, response.url)
+        links = [replace(link, url=localize(link.url)) for link in index.entries.values()]
+        index.entries = {link.url: link for link in links}
+        discovered.indexes.append(index)
+        for link in links:
+            self._add(link.url, response.url, title=link.title, description=link.description)
+        return index.nested
+
+    def _add(self, url: str, source: str, *, title: str = "", description: str = "") -> None:
+        """Add a listed page if it is in scope."""
+        scope = self.discovered.scope
+        if url_origin(url) != url_origin(scope.url):
+            self._count_host(source, url)
+        elif scope.contains(url) and file_suffix(url) is not None:
+            self.discovered.add(make_page_ref(url, title=title, description=description))
+            self.discovered.ways[source] = None
+
+    def _count_host(self, source: str, url: str) -> None:
+        self.other_hosts.setdefault(source, Counter())[url_origin(url)] += 1
+
+    async def _read_llms_full(self) -> None:
+        """Use the page texts in llms-full.txt if it contains the pages that llms.txt lists."""
+        discovered = self.discovered
+        localize = discovered.scope.localize
+        named = chain(self.texts, *(index.full for index in discovered.indexes))
+        usual = urljoin(discovered.indexes[0].base, "llms-full.txt")
+        for url in dict.fromkeys(map(localize, (*named, usual))):
+            if url_origin(url) != url_origin(discovered.scope.url):
+                continue
+            response = await self.session.find(url, kind="markdown", cap=MAX_FULL_BYTES)
+            if response is None:
+                continue
+            full = split_llms_full(response.text, response.url)
+            texts = {loose_key(make_page_ref(localize(page)).url): text for page, text in full.items()}
+            listed = texts.keys() & discovered.entries.keys()
+            if listed and len(listed) >= _MIN_FULL_SHARE * len(discovered.entries):
+                for key in listed:
+                    discovered.entries[key].text = texts[key]
+                discovered.full = url
+                discovered.ways[url] = None
+                return
+            discovered.notes.append(
+                f"{url}: names the URLs of {len(listed)} of the {len(discovered.entries)} pages that llms.txt lists; "
+                "not used, every page is fetched"
+            )
 
 
 class SitemapError(RoamingError):
@@ -233,118 +304,3 @@ def _parse_xml(data: bytes) -> etree._Element:
     if root is None:
         raise SitemapError("not XML")
     return root
-
-
-@dataclass(slots=True)
-class _LlmsDiscovery:
-    """Discovery by llms.txt and llms-full.txt."""
-
-    session: Session
-    discovered: DiscoveredPages
-    texts: list[str] = field(default_factory=list)
-    """URLs of texts that contain several pages."""
-    other_hosts: Counter[str] = field(default_factory=Counter)
-    """Number of links by other host."""
-
-    async def run(self, named: Iterable[str]) -> None:
-        """Read the first llms.txt that lists pages, and the files that it names.
-
-        It is at one of the named URLs, in the folder of the crawl, at the root, or in a common folder.
-        """
-        scope = self.discovered.scope.url
-        origin = url_origin(scope)
-        folders = (scope, f"{origin}/", f"{origin}/docs/", f"{origin}/.well-known/")
-        urls = [f"{folder}llms.txt" for folder in folders]
-        if self.discovered.is_alone:
-            del urls[1:]
-        for url in dict.fromkeys((*named, *urls)):
-            if not self.discovered.entries:
-                await self._read_lists(url)
-        if self.discovered.entries:
-            self.discovered.ways.append(self.discovered.indexes[0].base)
-            await self._read_llms_full()
-
-    async def _read_lists(self, first: str) -> None:
-        """Read an llms.txt and those that it names."""
-        discovered = self.discovered
-        queue = [first]
-        for url in queue:
-            response = await self.session.find(url, kind="markdown")
-            if response is None:
-                continue
-            text = response.text
-            if url != first and len(split_llms_full(text, response.url)) > 1:  # named like a list
-                self.texts.append(url)
-                continue
-            index = self._localize(parse_llms_txt(text, response.url))
-            discovered.indexes.append(index)
-            self._add_entries(index)
-            queue += self._select_nested(index, queue)
-        for host, count in self.other_hosts.items():
-            links = "1 of its links leads" if count == 1 else f"{count} of its links lead"
-            discovered.notes.append(
-                f"{first}: {links} out of {discovered.scope.url}, to {host}; crawl that URL to include them"
-            )
-        self.other_hosts.clear()
-
-    def _localize(self, index: LlmsIndex) -> LlmsIndex:
-        """Return a list with the URLs of the crawl's own host, as the crawl spells them."""
-        localize = self.discovered.scope.localize
-        links = (replace(link, url=localize(link.url)) for link in index.entries.values())
-        return replace(
-            index,
-            entries={link.url: link for link in links},
-            nested=dict.fromkeys(map(localize, index.nested)),
-            full=dict.fromkeys(map(localize, index.full)),
-        )
-
-    def _select_nested(self, index: LlmsIndex, known: Sequence[str]) -> list[str]:
-        """Return the other lists on the same host that an llms.txt names."""
-        origin = url_origin(known[0])
-        room = MAX_NESTED_LLMS + 1 - len(known)
-        new: list[str] = []
-        for url in index.nested:
-            if url_origin(url) != origin:
-                self.other_hosts[url_origin(url)] += 1
-            elif url not in known:
-                new.append(url)
-        if len(new) > room:
-            problem = f"names more than {MAX_NESTED_LLMS} other llms.txt files; the rest is not read"
-            self.discovered.notes.append(f"{index.base}: {problem}")
-        return new[:room]
-
-    def _add_entries(self, index: LlmsIndex) -> None:
-        scope = self.discovered.scope
-        for entry in index.entries.values():
-            if not scope.is_below(entry.url):
-                self.other_hosts[url_origin(entry.url)] += 1
-            elif file_suffix(entry.url) is not None and scope.contains(entry.url):
-                self.discovered.add(make_page_ref(entry.url, title=entry.title, description=entry.description))
-
-    async def _read_llms_full(self) -> None:
-        """Use the page texts in llms-full.txt if it contains the pages that llms.txt lists."""
-        discovered = self.discovered
-        urls = list(self.texts)
-        for index in discovered.indexes:
-            urls += index.full
-        urls.append(urljoin(discovered.indexes[0].base, "llms-full.txt"))
-        for url in dict.fromkeys(urls):
-            if url_origin(url) != url_origin(discovered.scope.url):
-                continue
-            response = await self.session.find(url, kind="markdown", cap=MAX_FULL_BYTES)
-            if response is None:
-                continue
-            full = split_llms_full(response.text, response.url)
-            localize = discovered.scope.localize
-            by_key = {loose_key(make_page_ref(localize(page)).url): text for page, text in full.items()}
-            listed = [ref for ref in discovered.entries.values() if loose_key(ref.url) in by_key]
-            if listed and len(listed) >= _MIN_FULL_SHARE * len(discovered.entries):
-                for ref in listed:
-                    ref.text = by_key[loose_key(ref.url)]
-                discovered.full = url
-                discovered.ways.append(url)
-                return
-            discovered.notes.append(
-                f"{url}: names the URLs of {len(listed)} of the {len(discovered.entries)} pages that llms.txt lists; "
-                "not used, every page is fetched"
-            )

@@ -78,7 +78,7 @@ async def visit_pages(
             fetcher.learning = False
         else:
             await fetcher.learn_not_found_page()
-        if loose_key(scope.url) not in map(loose_key, discovered.entries):
+        if loose_key(scope.url) not in discovered.entries:
             discovered.add(PageRef(scope.url))
         language = (await fetcher.read_html(PageRef(start))).language
         variants = VariantFilter(scope, start, config.scope, language, fetcher.read_html)
@@ -183,7 +183,7 @@ class _Frontier:
         """Visit all pages."""
         home = self.discovered.scope.url
         entries = self.discovered.entries
-        self.known = set(entries)
+        self.known = {ref.url for ref in entries.values()}
         level = sorted(entries.values(), key=lambda ref: (ref.url != home, ref.url))
         entries.clear()  # texts of llms-full.txt are moved to disk with their pages
         while level or self.deferred:
@@ -288,8 +288,8 @@ class _Frontier:
             if first:
                 links = tuple(link for link in links if link.count("/") <= first.count("/"))
             if self.table.add(ref, result):
-                if ref.depth and _LINKS not in self.discovered.ways:
-                    self.discovered.ways.append(_LINKS)
+                if ref.depth:
+                    self.discovered.ways[_LINKS] = None
                 self.known.add(result.url)
                 self.new_pages -= not self.fetcher.is_known(ref)
         if ref.trial:
