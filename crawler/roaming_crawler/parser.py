@@ -75,7 +75,9 @@ _VISIBLE_CONTENT = (
 _APP_ROOTS = (
     "//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='___gatsby' or @id='svelte']"
     "[not(normalize-space()) or string-length(normalize-space()) < 200]"
+    " | //template[@data-dgst or starts-with(@id, 'B:')]"
 )
+"""Roots of applications with little text, and parts of a page that React writes in the browser."""
 
 
 @dataclass(frozen=True, slots=True)

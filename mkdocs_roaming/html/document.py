@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from lxml import etree
 
+from mkdocs_roaming.html.templates import place_templates
 from mkdocs_roaming.html.themes import ROLE_CLASS, Roles, ThemeSet, compile_selector, load_themes, tag_roles
 from mkdocs_roaming.html.visitor import Element, element_text
 
@@ -57,7 +58,7 @@ def parse_body(html: str) -> Element:
 
 
 def parse_document(text: str) -> Element:
-    """Parse a whole page, including its comments.
+    """Parse a whole page, including its comments, and show the contents of its templates as a browser does.
 
     Raises:
         lxml.etree.ParserError: The page is empty.
@@ -65,6 +66,8 @@ def parse_document(text: str) -> Element:
     root, _ = _parse(text.replace("\0", ""), remove_comments=False)
     if root is None:
         raise etree.ParserError("Document is empty")
+    if "<template" in text:
+        place_templates(root)
     return root
 
 
