@@ -45,7 +45,7 @@ _MAX_TOKENS = 512
 
 _DIGEST_CHARS = 8
 _MAX_THREADS = 2
-"""Texts that are computed at the same time; each takes up to 20 MB, and models for many languages half a gigabyte."""
+"""Texts that are computed at the same time; each takes up to 20 MB."""
 
 _FATAL = 4
 """The level of messages on the console; errors are raised."""
