@@ -157,6 +157,10 @@ export class View {
       this.#showPassages(found, asked).catch(() => {}); // the openings remain
     };
     this.#counting = setTimeout(pause, PAUSE);
+    const isNew = await library.understand(question).catch(() => false); // words alone remain
+    if (!isNew || key !== this.#shown || into.contains(host.shadowRoot.activeElement)) return;
+    this.#shown = undefined;
+    await this.list(question, asks, starts);
   }
 
   /** Return a row that asks the query. */

@@ -216,6 +216,7 @@ export function inScope({ path, source, tags = [] }, { tags: wanted = [], paths 
 
 const SATURATION = 1.2, LENGTH_SHARE = 0.75, LEAST_RARITY = 1e-6; // of BM25
 const LONGEST = 2000, MOST_WORDS = 48, MOST_PAIRED = 30, FEWEST_PAIRS = 3, MOST_SYNONYM_SHARE = 2;
+const SENTENCE_WORDS = 4, MOST_NEAR = 200, LEAST_NEAR = 0.7; // of meaning
 const SHORTEST_TYPO = 4, LONG_TERM = 7, SHORTEST_PART = 5, NEXT_PLACE = 0.5;
 const SHORTEST_BEGINNING = 3, MOST_CONTINUED = 60; // of an incomplete word: characters, and terms that begin with it
 const JOINTS = ["", "s", "n", "en", "es"]; // between the parts of a compound
@@ -255,15 +256,13 @@ export class Finder {
     if (!this.search) return [];
     const { wanted, grown } = await this.asked(text);
     const more = grown ? this.#rank([...wanted.slice(0, -1), grown]) : [];
-    return [...new Set([...this.#rank(wanted), ...more])];
+    return [...new Set([...this.#rank(wanted, this.#near(text, wanted)), ...more])];
   }
   /** Return the words of a query that count, and the last one as the beginning of others, if it may be incomplete. */
   async asked(text) {
     const { language } = this;
     if (text.length > LONGEST) text = `${text.slice(0, LONGEST / 2)}\n${text.slice(-LONGEST / 2)}`;
-    const known = words(text, language).filter(({ runs }) => runs.length).map((word) => this.#indexed(word));
-    let wanted = distinct(known, ({ runs }) => `${runs[0]}`);
-    if (!wanted.every(({ stop }) => stop)) wanted = wanted.filter(({ stop }) => !stop);
+    let wanted = this.#content(text);
     const isKept = (_, at) => at < MOST_WORDS / 2 || at >= wanted.length - MOST_WORDS / 2;
     wanted = wanted.filter(isKept).map((word) => this.#related(word));
     const last = wanted.at(-1);
@@ -285,6 +284,12 @@ export class Finder {
 
   // Terms
 
+  /** Return the distinct words of a text, without stop words if others remain. */
+  #content(text) {
+    const known = words(text, this.language).filter(({ runs }) => runs.length).map((word) => this.#indexed(word));
+    const wanted = distinct(known, ({ runs }) => `${runs[0]}`);
+    return wanted.every(({ stop }) => stop) ? wanted : wanted.filter(({ stop }) => !stop);
+  }
   /** Return a word as the index has it: stemmed, because Python has the stemmers, and without stop words among its parts. */
   #indexed(word) {
     let { whole, parts, runs } = word;
@@ -417,11 +422,14 @@ export class Finder {
 
   // Ranking
 
-  /** Return the visible sections that contain one of the words, best first. */
-  #rank(words) {
+  /** Return the visible sections that contain one of the words or are near in meaning, best first. */
+  #rank(words, near) {
     const { weights, repeats } = this.search;
     const [rows, scores] = this.#scores(words);
     for (const row of rows) if (!this.rows[row].page.shown) rows.delete(row);
+    if (near) this.#fuse(words, near, rows, scores);
+    const highest = Math.max(...Array.from(rows, (row) => scores[row]));
+    for (const row of this.#exactTitles(words)) scores[row] += highest;
     const order = () => [...rows].sort((one, other) => scores[other] - scores[one] || one - other);
     const [ahead, texts, shown] = [new Map(), new Map(repeats), new Set()];
     for (const row of order()) {
@@ -463,6 +471,42 @@ export class Finder {
     const behind = late.map((number) => this.pages[number].sections).filter(([first]) => !isAsked(first));
     for (const { row } of behind.flat()) scores[row] *= weights.late;
     return [rows, scores];
+  }
+  /** Return the cosine of each section with a query by its row, if its words are known. */
+  #near(text, words) {
+    const isKnown = (word) => !this.#saysLittle(word) && this.meaning.knows(word.whole);
+    if (this.meaning && words.some(isKnown)) return this.meaning.near(text);
+  }
+  /** Return 1 for a sentence, and less for a few words or names, whose meaning is in the words themselves. */
+  sentence(words) {
+    const { length } = words.filter((word) => !isName(word) && !this.search.fillers.includes(word.text.toLowerCase()));
+    return Math.min(Math.max(length, 1) / SENTENCE_WORDS, 1);
+  }
+  #saysLittle({ stop, text }) {
+    return stop || this.search.fillers.includes(text.toLowerCase()) || /^\p{Nd}{1,2}$/u.test(text);
+  }
+  /** Combine scores by words and cosines to scores from 0 to 1; a section without any word must come close to the best. */
+  #fuse(words, near, rows, scores) {
+    const share = this.meaning.weight * this.sentence(words);
+    const shown = [...near].filter(([row]) => this.rows[row]?.page.shown);
+    const nearest = shown.sort(([, one], [, other]) => other - one).slice(0, MOST_NEAR);
+    const [most, lowest] = [nearest[0]?.[1], nearest.at(-1)?.[1]];
+    const best = Math.max(...Array.from(rows, (row) => scores[row]));
+    const own = new Set(rows);
+    for (const row of own) scores[row] *= (1 - share) / best;
+    for (const [row, cosine] of nearest) {
+      scores[row] += share * (most > lowest ? (cosine - lowest) / (most - lowest) : 1);
+      rows.add(row);
+    }
+    const least = LEAST_NEAR * Math.max(...Array.from(rows, (row) => scores[row]));
+    for (const row of rows) if (!own.has(row) && scores[row] < least) rows.delete(row);
+  }
+  /** Return the rows whose title a query is, apart from stop words. */
+  #exactTitles(words) {
+    const parts = (all) => JSON.stringify(all.map((word) => word.parts));
+    const wanted = parts(words);
+    const rows = [...this.#rowsOf(words[0]?.parts[0])].filter(([, { inTitle }]) => inTitle);
+    return rows.map(([row]) => row).filter((row) => parts(this.#content(this.rows[row].title)) === wanted);
   }
   /** Return the share of each title that is in the query, relative to the rarity of its rarest word. */
   #titleShares(found) {

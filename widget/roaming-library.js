@@ -4,6 +4,7 @@ import { Finder, inScope } from "./roaming-finder.js";
 
 const VERSION = 3;
 const RELOAD = { cache: "reload" };
+const LEAST_SENTENCE = 0.75; // three words
 
 /** The sections of the current page's site. `host` is the <roaming-ask> element. */
 export class Library {
@@ -35,10 +36,21 @@ export class Library {
     const load = (name) => this.#load(new URL(`finder/${name}.json`, address));
     this.finder = new Finder(source, (one) => inScope(one, scope), load);
   }
-  async #load(address, options) {
+  async #load(address, options, kind = "json") {
     const response = await this.host.fetch(address, options);
     if (!response.ok) throw new Error(`${response.status} of ${address}`);
-    return response.json();
+    return response[kind]();
+  }
+  /** Load what finds sections by meaning, once, if the site has it and a query is a sentence. Return whether it is new. */
+  async understand(query) {
+    const { finder } = this;
+    const files = finder.search?.meaning;
+    if (!files || finder.meaning || finder.sentence((await finder.asked(query)).wanted) < LEAST_SENTENCE) return false;
+    const load = (name) => this.#load(new URL(`finder/${name}.bin`, this.#address), {}, "arrayBuffer");
+    finder.understanding ??= Promise.all([import("./roaming-meaning.js"), load(files.table), load(files.vectors)]);
+    const [{ Meaning }, table, vectors] = await finder.understanding;
+    finder.meaning = new Meaning(table, vectors, finder.rows, files.weight);
+    return true;
   }
   /** Return the sections that match a query, best first. */
   async find(query) {

@@ -30,6 +30,9 @@ from mkdocs_roaming.embeddings.embedder import Vector
 TABLE_MODEL = "roaming-table-0"
 """Name of the model with the version of the table: vectors of another table are computed again."""
 
+TABLE_WEIGHT = 0.5
+"""Weight of its cosines for a sentence; words have the rest."""
+
 TABLE_PATH = Path(__file__).with_name("table.bin")
 
 MAX_TEXT_CHARS = 40_000

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mkdocs_roaming.embeddings.embedder import FAILURE_PAUSE, Vector
 from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors
-from mkdocs_roaming.embeddings.table import TableEmbedder
+from mkdocs_roaming.embeddings.table import TABLE_WEIGHT, TableEmbedder
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.io import VECTORS_PATH
 from mkdocs_roaming.manifest.lookup import SectionIndex
@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.client import QueryEmbedder
     from mkdocs_roaming.library.library import Library
 
-TABLE_WEIGHT = 0.5
-"""Weight of the cosines of the table for a sentence; words have the rest."""
-
 MODEL_WEIGHT = 0.7
-"""The same for a model, which understands more."""
+"""Weight of the cosines of a model for a sentence; words have the rest."""
 
 _CACHE_KEY_CHARS = 16
 """Length of the digest that is added to the URL of the vectors to bypass HTTP caches."""

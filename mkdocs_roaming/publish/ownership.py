@@ -31,6 +31,7 @@ _HEX = "[0-9a-f]"
 _PATTERNS = (
     f"{_SECTIONS}{_HEX * 8}.md",
     f"{_SHARDS}{_HEX * 12}.json",
+    f"{_SHARDS}{_HEX * 12}.bin",
     f"{_NAV}*/llms.txt",
     VECTORS_PATH,
     f"{SKILL_FOLDER}index.json",

@@ -87,8 +87,9 @@ def make_site_files(
             files += list(iter_copies(files, manifest.site.url))
     if options.similar_pages:
         files += starmap(SiteFile, iter_not_found_files(manifest, site))
-    if options.mcp or parse_widget_options(options.widget):  # the widget, or the function for MCP, searches the site
-        files += starmap(SiteFile, iter_finder_files(manifest, read_section))
+    has_widget = parse_widget_options(options.widget) is not None
+    if options.mcp or has_widget:  # the widget, or the function for MCP, searches the site
+        files += starmap(SiteFile, iter_finder_files(manifest, read_section, with_table=has_widget))
     llms_txt = LlmsTxtEntry(len(own), file_digest(own))
     if key:
         complete = replace(manifest, llms_txt=llms_txt)

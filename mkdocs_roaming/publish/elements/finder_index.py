@@ -30,6 +30,9 @@ INDEX_PATH = "roaming/finder.json"
 MAX_SECTIONS = 10_000
 """Maximum number of sections that a browser searches; of larger sites the index has only the number."""
 
+_MAX_TABLE_SECTIONS = 3_000
+"""Maximum number of sections of a site whose vectors a browser loads: about 200 bytes each."""
+
 _VERSION = 3
 _SHARD_NUMBERS = 18_000
 _SHARD_NAME_CHARS = 12
@@ -41,12 +44,15 @@ _ENTRY_FIELDS = 3
 """Row, kind and packed places of an entry in a list of postings."""
 
 
-def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> Iterator[tuple[str, bytes]]:
-    """Yield path and content of the shards, and of the index.
+def iter_finder_files(
+    manifest: Manifest, read: Callable[[SectionRef], str], *, with_table: bool = False
+) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of the shards, of the index, and of what finds sections by meaning.
 
     Args:
         manifest: The manifest of the site.
         read: Returns the own text of a section.
+        with_table: Whether an English site gets the table of word pieces and the vectors of its sections.
     """
     site = manifest.site
     sections = SectionIndex(manifest)
@@ -64,6 +70,9 @@ def iter_finder_files(manifest: Manifest, read: Callable[[SectionRef], str]) -> 
         words = [parse_word(run, site.language) for run in runs if not is_spaceless(run)]
         index["search"], shards = _describe_search(built, words)
         yield from shards.items()
+        if with_table and base_language(site.language) == "en" and 0 < len(texts) <= _MAX_TABLE_SECTIONS:
+            index["search"]["meaning"], vectors = _describe_meaning(sections, texts)
+            yield from vectors.items()
     # The function for MCP renders outlines with these.
     titles = {fold(section.title) for section in manifest.sections()}
     generic = find_generic_titles(sections) & titles
@@ -168,6 +177,21 @@ def _describe_search(index: Index, words: Sequence[Word]) -> tuple[dict[str, Any
     return search, files
 
 
+def _describe_meaning(sections: SectionIndex, texts: Sequence[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return the part of the index for search by meaning, and its files by their paths."""
+    from mkdocs_roaming.embeddings.sections import embed_sections  # other sites do not need it
+    from mkdocs_roaming.embeddings.table import TABLE_PATH, TABLE_WEIGHT, TableEmbedder
+
+    contents = {"table": TABLE_PATH.read_bytes(), "vectors": embed_sections(sections, texts, TableEmbedder())}
+    names = {kind: _name_content(content) for kind, content in contents.items()}
+    files = {f"roaming/finder/{names[kind]}.bin": content for kind, content in contents.items()}
+    return {**names, "weight": TABLE_WEIGHT}, files
+
+
+def _name_content(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:_SHARD_NAME_CHARS]
+
+
 _Kind = tuple[float, float, int, int]
 """The kind of an entry in the index, with the number of its places."""
 
@@ -204,8 +228,7 @@ def _make_shards(entries: Mapping[str, Iterable[_Entry]], kinds: Iterable[_Kind]
         size += len(encoded)
         if size >= _SHARD_NUMBERS or count == len(entries):
             content = msgspec.json.encode(shard) + b"\n"
-            name = hashlib.sha256(content).hexdigest()[:_SHARD_NAME_CHARS]
-            yield name, len(shard), content
+            yield _name_content(content), len(shard), content
             shard = []
             size = 0
 

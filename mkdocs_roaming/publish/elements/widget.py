@@ -245,6 +245,7 @@ MODULES = (
     "roaming-excerpt.js",
     "roaming-finder.js",
     "roaming-library.js",
+    "roaming-meaning.js",
     "roaming-selection.js",
     "roaming-search.js",
     "roaming-webmcp.js",

@@ -199,11 +199,11 @@ def stage(tmp_path: Path, make_site: Callable[..., Any]) -> Iterator[Stage]:
         yield stage
 
 
-def write_index(folder: Path) -> None:
+def write_index(folder: Path, *, with_table: bool = False) -> None:
     """Write the files of the finder, as a build does after it has changed the pages of a site."""
     shutil.rmtree(folder / "roaming" / "finder", ignore_errors=True)
     library = open_library(str(folder))
-    for path, data in iter_finder_files(library.manifest, library.text):
+    for path, data in iter_finder_files(library.manifest, library.text, with_table=with_table):
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_bytes(data)
 

@@ -229,3 +229,28 @@ def test_best_results_show_passages_after_a_pause(page: Page, stage: Stage, widg
     widget.hits.first.locator(".peek").click()
     widget.hits.first.locator(".open a").wait_for()
     assert not passage.is_visible()
+
+
+def test_sentence_is_compared_by_meaning_and_single_words_load_nothing_for_it(
+    page: Page, stage: Stage, widget: Widget, make_site: Callable[..., Any]
+) -> None:
+    texts = {
+        "pay/": "# Salary\n\nYour wages are paid on the last day of the month.\n",
+        "log/": "# Log\n\nA file on the server.\n",
+        "oil/": "# Oil\n\nThe engine needs oil.\n",
+    }
+    make_site(list(texts.items())).publish(stage.folder)
+    write_index(stage.folder, with_table=True)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.rpartition(".")[2]))
+    widget.visit(stage.page(""))
+    widget.input.fill("engine")
+    widget.hits.first.wait_for()
+    page.wait_for_timeout(300)
+    assert "bin" not in asked
+    widget.input.fill("when does the company give us our earnings ")
+    widget.hits.first.filter(has_text="Salary").wait_for()
+    assert asked.count("bin") == 2
+    widget.input.fill("what does the motor need to keep running ")
+    widget.hits.first.filter(has_text="Oil").wait_for()
+    assert asked.count("bin") == 2

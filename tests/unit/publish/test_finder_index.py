@@ -59,6 +59,9 @@ def test_index_and_shards_are_the_only_further_files_of_site_with_widget(tmp_pat
     files = read_tree(tmp_path / "a")
     index = json.loads(files.pop(INDEX_PATH))
     shards = {name: files.pop(f"roaming/finder/{name}.json") for name, _ in index["search"]["shards"]}
+    for kind in ("table", "vectors"):
+        name = index["search"]["meaning"][kind]
+        assert hashlib.sha256(files.pop(f"roaming/finder/{name}.bin")).hexdigest().startswith(name)
     assert files == read_tree(tmp_path / "b")
     assert index["count"] == 3
     assert [page["path"] for page in index["pages"]] == ["", "guide/install/"]

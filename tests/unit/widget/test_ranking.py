@@ -128,3 +128,17 @@ def test_long_query_is_cut_as_in_search(tmp_path: Path) -> None:
         " ".join(f"gauge{number}" for number in range(99)) + " 密码 ",
     ]
     assert find_differences(folder, queries) == []
+
+
+def test_sections_near_in_meaning_have_same_order(tmp_path: Path) -> None:
+    folder = make(list(BLOG.items())).publish(tmp_path / "site")
+    library = write_finder(folder)
+    queries = [
+        *select_queries(library, 60),
+        "why does the water keep rising at night ",
+        "café lamps do not shine 12 12 ",
+    ]
+    search = Search(library)
+    expected = [[hit.section.id for hit in search.find(query, limit=len(library.sections))] for query in queries]
+    assert rank_in_node(folder, queries, by_meaning=True) == expected
+    assert expected != rank_in_node(folder, queries)
