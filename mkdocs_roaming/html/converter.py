@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from itertools import accumulate
+from operator import itemgetter
 from typing import Any
 
 from lxml import etree
@@ -21,6 +22,7 @@ from mkdocs_roaming.html.themes import ThemeSet, load_themes
 from mkdocs_roaming.html.visitor import Blocks, BlockWriter, Element, InlineWriter, Output, Visitor
 from mkdocs_roaming.manifest.models import Heading
 from mkdocs_roaming.manifest.sections import find_parents
+from mkdocs_roaming.text.blocks import find_titles, strip_markup
 
 BLOCK_WRITERS: dict[str, BlockWriter] = {
     "admonition": blocks.write_admonition,
@@ -93,6 +95,8 @@ INLINE_WRITERS: dict[str, InlineWriter] = {
 
 
 _BLANK_LINE = "\n\n"
+_TITLE_LEVEL = 2
+_MIN_TITLES = 3
 _LOWEST_LEVEL = 6
 _PANELS = etree.XPath("id(//*[@aria-expanded]/@aria-controls)")
 """Finds what buttons of the page show and hide."""
@@ -158,6 +162,8 @@ def convert(
 def _assemble(output: Output, title: str) -> ConvertedArticle:
     """Put the title first, footnotes at the end of their sections, and further titles with what is below them lower."""
     plain = " ".join(title.split()) or "Untitled"
+    if all(index == output.title for index, _ in output.headings):
+        _add_titles(output)
     _merge_repeated_headings(output, plain)
     headings = [Heading(1, plain, None)]
     parts = [format_heading(1, escape_text(plain)), *output.blocks, ""]
@@ -186,6 +192,17 @@ def _assemble(output: Output, title: str) -> ConvertedArticle:
         headings=tuple(_add_anchors(output, headings)),
         offsets=tuple(offsets[position] for position in positions),
     )
+
+
+def _add_titles(output: Output) -> None:
+    """Make headings of the lines in bold or in capitals that stand in place of them; one or two may be labels."""
+    blocks = output.blocks
+    titles = find_titles(blocks)
+    for index in titles if len(titles) >= _MIN_TITLES else ():
+        text = blocks[index].strip("*:： ")
+        blocks[index] = format_heading(_TITLE_LEVEL, text)
+        output.headings.append((index, Heading(_TITLE_LEVEL, strip_markup(text), None)))
+    output.headings.sort(key=itemgetter(0))
 
 
 def _move_text_of_title(output: Output, parts: list[str], title: int) -> None:

@@ -21,7 +21,7 @@ from mkdocs_roaming._version import __version__
 from mkdocs_roaming.files import overwrite_file, write_atomically
 from mkdocs_roaming.manifest.models import LlmsTxtEntry, Page, Section
 
-CONVERTER_VERSION = "20"
+CONVERTER_VERSION = "21"
 """Increased when the converter's code returns another Markdown or manifest for the same HTML.
 
 Cached pages are converted again then, as they are after a change of a theme (see `digest_themes`).

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -62,8 +63,9 @@ _CONTAINER_MARKS = " >-*+.)0123456789"
 """The characters before a fence in lists and quotes, as in `> 1. ```py`."""
 _MAX_CLOSING_INDENT = 3
 """Spaces before a fence; with more, the line is code."""
-_BOLD_MARKS = 2
 _MAX_TITLE_CHARS = 120
+_NO_TITLE = re.compile(r"[\n`]|\]\(|\A[\s>#|+<$-]")
+"""What a title that is no heading does not have: code, a link or a second line, nor the mark of another block."""
 _KEPT_TEXTS = 4
 """Number of parsed texts that are kept: what is done with a text takes a few steps, and a server has many texts."""
 
@@ -268,11 +270,22 @@ def strip_markup(inline: str) -> str:
 def is_title(inline: str) -> bool:
     """Return whether inline Markdown is one line in bold or in capitals, and no sentence other than a question."""
     line = inline.rstrip(":： ")
-    is_bold = line.startswith("**") and line.endswith("**") and line.count("**") == _BOLD_MARKS
-    if "\n" in line or not (is_bold or (line.isupper() and "`" not in line)):
-        return False
     text = line.strip("*")
-    return len(text) <= _MAX_TITLE_CHARS and (text.endswith("?") or not ends_sentence(text))
+    is_bold = f"**{text}**" == line and "**" not in text
+    if len(text) > _MAX_TITLE_CHARS or not (is_bold or line.isupper()) or _NO_TITLE.search(text):
+        return False
+    return text.endswith("?") or not ends_sentence(text)
+
+
+def find_titles(paragraphs: Sequence[str]) -> list[int]:
+    """Return which paragraphs stand in place of headings. Lines that occur more than once are labels.
+
+    Args:
+        paragraphs: What is between the blank lines of a text, in order.
+    """
+    titles = [at for at, text in enumerate(paragraphs[:-1]) if is_title(text) and not is_title(paragraphs[at + 1])]
+    counts = Counter(paragraphs[at] for at in titles)
+    return [at for at in titles if counts[paragraphs[at]] == 1]
 
 
 def _token_text(token: Token) -> str:

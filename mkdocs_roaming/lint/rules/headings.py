@@ -10,6 +10,9 @@ from mkdocs_roaming.lint.context import LintContext, PageText, Problem, is_empty
 from mkdocs_roaming.manifest.lookup import SectionRef
 from mkdocs_roaming.manifest.models import MORE_GROUP, PageEntry
 from mkdocs_roaming.manifest.sections import make_names
+from mkdocs_roaming.text.blocks import find_titles
+
+_LABEL_ENDS = (":", "：")
 
 
 @rule(
@@ -72,6 +75,34 @@ def repeated_sibling(site: LintContext) -> Iterator[Problem]:
                     ref.page,
                     same[1],
                 )
+
+
+@rule(
+    "bold-title",
+    "hint",
+    "A line in bold or in capitals looks like a heading. What is below it cannot be found, opened or linked by itself.",
+)
+def bold_title(site: LintContext) -> Iterator[Problem]:
+    """Find sections with lines in place of headings, and pages where such lines became the titles of sections."""
+    fix = "Write them as headings, such as `### Title`."
+    for text, ref in site.iter_sections(site.manual_pages):
+        lines = text.own_lines(ref.position)
+        paragraphs = [part.strip("\n") for part in "\n".join(text.prose[lines.start : lines.stop]).split("\n\n")]
+        titles = [paragraphs[at].strip("*") for at in find_titles(paragraphs)]
+        titles = [title for title in titles if not title.rstrip("*").endswith(_LABEL_ENDS)]
+        if len(titles) > 1 and not is_identifier(text, ref):
+            message = f"“{titles[0]}” and “{titles[1]}” in “{ref.section.title}” look like headings."
+            yield Problem(message, fix, ref.page, ref.position)
+    for text in site.manual_pages:
+        further = text.page.sections[1:]
+        if text.page.origin == "html" and further and not any(section.anchor for section in further):
+            yield Problem(
+                f"“{further[0].title}” and all other sections of the page have no anchor, so links lead to its top: "
+                "their titles are lines in bold, or headings without an id.",
+                fix,
+                text.page,
+                1,
+            )
 
 
 @rule(

@@ -38,13 +38,8 @@ def load_case(folder: Path) -> tuple[LintContext, LintConfig]:
         path = _path(source)
         texts[path], headings[path] = _strip_anchors(_expand_repetitions(text))
         pages[path] = Page(path, source, source=source, description=config.get("descriptions", {}).get(source, ""))
-    has_anchors = any(headings.values())
     published = [
-        PublishedPage(
-            pages[path],
-            texts[path],
-            split_sections(texts[path], headings=headings[path] if has_anchors else None),
-        )
+        PublishedPage(pages[path], texts[path], split_sections(texts[path], headings=headings[path]))
         for path in sort_paths_by_nav(site, pages)
     ]
     by_file = {markdown_path(path): text for path, text in texts.items()}
@@ -85,10 +80,10 @@ def _expand_repetitions(text: str) -> str:
 
 
 def _strip_anchors(text: str) -> tuple[str, list[Heading]]:
-    """Strip `{#anchor}` from headings, as a Markdown parser does; return headings only if there is an anchor."""
+    """Strip `{#anchor}` from headings, as a Markdown parser does; `{#}` is the heading of a line in bold."""
     headings = [
-        Heading(len(match[1]), match[2], match[3] or github_slug(match[2]))
-        for match in re.finditer(r"^(#+) (.*?)(?: \{#([\w.-]+)\})?$", text, re.MULTILINE)
+        Heading(len(match[1]), match[2], github_slug(match[2]) if match[3] is None else match[3] or None)
+        for match in re.finditer(r"^(#+) (.*?)(?: \{#([\w.-]*)\})?$", text, re.MULTILINE)
     ]
-    stripped = re.sub(r"^(#+ .*?) \{#[\w.-]+\}$", r"\1", text, flags=re.MULTILINE)
-    return stripped, headings if stripped != text else []
+    stripped = re.sub(r"^(#+ .*?) \{#[\w.-]*\}$", r"\1", text, flags=re.MULTILINE)
+    return stripped, headings
