@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import cast
 from urllib.parse import urljoin
 
 from lxml import etree
@@ -40,8 +41,12 @@ MAX_SITEMAP_BYTES = 50 * MEGABYTE
 _MIN_FULL_SHARE = 0.9
 """Share of the listed pages that llms-full.txt must contain to be used."""
 _MAX_PROLOG_BYTES = 10_000
-_LISTS_OF_PAGES = (("url", "loc"), ("item", "link"), ("entry", "link"))
-"""Elements of sitemaps, RSS and Atom, and those in them that have the URL of a page."""
+_PAGES = (
+    "//*[local-name()='url']/*[local-name()='loc']/text() | //*[local-name()='item']/*[local-name()='link']/text()"
+    " | //*[local-name()='entry']/*[local-name()='link'][not(@rel) or @rel='alternate']/@href"
+)
+"""URLs of pages in sitemaps, RSS and Atom."""
+_SITEMAPS = "//*[local-name()='sitemap']/*[local-name()='loc']/text()"
 
 
 @dataclass(slots=True)
@@ -274,33 +279,26 @@ def parse_sitemap(data: bytes) -> tuple[list[str], list[str]]:
     Raises:
         SitemapError: The data is not a sitemap, or unsafe to parse.
     """
-    listed: dict[tuple[str, str], list[str]] = {name: [] for name in _LISTS_OF_PAGES}
-    sitemaps = listed["sitemap", "loc"] = []
     prolog = data[:_MAX_PROLOG_BYTES].replace(b"\0", b"").upper()
     if b"<!DOCTYPE" in prolog or b"<!ENTITY" in prolog:
         raise SitemapError("declares entities or is a web page; not read")
     if b"<" not in prolog:
         lines = map(str.strip, data.decode("utf-8-sig", "replace").splitlines())
-        listed["url", "loc"] += filter(has_web_scheme, lines)
+        pages = [*filter(has_web_scheme, lines)]
+        sitemaps = []
     else:
-        for element in _parse_xml(data).iter("{*}loc", "{*}link"):
-            parent = element.getparent()
-            url = (element.get("href") or element.text or "").strip()
-            if parent is not None and url and element.get("rel", "alternate") == "alternate":
-                name = etree.QName(parent).localname, etree.QName(element).localname
-                listed.setdefault(name, []).append(url)
-    pages = [*chain.from_iterable(listed[name] for name in _LISTS_OF_PAGES)]
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True, huge_tree=False)
+        try:
+            root = etree.fromstring(data, parser)
+        except (etree.XMLSyntaxError, ValueError) as error:
+            raise SitemapError(f"not XML ({error})") from None
+        pages = _find_texts(root, _PAGES)
+        sitemaps = _find_texts(root, _SITEMAPS)
     if not pages and not sitemaps:
         raise SitemapError("lists no URLs")
     return pages, sitemaps
 
 
-def _parse_xml(data: bytes) -> etree._Element:
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True, huge_tree=False)
-    try:
-        root = etree.fromstring(data, parser)
-    except (etree.XMLSyntaxError, ValueError) as error:
-        raise SitemapError(f"not XML ({error})") from None
-    if root is None:
-        raise SitemapError("not XML")
-    return root
+def _find_texts(root: etree._Element | None, path: str) -> list[str]:
+    texts = cast("list[str]", root.xpath(path, smart_strings=False)) if root is not None else []
+    return [text.strip() for text in texts]

@@ -13,7 +13,7 @@ import socket
 import time
 import zlib
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -114,7 +114,7 @@ class Response(msgspec.Struct, frozen=True, omit_defaults=True):
     robots: str = ""
     """`X-Robots-Tag` headers, one a line."""
     links: tuple[dict[str, str], ...] = ()
-    """`Link` headers, with the attributes of the HTML element, and an absolute `href`."""
+    """`Link` headers, one of each relation, with the attributes of the HTML element, and an absolute `href`."""
     refresh: str = ""
     """`Refresh` header."""
 
@@ -405,20 +405,10 @@ class WebFetcher(AbstractAsyncContextManager["WebFetcher"]):
             etag=headers.get("etag", "")[:_MAX_VALUE_CHARS],
             modified=headers.get("last-modified", "")[:_MAX_VALUE_CHARS],
             robots=robots[:_MAX_VALUE_CHARS],
-            links=tuple(_parse_link_headers(headers.get("link", ""), url)),
+            links=tuple(link | {"href": join_url(url, link["url"])} for link in reply.links.values()),
             refresh=headers.get("refresh", "")[:_MAX_VALUE_CHARS],
         )
         return response, headers
-
-
-def _parse_link_headers(value: str, url: str) -> Iterator[dict[str, str]]:
-    """Yield the attributes of each link in `Link` headers, such as `</2/>; rel="next"`, without those to be loaded."""
-    for part in value.split("<")[1:]:
-        target, _, parameters = part.partition(">")
-        pairs = (parameter.partition("=") for parameter in parameters.split(";")[1:])
-        link = {name.strip().lower(): text.strip('", \t') for name, _, text in pairs}
-        if "as" not in link and link.get("rel") not in ("preconnect", "stylesheet"):
-            yield link | {"href": join_url(url, target)}
 
 
 async def _read_body(reply: httpx2.Response, url: str, cap: int) -> bytes:

@@ -8,9 +8,9 @@ and of characters in a query are interpreted differently.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from weakref import WeakValueDictionary
 
 import anyio
 from msgspec import structs
@@ -116,7 +116,8 @@ class Session:
     """Keys of the stale responses."""
     started: float = field(init=False)
     _robots: dict[str, Robots] = field(default_factory=dict)
-    _locks: dict[str, anyio.Lock] = field(default_factory=dict)
+    _locks: WeakValueDictionary[str, anyio.Lock] = field(default_factory=WeakValueDictionary)
+    """Locks of the running requests by key."""
 
     def __post_init__(self) -> None:
         """Start the clock, and read the name of the crawler."""
@@ -146,7 +147,7 @@ class Session:
             FetchError: robots.txt forbids the URL, or the request failed and there is no cached response.
         """
         key = _make_key(url, accept)
-        async with self._lock(key):
+        async with self._locks.setdefault(key, anyio.Lock()):
             cached = self.state.load_response(self.state.new.get(key))
             if cached is not None:
                 self.fetched += cached.ok and key not in self._stale
@@ -202,7 +203,7 @@ class Session:
     async def robots(self, url: str) -> Robots:
         """Return the robots.txt rules for a URL's host."""
         host = url_origin(url)
-        async with self._lock(host):
+        async with self._locks.setdefault(host, anyio.Lock()):
             if host in self._robots:
                 return self._robots[host]
             address = f"{host}/robots.txt"
@@ -222,17 +223,6 @@ class Session:
             if isinstance(self.fetcher, WebFetcher):
                 self.fetcher.set_crawl_delay(host, robots.delay)
             return robots
-
-    @asynccontextmanager
-    async def _lock(self, key: str) -> AsyncIterator[None]:
-        """Serialize requests for the same key."""
-        lock = self._locks.setdefault(key, anyio.Lock())
-        try:
-            async with lock:
-                yield
-        finally:
-            if not lock.statistics().tasks_waiting:
-                self._locks.pop(key, None)
 
     def _reuse_missing(self, key: str, max_age: float) -> Response | None:
         """Return the status 404 or 410 of the last crawl if it is recent."""
