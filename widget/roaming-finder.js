@@ -215,7 +215,7 @@ export function inScope({ path, source, tags = [] }, { tags: wanted = [], paths 
 // the same order, so that both find the same sections.
 
 const SATURATION = 1.2, LENGTH_SHARE = 0.75, LEAST_RARITY = 1e-6; // of BM25
-const LONGEST = 2000, MOST_WORDS = 48, MOST_PAIRED = 30, FEWEST_PAIRS = 3, MOST_SYNONYM_SHARE = 2;
+const LONGEST = 2000, MOST_WORDS = 48, MOST_PAIRED = 30, FEWEST_PAIRS = 3;
 const SENTENCE_WORDS = 4, MOST_NEAR = 200, LEAST_NEAR = 0.7; // of meaning
 const SHORTEST_TYPO = 4, LONG_TERM = 7, SHORTEST_PART = 5, NEXT_PLACE = 0.5;
 const SHORTEST_BEGINNING = 3, MOST_CONTINUED = 60; // of an incomplete word: characters, and terms that begin with it
@@ -307,15 +307,13 @@ export class Finder {
     const guess = (one) => (this.numbers.has(one) ? one : this.stems.get(one));
     return (this.stems.get(word) ?? [word, ...beginnings(word)].map(guess).find(Boolean) ?? word).split(" ")[0];
   }
-  /** Return a word with similar terms, synonyms, and what is composed with it or begins with it. */
+  /** Return a word with similar terms, and what is composed with it or begins with it. */
   #related(word) {
     const [part, other] = word.parts;
-    const { synonyms, compounds } = this.search;
     if (word.prefix) return { ...word, related: { begun: this.search.terms.filter((term) => term.startsWith(word.whole)) } };
     const similar = !other && word.runs.flat().some((term) => this.numbers.has(term)) ? [] : this.#similar(word.parts.at(-1));
     if (other) return { ...word, related: { similar } };
-    const same = synonyms.filter((group) => group.includes(part)).flat().filter((term) => term !== part);
-    return { ...word, related: { similar, synonyms: same, composed: compounds ? this.#compounds(part) : [] } };
+    return { ...word, related: { similar, composed: this.search.compounds ? this.#compounds(part) : [] } };
   }
   /** Return terms of the site for one that it never uses: other spellings, and the term without a prefix. */
   #similar(term) {
@@ -402,20 +400,17 @@ export class Finder {
     }
     return { rows: bm25(rows, this.norms, norm), pages: bm25(pages, this.pageNorms) };
   }
-  /** Return the matches of a word, of similar terms if it has none, and of its synonyms and compounds. */
+  /** Return the matches of a word, of similar terms if it has none, and of its compounds. */
   #find(word) {
     const { weights, fillers } = this.search;
-    const { similar, synonyms, composed, begun } = word.related;
+    const { similar, composed, begun } = word.related;
     const each = (terms = []) => terms.map((term) => this.#rowsOf(term));
     const share = fillers.includes(word.text.toLowerCase()) ? weights.filler : 1;
     const norm = isName(word) ? SATURATION : Infinity; // a name is as relevant in a long section as in a short one
     const exact = begun ? this.#score(each(begun)) : this.#match(word.runs.map((run) => this.#phrase(run)), norm);
-    const alike = this.#match(each(synonyms)); // limited to twice the score of the word itself
-    const most = exact.rows.size ? (MOST_SYNONYM_SHARE * best(exact)) / best(alike) : 1;
     return merge([
       [exact, share],
       [this.#match(exact.rows.size ? [] : each(similar)), share * weights.fuzzy],
-      [alike, share * weights.synonym * Math.min(1, most)],
       [this.#match(each(composed)), share * weights.compound],
     ]);
   }

@@ -20,7 +20,7 @@ from mkdocs_roaming.search.index import Index
 from mkdocs_roaming.search.postings import PostingMatches, are_close, merge_matches
 from mkdocs_roaming.text import tokenizer
 from mkdocs_roaming.text.languages import COMPOUNDING, base_language, load_words
-from mkdocs_roaming.text.tokenizer import Word, find_stem_synonyms, is_stop_word
+from mkdocs_roaming.text.tokenizer import Word, is_stop_word
 
 MAX_QUERY_CHARS = 2_000
 """A longer query is cut."""
@@ -40,9 +40,6 @@ _SENTENCE_WORDS = 4
 
 _MAX_NEAR = 200
 """Number of rows that are found by meaning: the nearest ones."""
-
-_MAX_SYNONYM_SHARE = 2.0
-"""At 1 one of 51 questions is lost; at 5, which never applies, link texts gain less."""
 
 _WORD_CACHE_SIZE = 256
 _VERSION = re.compile(r"v?\d+\.\d")
@@ -85,8 +82,6 @@ class Weights(Struct, frozen=True):
     """Share of terms that are similar to a word that the site never uses."""
     compound: float = 0.4
     """Share of words that are composed with a word of the query, in languages that write compounds as one word."""
-    synonym: float = 0.2
-    """Share of synonyms; see `_synonym_share`."""
     late: float = 0.65
     """Share of sections of change logs, archives and pages for contributors, unless the query is about changes."""
 
@@ -109,7 +104,7 @@ class Ranker:
         self._weights = weights
         self._language = index.language
         self.find_word = lru_cache(_WORD_CACHE_SIZE)(self._find_word)
-        """Return the matches of a word, of similar terms if it has none, and of its synonyms."""
+        """Return the matches of a word, of similar terms if it has none, and of its compounds."""
 
     def rank(
         self,
@@ -196,7 +191,7 @@ class Ranker:
         return {row: 1 - penalty * (total - count) for row, count in counts.items()}
 
     def _find_word(self, word: Word) -> PostingMatches:
-        """Return the matches of a word, of similar terms if it has none, and of its synonyms."""
+        """Return the matches of a word, of similar terms if it has none, and of its compounds."""
         find = self.index.postings.find
         weights = self._weights
         weight = weights.filler if word.text.lower() in filler_words() else 1.0
@@ -206,10 +201,6 @@ class Ranker:
         if not exact.rows and not word.prefix and weights.fuzzy:
             similar = self.index.similar_terms(word.parts[-1])
             matches.append((find([(term,) for term in similar]), weight * weights.fuzzy))
-        if len(word.parts) == 1 and weights.synonym:
-            stems = find_stem_synonyms(word.parts[0], self._language)
-            synonyms = find([(stem,) for stem in stems])
-            matches.append((synonyms, weight * weights.synonym * _synonym_share(exact, synonyms)))
         if len(word.parts) == 1 and base_language(self._language) in COMPOUNDING:
             compounds = self.index.compounds(word.parts[0])
             matches.append((find([(term,) for term in compounds]), weight * weights.compound))
@@ -294,17 +285,6 @@ def filler_words() -> frozenset[str]:
 def change_words(language: str) -> frozenset[str]:
     """Return the words of questions about versions and changes, in the language of a site or in English."""
     return load_words(language, "search.change_words") | load_words("en", "search.change_words")
-
-
-def _synonym_share(exact: PostingMatches, synonyms: PostingMatches) -> float:
-    """Return the share that limits synonyms to twice the score of the word itself.
-
-    A word in most sections scores next to nothing, such as *validator* on a site about validation; a rare synonym
-    would decide the ranking.
-    """
-    if not exact.rows or not synonyms.rows:
-        return 1.0
-    return min(1.0, _MAX_SYNONYM_SHARE * max(exact.scores) / max(synonyms.scores))
 
 
 def _is_name(word: Word) -> bool:

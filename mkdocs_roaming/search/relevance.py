@@ -73,8 +73,8 @@ _PRIOR_SECTIONS = 40
 """Number of sections with the general shares that are added to those of the site, so that small sites say less."""
 
 _COMMON_WORD_WEIGHT = 0.4
-_SYNONYM_SHARE = 0.3
-_MAX_SYNONYM_SECTIONS = 3
+_SIMILAR_SHARE = 0.3
+_MAX_SIMILAR_SECTIONS = 3
 """Weight of a section with a similar word, and number of those that count for a word that the site lacks."""
 
 _LEAST_PAIR_RARITY = 1.5
@@ -115,7 +115,7 @@ class Relevance:
         language: Language of the site. It is calibrated for English; without word shares for a language, the
             confidence is twice the coverage.
         rank: Returns the rows for the words of a query, best first.
-        find_similar: Returns the rows with a word, or with a synonym or another spelling of it.
+        find_similar: Returns the rows with a word, or with another spelling of one that occurs nowhere.
         read: Returns the Markdown of a row.
         recall: Returns the scores of unrelated questions, from a cache or from the function that computes them.
     """
@@ -313,7 +313,7 @@ class Relevance:
             share = _LEAST_SHARE + min(shares, default=0.0)
         count: float = len(rows)
         if not rows:
-            count = _SYNONYM_SHARE * min(len(similar), _MAX_SYNONYM_SECTIONS)
+            count = _SIMILAR_SHARE * min(len(similar), _MAX_SIMILAR_SECTIONS)
         sections = self._postings.row_count + _PRIOR_SECTIONS
         expected = sections * share
         ratio = log((count + _PRIOR_SECTIONS * share) / expected)
@@ -346,7 +346,7 @@ class _MatchedWord(Struct, frozen=True):
         """Return 1 if a row contains the word, less if it contains a similar one, otherwise 0."""
         if row in self.rows:
             return 1.0
-        return _SYNONYM_SHARE if row in self.similar_rows else 0.0
+        return _SIMILAR_SHARE if row in self.similar_rows else 0.0
 
 
 def is_code_name(word: str) -> bool:

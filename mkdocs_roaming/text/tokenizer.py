@@ -1,4 +1,4 @@
-"""Tokenizer for the search index, queries, rules and token estimates; synonyms of words.
+"""Tokenizer for the search index, queries, rules and token estimates.
 
 A text becomes *terms*, folded and stemmed, in the order of the text:
 
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import chain
 from unicodedata import normalize
@@ -28,7 +27,7 @@ from unicodedata import normalize
 from msgspec import Struct
 
 from mkdocs_roaming.text import languages
-from mkdocs_roaming.text.languages import base_language, fold, load_phrases, load_words
+from mkdocs_roaming.text.languages import fold, load_words
 
 
 class Word(Struct, frozen=True):
@@ -191,7 +190,6 @@ _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\n[ \t]*(?=[a-z])")
 """A hyphen at the end of a line with the line break after it."""
 _KEPT_WORDS = 65_536
 _KEPT_PAIRS = 16_384
-_KEPT_SYNONYMS = 1_024
 
 
 def _clean(text: str) -> str:
@@ -330,34 +328,9 @@ def _join_pieces(pieces: list[tuple[str, str]]) -> list[str]:
     return [joined[: languages.MAX_TERM_LENGTH] for joined in (*inner, whole)]
 
 
-# Synonyms
-
-
-@lru_cache(_KEPT_SYNONYMS)
-def find_stem_synonyms(term: str, language: str) -> tuple[str, ...]:
-    """Return the stems of words that mean nearly the same as a stemmed English word; a weak hint for search."""
-    synonyms: dict[str, None] = {}
-    for words in _synonym_words() if base_language(language) == "en" else ():
-        if any(word[0] == term[0] and stem(word) == term for word in words):  # stems are not computed for all words
-            synonyms |= dict.fromkeys(map(stem, words))
-    synonyms.pop(term, None)
-    return tuple(synonyms)
-
-
-def synonym_stems(language: str) -> Iterator[tuple[str, ...]]:
-    """Yield the groups of stems among which `find_stem_synonyms` finds."""
-    for words in _synonym_words() if base_language(language) == "en" else ():
-        yield tuple(map(stem, words))
-
-
 def is_common_word(word: Word) -> bool:
     """Return whether an English word is so common that its absence from a site says little."""
     return word.stop or word.text.lower() in load_words("en", "common_words")
-
-
-@cache
-def _synonym_words() -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(group.split(", ")) for group in load_phrases("en", "synonyms"))
 
 
 def parse_phrase(text: str, language: str = "en") -> Word:

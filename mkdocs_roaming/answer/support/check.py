@@ -29,7 +29,7 @@ from mkdocs_roaming.answer.support.evidence import (
 from mkdocs_roaming.answer.support.names import ADDRESS_OR_OPTION, NAME_IN_ENGLISH, NameReader
 from mkdocs_roaming.text.blocks import find_code_spans
 from mkdocs_roaming.text.languages import available_languages, base_language, load_phrases, load_words
-from mkdocs_roaming.text.tokenizer import SPACELESS, find_stem_synonyms, is_common_word, is_stop_word, parse_word, stem
+from mkdocs_roaming.text.tokenizer import SPACELESS, is_common_word, is_stop_word, parse_word, stem
 
 MarkKind = Literal["name", "number", "claim"]
 
@@ -203,7 +203,7 @@ class _Checker:
             yield start, end
 
     def _is_foreign(self, clause: str) -> bool:
-        """Return whether half of a clause's words, and three or more, are not in the evidence, nor their synonyms."""
+        """Return whether half of a clause's words, and three or more, are not in the evidence."""
         if _DOCUMENTATION.search(clause) or _READER.search(clause):
             return False
         words: set[str] = set()
@@ -213,8 +213,7 @@ class _Checker:
                 words.add(word)
         unknown = 0
         for word in words:
-            forms = (stem(word), *find_stem_synonyms(stem(word), "en"))
-            unknown += self.evidence.words.isdisjoint(forms) and not is_common_word(parse_word(word))
+            unknown += stem(word) not in self.evidence.words and not is_common_word(parse_word(word))
         return unknown >= max(_MIN_UNKNOWN_WORDS, len(words) / 2)
 
 

@@ -24,7 +24,7 @@ from mkdocs_roaming.search.postings import Postings, unpack_places
 from mkdocs_roaming.search.ranking import Weights, change_words, filler_words
 from mkdocs_roaming.text.languages import COMPOUNDING, base_language, fold, has_stemmer, is_stop_word, load_words
 from mkdocs_roaming.text.markdown import truncate_at_word
-from mkdocs_roaming.text.tokenizer import Word, is_spaceless, parse_word, split_words, synonym_stems
+from mkdocs_roaming.text.tokenizer import Word, is_spaceless, parse_word, split_words
 
 INDEX_PATH = "roaming/finder.json"
 MAX_SECTIONS = 10_000
@@ -155,7 +155,6 @@ def _describe_search(index: Index, words: Sequence[Word]) -> tuple[dict[str, Any
         shards.append((name, count))
         files[f"roaming/finder/{name}.json"] = content
     stop_words = {name: sorted(load_words(name, "stop_words")) for name in (code, "en")}
-    synonyms = [group for group in synonym_stems(language) if any(map(postings.__contains__, group))]
     needs_stems = has_stemmer(code) and code != "en"
     search = {
         "terms": list(entries),
@@ -170,7 +169,6 @@ def _describe_search(index: Index, words: Sequence[Word]) -> tuple[dict[str, Any
         "fillers": sorted(filler_words()),
         "changes": sorted(change_words(language)),
         "stop": stop_words,
-        "synonyms": synonyms,
         "stems": _find_stems(words, entries) if needs_stems else None,
         "compounds": code in COMPOUNDING,
     }

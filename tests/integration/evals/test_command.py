@@ -52,7 +52,6 @@ def test_eval_invalid_arguments_exit_with_message(
 
 @pytest.mark.slow
 def test_eval_results_do_not_depend_on_hash_seed(sample: Path, tmp_path: Path) -> None:
-    """The words of this question have several synonyms, whose order decides which sections are opened."""
     file = tmp_path / "q.yml"
     file.write_text("questions:\n- ask: podman kills it too quickly when I stop it\n  answerable: false\n", "utf-8")
     command = [sys.executable, "-m", "mkdocs_roaming", "eval", str(sample), str(file), "--compare", "offline"]

@@ -212,7 +212,7 @@ def test_scores_of_unrelated_questions_are_not_shared_by_a_scope_or_by_other_wei
     (file,) = cache.folder.glob("*-scores.index")
     cache.store(file.stem, [float("inf")])
     part = whole.restrict(library.restrict(Scope(paths=("tides/",))))
-    for search in (part, Search(library, cache=cache, weights=Weights(synonym=0.5))):
+    for search in (part, Search(library, cache=cache, weights=Weights(fuzzy=0.5))):
         assert search.confidence("gauge level alarm") > 0
 
 

@@ -136,9 +136,9 @@ def test_search_of_a_bundle_names_the_page_that_is_left_out(write: Write, tmp_pa
         assert library.find_left_out(query) == ""
     assert SiteTarget(str(tmp_path / "_docs")).search("single sign-on", 3)[0].note.endswith(note)
     assert note in render(Navigator(library).call("search_sections", {"query": "single sign-on"}))
-    for command in ("search", "ask"):
+    for command, code in (("search", 0), ("ask", 3)):  # search also shows what is only near in meaning
         result = CliRunner().invoke(main, [command, str(tmp_path / "_docs"), "kerberos tickets"])
-        assert result.exit_code == 3
+        assert result.exit_code == code
         assert note in result.output
 
 
