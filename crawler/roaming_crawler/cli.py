@@ -128,6 +128,7 @@ def crawl_part(url: str, folder: Path, options: dict[str, Any]) -> tuple[Callabl
     from roaming_crawler.state import CrawlState  # needs the extra
 
     result = _run_crawl(url, folder, config, as_json=False)
+    click.echo(sanitize(f"Pages are found by {', '.join(result.found_by)}"), err=True)
     state = CrawlState(folder)
     records = {record.url: record for record in state.old.values() if "html" in record.kind}
 

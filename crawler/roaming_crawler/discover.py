@@ -14,10 +14,11 @@ from lxml import etree
 from mkdocs_roaming.errors import ManifestError, RoamingError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import Manifest, NavItem
+from mkdocs_roaming.text.full_text import split_full_text
+from mkdocs_roaming.text.llms_index import LlmsIndex
 from roaming_crawler.config import MEGABYTE, DiscoveryConfig
 from roaming_crawler.contents import sniff_kind
 from roaming_crawler.fetch import Response
-from roaming_crawler.llms import LlmsIndex, parse_llms_txt, split_llms_full
 from roaming_crawler.page import PageRef, make_page_ref
 from roaming_crawler.parser import ParsedPage, parse_page
 from roaming_crawler.scope import (
@@ -216,18 +217,18 @@ class _ListReader:
     def _read_llms_txt(self, response: Response) -> Iterable[str]:
         """Add the pages of an llms.txt, and return the URLs of others that it names."""
         discovered = self.discovered
-        localize = discovered.scope.localize
         if sniff_kind(response) != "markdown":
             return ()
-        if discovered.indexes and len(split_llms_full(response.text, response.url)) > 1:  # named like a list
-            self.texts[response.url] = None
+        resolve = discovered.scope.resolver(response.url)
+        index = LlmsIndex.from_text(response.text, response.url, resolve)
+        if discovered.indexes and not index.list_site() and split_full_text(response.text, resolve).dialect:
+            self.texts[response.url] = None  # named like a list
             return ()
-        index = parse_llms_txt(response.text, response.url)
-        links = [replace(link, url=localize(link.url)) for link in index.entries.values()]
-        index.entries = {link.url: link for link in links}
         discovered.indexes.append(index)
-        for link in links:
+        for link in index.entries.values():
             self._add(link.url, response.url, title=link.title, description=link.description)
+        if not (index.entries or index.nested or index.full):
+            discovered.notes.append(f"{response.url}: lists no pages")
         return index.nested
 
     def _add(self, url: str, source: str, *, title: str = "", description: str = "") -> None:
@@ -254,14 +255,14 @@ class _ListReader:
             response = await self.session.find(url, kind="markdown", cap=MAX_FULL_BYTES)
             if response is None:
                 continue
-            full = split_llms_full(response.text, response.url)
-            texts = {loose_key(make_page_ref(localize(page)).url): text for page, text in full.items()}
+            full = split_full_text(response.text, discovered.scope.resolver(response.url))
+            texts = {loose_key(make_page_ref(page.url).url): page.text for page in full.pages if page.url}
             listed = texts.keys() & discovered.entries.keys()
             if listed and len(listed) >= _MIN_FULL_SHARE * len(discovered.entries):
                 for key in listed:
                     discovered.entries[key].text = texts[key]
                 discovered.full = url
-                discovered.ways[url] = None
+                discovered.ways[f"{url} ({full.dialect})"] = None
                 return
             discovered.notes.append(
                 f"{url}: names the URLs of {len(listed)} of the {len(discovered.entries)} pages that llms.txt lists; "

@@ -6,6 +6,7 @@ import mimetypes
 import os
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -14,8 +15,9 @@ from mkdocs_roaming.files import find_site_folders
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.manifest.models import url_to_path
 from mkdocs_roaming.sources import decode_text
+from mkdocs_roaming.text.llms_index import LlmsIndex
 from roaming_crawler.fetch import OK, FetchError, Request, Response
-from roaming_crawler.llms import parse_llms_txt
+from roaming_crawler.scope import canonical_url
 
 _START_FILES = ("index.html", "llms.txt", MANIFEST_PATH)
 _NOT_FOUND = 404
@@ -112,9 +114,10 @@ def _published_url(folder: Path) -> str:
         pass
     file_url = folder.as_uri() + "/"
     try:
-        index = parse_llms_txt(decode_text((folder / "llms.txt").read_bytes()), file_url)
+        text = decode_text((folder / "llms.txt").read_bytes())
     except OSError:
         return file_url
+    index = LlmsIndex.from_text(text, file_url, partial(canonical_url, base=file_url))
     shared = os.path.commonprefix(list(index.entries))  # noqa: RUF071 -- a prefix of URLs
     folder_url = shared[: shared.rfind("/") + 1]
     return folder_url if folder_url.startswith("http") and urlsplit(folder_url).netloc else file_url

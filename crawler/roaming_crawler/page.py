@@ -12,10 +12,10 @@ from urllib.parse import unquote, urlsplit
 from mkdocs_roaming.html.titles import title_from_path
 from mkdocs_roaming.manifest.models import Heading, NavItem
 from mkdocs_roaming.publish.markdown_source import split_front_matter
+from mkdocs_roaming.text.full_text import split_full_text
 from roaming_crawler.config import Source
 from roaming_crawler.contents import find_richer_source, shows_generator_source, sniff_kind
 from roaming_crawler.fetch import FetchError, Response
-from roaming_crawler.llms import split_llms_full
 from roaming_crawler.parser import SHELL, ParsedPage, split_words
 from roaming_crawler.sandbox import PageParser
 from roaming_crawler.scope import Scope, canonical_url, file_suffix, has_web_scheme, loose_key, page_of_markdown
@@ -329,7 +329,8 @@ class PageFetcher:
         if html.parsed.skip_reason == _IS_MARKDOWN and (ref.title or is_web):
             kind = "" if ref.title or is_home else "markdown"
             markdown = await self._get_markdown(ref.url, ACCEPT_HTML, kind=kind)
-            if markdown and len(split_llms_full(markdown.text, ref.url)) > 1:
+            pages = split_full_text(markdown.text if markdown else "", self.scope.resolver(ref.url)).pages
+            if sum(self.scope.is_below(page.url or "") for page in pages) > 1:
                 raise FetchError("contains several pages, each with its own URL")
             return markdown
         if html.response is None:

@@ -25,11 +25,11 @@ from mkdocs_roaming.publish.pipeline import Batch, convert_pages
 from mkdocs_roaming.publish.previous import read_previous
 from mkdocs_roaming.publish.writer import PublishReport, publish_batch
 from mkdocs_roaming.sources import site_nav
+from mkdocs_roaming.text.llms_index import LlmsIndex
 from roaming_crawler.contents import Coverage, measure_coverage
 from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.flags import FlaggedText, flag_pages
 from roaming_crawler.frontier import VisitedPages
-from roaming_crawler.llms import LlmsIndex
 from roaming_crawler.page import FetchedPage, SkippedPage, make_page_ref
 from roaming_crawler.parser import ParsedPage, describe_failure
 from roaming_crawler.scope import disambiguate_paths, loose_key, storage_path
@@ -112,7 +112,7 @@ def publish_crawl(
     skipped = list(visited.skipped)
     url = discovered.scope.url
     if not pages:
-        raise _make_no_pages_error(url, skipped)
+        raise _make_no_pages_error(url, skipped, notes)
     common = find_common_part(page.parsed.title for page in pages)
     outputs = _make_outputs(pages, url, common)
     folder = session.state.folder
@@ -132,7 +132,7 @@ def publish_crawl(
         by_path = {outputs[page.key].path: page for page in pages}
         skipped += (SkippedPage(by_path[page.path].url, page.reason) for page in batch.left_out)
         if not batch.pages:
-            raise _make_no_pages_error(url, skipped[-1:])
+            raise _make_no_pages_error(url, skipped[-1:], notes)
         hidden = {path: page.parsed.hidden for path, page in by_path.items()}
         flagged, unwanted = flag_pages(batch, hidden, config.skip_flagged)
         if not batch.pages:
@@ -249,7 +249,7 @@ def compare_with_previous(
     )
 
 
-def _make_no_pages_error(url: str, skipped: Sequence[SkippedPage]) -> NoPagesError:
+def _make_no_pages_error(url: str, skipped: Sequence[SkippedPage], notes: Sequence[str]) -> NoPagesError:
     first = skipped[0] if skipped else SkippedPage(url, "not found")
     reason = first.reason if first.url == url else f"{first.url}: {first.reason}"
     if "forbids" in first.reason:
@@ -260,7 +260,7 @@ def _make_no_pages_error(url: str, skipped: Sequence[SkippedPage]) -> NoPagesErr
         hint = "; try again later"
     else:
         hint = "" if "; " in first.reason else "; check the URL"
-    return NoPagesError(f"{url}: no page to publish; {reason}{hint}")
+    return NoPagesError(f"{url}: no page to publish; {'; '.join([reason + hint, *notes])}")
 
 
 def _measure_pages(batch: Batch, outside: Mapping[str, Sequence[tuple[int, int]]]) -> dict[str, Coverage]:
@@ -322,7 +322,7 @@ def _make_site(
     address = urlsplit(url)
     home = next((page.parsed for page in visited.pages if page.path == ""), ParsedPage())
     parsed = [page.parsed for page in sorted(visited.pages, key=lambda page: page.path != "")]
-    index = discovered.indexes[0] if discovered.indexes else LlmsIndex()
+    index = discovered.indexes[0] if discovered.indexes else LlmsIndex("", str)
     site_names = Counter(page.site_name for page in parsed if page.site_name)
     names = [config.name, index.title, common_name]
     names += [name for name, _ in site_names.most_common(1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -110,6 +110,10 @@ class Scope:
         own = url_origin(self.url)
         is_twin = origin != own and _host_key(origin) == _host_key(own)
         return own + url[len(origin) :] if is_twin else url
+
+    def resolver(self, base: str) -> Callable[[str], str | None]:
+        """Return a function that returns the URL of a link as the crawl spells it; `base` is the URL of its page."""
+        return lambda href: self.localize(canonical_url(href, base) or "") or None
 
     def check_patterns(self, *, strict: bool) -> list[str]:
         """Return a message for each pattern that matched no page.

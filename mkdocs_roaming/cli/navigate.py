@@ -56,6 +56,8 @@ def outline(lib: str, branch: str | None, budget: int, scope: Scope, as_json: bo
         resolved = target.resolve_branch(branch)
         library = resolved.library
         site = resolved.site
+        if library.note:
+            click.echo(to_single_line(library.note), err=True)
         text = render_outline(library.sections, budget=budget, branch=resolved.address or None)
         origin = library.origin()
         digest = library.manifest.digest

@@ -146,6 +146,10 @@ class Library:
         """Whether the site's rules are applied: those of a local folder are, unless a crawler wrote it."""
         self.is_local = not reader.is_remote
         """Whether reads wait for no network. It may be set for a remote site whose pages are prefetched."""
+        self.note = reader.note
+        """What readers should know of the site, as a message."""
+        self.is_list = reader.is_list
+        """Whether it is a text that only lists pages."""
         self._reader = reader
         self._transform = transform
         self._pages = _PageCache(cache_bytes)

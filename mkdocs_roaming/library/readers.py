@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from pathlib import Path
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import quote, urljoin, urlsplit
 
-from msgspec import Struct
-
 from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, dump_manifest, with_digest
-from mkdocs_roaming.manifest.models import Manifest, Page, PublishedPage, Section, Site, markdown_path, url_to_path
+from mkdocs_roaming.manifest.models import Manifest, Page, PublishedPage, Site, markdown_path, url_to_path
 from mkdocs_roaming.manifest.sections import github_slug, split_sections
 
 if TYPE_CHECKING:
@@ -34,6 +32,8 @@ _MAX_SLUG_CHARS = 80
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[/\\]|[A-Za-z]:")
 """The beginning of a URL or of a path on Windows, such as `http:/` or `C:`."""
+_FILE = re.compile(r"\A[./\\]+|(?:(?:(?<=[/\\])|\A)(?:index|readme))?\.(?:mdx?|markdown|txt|rst)\Z", re.IGNORECASE)
+"""What the name of a Markdown file has beside the path of its page: `./guide/start.md`."""
 _SAFE = "/-._~!$&'()*+,;=:@"
 INSTALLED_SCHEME = "installed:"
 """The address of the documentation in installed packages."""
@@ -57,6 +57,10 @@ class Reader(Protocol):
     """Whether a crawler wrote the files."""
     folders: Sequence[Path] = ()
     """The folders that may be bundles, whose other pages are not among the files."""
+    note: str = ""
+    """What readers should know of a text, as a message."""
+    is_list: bool = False
+    """Whether a text only lists pages."""
 
     def manifest(self, cache_key: str = "") -> bytes:
         """Return the manifest's JSON; `cache_key` is a query (`?v=…`) that bypasses HTTP caches."""
@@ -195,7 +199,7 @@ def parent_url(url: str) -> str:
 def parse_markdown_site(markdown: str, *, name: str, url: str, where: str) -> tuple[Manifest, MemoryReader]:
     """Return the manifest of a Markdown text, and a reader of its pages.
 
-    A text with the addresses of its pages, such as llms-full.txt, is split at them, another one at each H1.
+    A text of several pages, such as llms-full.txt, is split into them, another one at each H1.
 
     Args:
         markdown: The text.
@@ -204,49 +208,60 @@ def parse_markdown_site(markdown: str, *, name: str, url: str, where: str) -> tu
         where: Names the text in messages.
     """
     from mkdocs_roaming.manifest.builder import build_manifest  # most sites have a manifest
+    from mkdocs_roaming.text.full_text import DIALECTS, split_full_text  # has many patterns
+    from mkdocs_roaming.text.llms_index import LlmsIndex
 
-    pages = _split_pages(markdown, name)
-    site_url = _site_url([page.url for page in pages], url)
-    title = pages[0].sections[0].title if len(pages) == 1 else name
-    paths = _unique_paths(pages, site_url)
-    published = [
-        PublishedPage(
-            Page(path=path, title=page.sections[0].title, url=page.url or url or None), page.text, page.sections
-        )
-        for page, path in zip(pages, paths, strict=True)
-    ]
-    manifest = with_digest(build_manifest(Site(title or name, site_url, nav_source="llms.txt"), published))
-    data = [page.text.encode("utf-8", "surrogatepass") for page in pages]
-    files = dict(zip(map(markdown_path, paths), data, strict=True))
-    return manifest, MemoryReader(files, dump_manifest(manifest).encode("utf-8", "surrogatepass"), where=where)
+    def resolve(address: str) -> str:
+        return urljoin(url, address) if _is_web_url(url) else address
+
+    full = split_full_text(markdown, resolve)
+    urls = [page.url for page in full.pages if page.url and _is_web_url(page.url)]
+    site_url = _site_url(urls, url)
+    published: list[PublishedPage] = []
+    files: dict[str, bytes] = {}
+    for page in full.pages:
+        is_web = page.url in urls
+        path = url_to_path(site_url if is_web else "", _FILE.sub("", page.url)) if page.url else None
+        sections = split_sections(page.text, title=page.title or PurePosixPath(path or "").stem or name)
+        title = sections[0].title
+        if path is None:
+            path = "" if len(full.pages) == 1 else github_slug(title)[:_MAX_SLUG_CHARS] + "/"
+        path = _free_path(path, files)
+        files[markdown_path(path)] = page.text.encode("utf-8", "surrogatepass")
+        entry = Page(path, title, description=page.description, url=(page.url if is_web else url) or None)
+        published.append(PublishedPage(entry, page.text, sections))
+    site_name = published[0].page.title if len(published) == 1 else name
+    manifest = with_digest(build_manifest(Site(site_name or name, site_url, nav_source="llms.txt"), published))
+    reader = MemoryReader(files, dump_manifest(manifest).encode("utf-8", "surrogatepass"), where=where)
+    if full.dialect:
+        return manifest, reader
+    addresses = LlmsIndex.from_text(markdown, url, partial(urljoin, url)).list_site()
+    reader.is_list = bool(addresses)
+    if addresses:
+        start = _find_start(_site_url(addresses, url), url)
+        reader.note = f"{where}: only lists pages; crawl it with `roaming crawl {start} -o DIR`, and open DIR"
+    elif len(published) > 1 or "llms" in where:
+        tried = "; ".join(DIALECTS)
+        reader.note = f"{where}: read by its headings, as no other borders of pages were found: {tried}"
+    return manifest, reader
 
 
-class _MarkdownPage(Struct, frozen=True):
-    """The text of one page, without its `Source:` line, and its address."""
-
-    text: str
-    url: str | None
-    sections: tuple[Section, ...]
-
-
-def _split_pages(markdown: str, name: str) -> list[_MarkdownPage]:
-    from mkdocs_roaming.text.full_text import FullPage, split_full_text  # has many patterns
-
-    pages = split_full_text(markdown, lambda url: url if url.startswith(("http://", "https://")) else None)
-    if not pages:
-        data = markdown.encode("utf-8", "surrogatepass")
-        titles = (section.start for section in split_sections(markdown)[1:] if section.level == 1)
-        for start, end in pairwise([0, *titles, len(data)]):
-            pages.append(FullPage(None, data[start:end].decode("utf-8", "surrogatepass")))
-    return [_MarkdownPage(page.text, page.url, split_sections(page.text, title=name)) for page in pages]
+def _find_start(site_url: str, url: str) -> str:
+    """Return the arguments of `roaming crawl` for a site and the address of a list of its pages."""
+    if urlsplit(site_url)[:2] != urlsplit(url)[:2]:
+        return site_url
+    return url if site_url.startswith(parent_url(url)) else f"{url} --prefix {urlsplit(site_url).path}"
 
 
 # Addresses
 
 
-def _site_url(page_urls: Sequence[str | None], url: str) -> str:
+def _is_web_url(url: str) -> bool:
+    return url.startswith(("http://", "https://"))
+
+
+def _site_url(urls: Sequence[str], url: str) -> str:
     """Return the folder that the pages' addresses share, or else the folder of the text's own address."""
-    urls = [page_url for page_url in page_urls if page_url]
     hosts = {urlsplit(page_url)[:2] for page_url in urls}
     if len(urls) > 1 and len(hosts) == 1:
         shared = parent_url(os.path.commonprefix(urls))  # noqa: RUF071 -- parent_url cuts at a slash
@@ -256,19 +271,11 @@ def _site_url(page_urls: Sequence[str | None], url: str) -> str:
     return parent_url(address) if address else ""
 
 
-def _unique_paths(pages: Sequence[_MarkdownPage], site_url: str) -> list[str]:
-    """Return a path for each page, from its address or else from its title."""
-    taken: set[str] = set()
-    paths: list[str] = []
-    for page in pages:
-        path = url_to_path(site_url, page.url) if page.url and site_url else None
-        if path is None:
-            path = "" if len(pages) == 1 else github_slug(page.sections[0].title)[:_MAX_SLUG_CHARS] + "/"
-        base = path.rstrip("/")
-        number = 1
-        while markdown_path(path) in taken:
-            number += 1
-            path = f"{base}~{number}/"
-        taken.add(markdown_path(path))
-        paths.append(path)
-    return paths
+def _free_path(path: str, taken: Collection[str]) -> str:
+    """Return a path whose file is not taken yet."""
+    base = path.rstrip("/")
+    number = 1
+    while markdown_path(path) in taken:
+        number += 1
+        path = f"{base}~{number}/"
+    return path

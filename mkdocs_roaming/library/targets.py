@@ -380,7 +380,12 @@ def _open_redirected(reader: WebReader, url: str) -> Library:
     root = reader.root
     address = url
     for _ in range(_MAX_REDIRECTS):
-        response = reader.get(address, MAX_MARKDOWN_BYTES)
+        try:
+            response = reader.get(address, MAX_MARKDOWN_BYTES)
+        except MissingFileError:
+            if address == url:
+                raise
+            break  # the site has no home page
         target = parent_url(response.url.partition("?")[0].partition("#")[0])
         content_type = response.headers.get("content-type", "")
         if content_type.startswith(("text/markdown", "text/plain")) and not address.endswith("llms.txt"):
@@ -481,8 +486,15 @@ class SiteTarget:
         return grep(self.library, pattern, limit=limit)
 
     def candidates(self, question: str, page: str | None, *, warn: Callable[[str], None]) -> Iterator[Candidate]:
-        """Yield this site."""
-        yield Candidate(self.library, question, page)
+        """Yield this site.
+
+        Raises:
+            LibraryError: It only lists pages.
+        """
+        library = self.library
+        if library.is_list:
+            raise LibraryError(library.note)
+        yield Candidate(library, question, page)
 
 
 def open_target(

@@ -76,7 +76,7 @@ def build_manifest(
         previous: Previous build, whose ids keep their meaning.
     """
     assigned = assign_ids(pages, previous)
-    anchors = _index_anchors(pages, assigned.ids)
+    anchors = _index_anchors(pages, assigned.ids, site.url)
     describer = _Describer(site, pages)
     entries: list[PageEntry] = []
     for published, ids, aliases in zip(pages, assigned.ids, assigned.aliases, strict=True):
@@ -339,7 +339,7 @@ _Anchors = Mapping[str, Mapping[str, str]]
 """The id of the section at each anchor of a page, by its path and by the path of its Markdown."""
 
 
-def _index_anchors(pages: Sequence[PublishedPage], ids: Sequence[Sequence[str]]) -> _Anchors:
+def _index_anchors(pages: Sequence[PublishedPage], ids: Sequence[Sequence[str]], site_url: str) -> _Anchors:
     index: dict[str, dict[str, str]] = {}
     for published, page_ids in zip(pages, ids, strict=True):
         anchors = {"": page_ids[0]}
@@ -352,6 +352,8 @@ def _index_anchors(pages: Sequence[PublishedPage], ids: Sequence[Sequence[str]])
         path = published.page.path
         index[path] = anchors
         index[markdown_path(path)] = anchors
+        if published.page.url and (address := url_to_path(site_url, published.page.url)):
+            index.setdefault(address, anchors)  # its path may be another, as that of `Help:Contents`
     return index
 
 

@@ -303,6 +303,9 @@ class SectionIndex:
                 self._sections.setdefault(section.id, SectionRef(page, position))
                 for alias in section.aliases:
                     self._aliases.setdefault(alias, section.id)
+        for page in manifest.pages:
+            if page.url and (address := url_to_path(manifest.site.url, page.url)):
+                self._pages.setdefault(address, page)
         for entry, above in iter_nav_titles(manifest.nav):
             if entry.page is not None:
                 self._nav_titles.setdefault(entry.page, above)

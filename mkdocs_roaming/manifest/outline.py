@@ -44,7 +44,7 @@ _MIN_REPEATED = 4
 _REPEATED_SHARE = 0.03
 """A title that occurs on at least this number and this share of the pages is not listed inside lines."""
 _MIN_ARCHIVES = 3
-"""Number of archives from which they are behind a marker."""
+"""Number of archives from which they are behind a marker, and of sections from which those of an archive are."""
 
 _INDENT = "  " * 12
 """The widest indentation: deeper levels are not indented further."""
@@ -284,7 +284,9 @@ class _Outline(Struct):
         shown = self.shown
         self.shown = []
         self._choose_limits(heads + shown)
-        self._open_sections([(line, depth) for line, depth in shown if not line.is_archive])
+        self._open_sections(
+            placed for placed in shown if not placed[0].is_archive or len(placed[0].sections) < _MIN_ARCHIVES
+        )
         for line, depth in shown:
             self._open_pages(line, depth, len(line.pages))
         self._choose_limits(self.shown)

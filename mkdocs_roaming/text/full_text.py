@@ -1,159 +1,226 @@
-"""llms-full.txt: the Markdown of several pages in one text, which is split into pages.
+"""llms-full.txt and its kin: the Markdown of several pages in one text, which is split into pages.
 
-There is no standard: of the conventions of common generators, the one that yields the most pages is used.
+There is no standard: each tool writes its own dialect. Of the dialects in `DIALECTS`, the one that yields the most
+pages is used. Nothing in a code fence is the border of a page.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from mkdocs_roaming.text.blocks import follow_fence, split_lines
 
 Resolver = Callable[[str], str | None]
 """Returns the address of a page as the caller needs it, None for what is none."""
 
-_TITLE = re.compile(r" {0,3}#[ \t]")
-"""A heading of the first level: `# Guide`."""
-_SOURCE = re.compile(r"[*_]{0,2}(?:Source|URL)[*_]{0,2}:[*_]{0,2}\s*<?([^\s<>()]+)", re.IGNORECASE)
-"""A line such as `**Source:** https://docs.example/guide/`."""
-_URL_LINE = re.compile(r"[*_]*[A-Z][\w ]{0,20}:[*_]*[ \t]*<?https?://\S+\s*$")
-"""A line such as `Edit: https://…` after the source of a page."""
-_YAML = re.compile(r"[A-Za-z_][\w-]*:|\s+\S|- |#|\s*$")
-"""What a line of front matter begins with, such as `title:`."""
-_TAG = re.compile(r"\s*<(/?)(?:doc|document|page)\b([^>]*)>\s*$", re.IGNORECASE)
-"""A line such as `<doc title="Guide" source="https://…">` or `</doc>`; the text between is no HTML."""
-_ATTRIBUTE = re.compile(r"""([\w-]+)\s*=\s*["']([^"']*)["']""")
-"""An attribute in it."""
-_TRAILING_RULE = re.compile(r"\n[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,})\s*\Z")
+_FENCE = re.compile(r"\n(?:<[^<>\n]*>)?(?P<fence> {0,3}(?:`{3,}|~{3,})(?:(?!</)[^\n])*)")
+"""A line that may open or close fenced code; tools write tags before and after it, such as `</doc>`."""
+_TITLE = re.compile(r"\n(?=\#[ \t]|[^\n]+\n=+[ \t]*\n)")
+"""A heading of the first level."""
+_BLANK_AND_RULE = re.compile(r"[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})")
 """A rule `---` between two pages."""
-_URL_KEYS = ("url", "canonical", "source_url", "source", "permalink")
-_MIN_BAR = 3
-"""Length of the bars around front matter."""
-_MAX_FRONT_MATTER = 60
-_MAX_SOURCE_DISTANCE = 12
-"""Number of lines below a source in which the title of its page is looked for."""
+_WRAPPED = re.compile(r"\s*(`{3,}|~{3,})(?:md|mdx|markdown)\n(.*)\n\1", re.DOTALL)
+"""A page in a code fence, as tools write files of repositories."""
+
+_PIECES = {
+    "marks": r"[*_`]*",
+    # The name of a field with the address of a page, such as `Source`, `URL Source` or `file`.
+    "name": r"(?:\w+[ _-])?(?:url|uri|link|source|page|path|file(?:name|path)?)%(marks)s:",
+    # A line such as `**Source:** https://docs.example/guide/`.
+    "source": r"\n(?:[>-][ \t]+)?%(marks)s(?:\w+[ _-])?(?:source|url)%(marks)s:[^\n]*",
+    "title": r"%(marks)stitle%(marks)s:[^\n]*",
+    # A line below the address of a page that is no text of it, such as `Edit: https://…` or `Title: Guide`.
+    "label": (
+        r"\n(?:\#+[ \t])?%(marks)s(?:%(name)s|(?:title|desc(?:ription)?|language|code|markdown content|published time)"
+        r"%(marks)s:|[a-z][\w ]{0,20}%(marks)s:%(marks)s[ \t]*<?https?:)[^\n]*"
+    ),
+    "tag": r"(?:project|document|doc|page|file)\b",
+    "attributes": r"""(?:"[^"\n]*"|'[^'\n]*'|[^<>"'])*""",
+    "key": r"[a-z_][\w-]*:",
+    "front": (
+        r"\n(?:(?P<bar>-{3,})[ \t]*(?=\n%(key)s)(?:\n(?:%(key)s|[ \t]+\S|-[ ]|\#)[^\n]*|\n[ \t]*){1,60}?\n(?P=bar)"
+        r"|\*{3,}[ \t]*\n(?=\n%(key)s)(?:\n[^\n]+){1,60}?\n-{3,})[ \t]*(?=\n|\Z)"
+    ),
+    "rule": r"[=*#~+-]",
+}
+"""Pieces of borders."""
+_BORDERS = {
+    # llms_txt2ctx, prompts with documents, repomix, Cloudflare
+    "tags such as <doc title=…>": (
+        r"(?P<header>(?P<mark><)(?:(?:/document_content>\s*<)?/%(tag)s>[ \t]*(?=<|\n|\Z)(?:\s*</?(?!%(tag)s)[\w-]+>)*"
+        r"|(?:(?!%(tag)s)[\w-]+>\s*<|(?<=[\n> ]<))%(tag)s%(attributes)s>"
+        r"(?:\s*<source>[^<>]*</source>)?(?:\s*<document_content>)?(?:%(front)s)?))"
+    ),
+    # Firecrawl
+    "marks such as <|page-1|>": (
+        r"\n(?P<header>(?P<mark><\|)[\w-]*\d[\w-]*\|>[ \t]*(?=\n+(?:\#+[ \t]+(?P<title>[^\n]+))?)"
+        r"(?:\n+\#{2,6}[ \t][^\n]*)?)"
+    ),
+    # VitePress, VuePress, Next.js, Fern
+    "front matter": r"(?P<header>%(front)s)",
+    # Eleventy
+    "comments such as <!-- source: … -->": (
+        r"\n(?P<header><!--[ \t]*(?:[\w -]{1,40}:[ \t]+)?(?P<address>(?:\[[^\]\n]*\]\()?\S*?[./]\S*)"
+        r"[^\n]*-->[ \t]*(?=\n))"
+    ),
+    # gitingest, repomix, yek
+    "rules around the name of a file": (
+        r"\n(?P<header>%(rule)s{4,}[ \t]*(?:\n[^\n]*%(name)s[^\n]*){1,6}\n%(rule)s{4,}[ \t]*(?=\n)"
+        r"|(?:%(rule)s{3,}[ \t]+(?:%(name)s[ \t]+)?(?=\S+[ \t]+%(rule)s{3,}[ \t]*\n)|>{4}[ \t]+(?=\S+[ \t]*\n))"
+        r"(?P<address>[^\s/.]*[/.]\S*)[^\n]*)"
+    ),
+    "headings such as # Source: …": r"\n(?P<header>\#{1,6}[ \t]+%(marks)s%(name)s[^\n]*(?:\n?%(label)s)*)",
+    # Context7, Jina
+    "lines Title: … and URL: …": (
+        r"\n(?P<header>(?:%(marks)s%(name)s[^\n]*\n\n?%(title)s|%(title)s\n?%(label)s)(?:\n?%(label)s){0,6})"
+    ),
+    "lines Source: … above a title": (
+        r"(?P<header>%(source)s(?:%(label)s)*)(?=(?:\n[ \t]*|\n[ \t]*>[^\n]*){0,12}\n\#[ \t])"
+    ),
+    # Mintlify, Fumadocs
+    "lines Source: … below a title": (
+        r"\n[ ]{0,3}(?P<level>\#{1,6})[ \t][^\n]*(?:\n[ \t]*|\n>[^\n]*){0,6}?(?P<header>\n?%(source)s(?:%(label)s)*)"
+    ),
+    # Fumadocs
+    "titles such as # Guide (/guide)": (
+        r"\n(?P<level>\#{1,6})[ \t][^\n]{1,200}?(?P<header>[ \t]+\((?P<address>(?:https?:/)?/[^\s()]*)\))[ \t]*(?=\n)"
+    ),
+}
+"""What is at the border of pages, by the name of a dialect; of two dialects with as many pages, the first one counts.
+
+The group `header` is no part of the text of a page. It has fields such as `url` and `title`; the groups `address` and
+`title` are others. The group `level` is the level of a heading: all borders have the same one. A pattern with the group
+`mark` matches borders even without a name. A search for a line feed is twice as fast as one for `^`.
+"""
+DIALECTS = {name: re.compile(border % _PIECES % _PIECES % _PIECES, re.IGNORECASE) for name, border in _BORDERS.items()}
+
+_FIELD = re.compile(
+    r"""([a-z]+)[*_`]*[ \t]*(?:[:=]|>(?=[^<\s]))[*_`]*[ \t]*["']?((?<=")[^"\n]*|(?<=')[^'\n]*|[^"'\n][^\n]*)""",
+    re.IGNORECASE,
+)
+"""A field of a header: `source_url: /guide`, `**URL**: /guide`, `url="/guide"`, `<source>guide.md</source>`."""
+_ADDRESS = re.compile(r"""(?:\[[^\]\n]*\]\()?[<`'"]*(?=[^\s<>|]*[/.])([^\s<>`"'|]*[^\s<>`"'|)*_])""")
+"""The address in the value of a field, which may be the target of a link; a word alone is none."""
+_ADDRESS_KEYS = ("url", "canonical", "permalink", "link", "href", "html", "source", "page", "path", "file", "slug")
+"""The last words of the names of fields with an address, the most exact first."""
 
 
 class FullPage(NamedTuple):
-    """The Markdown of a page, and its address; None for other text, and if several pages have the same."""
+    """A page in a text.
 
-    url: str | None
-    text: str
+    Attributes:
+        text: Its Markdown.
+        url: Its address; None for other text, and if several pages have the same.
+        title: Its title, if that is not in its text.
+        description: What it is about.
+    """
 
-
-class _Mark(NamedTuple):
-    """A line at which a page begins or ends, the lines that are not part of its text, and its URL."""
-
-    line: int
-    header: range = range(0)
+    text: str = ""
     url: str | None = None
+    title: str = ""
+    description: str = ""
 
 
-def split_full_text(text: str, resolve: Resolver) -> list[FullPage]:
-    """Return the pages in a text; an empty list if it is no text of several pages or of one with its address.
+class FullText(NamedTuple):
+    """The pages of a text, and the dialect that it is written in; empty if it is split at its titles."""
+
+    pages: Sequence[FullPage]
+    dialect: str = ""
+
+
+_Border = tuple[int, int, int, FullPage]
+"""The offsets of the border of a page, of its header and of its end, and the page without its text."""
+
+
+def split_full_text(text: str, resolve: Resolver) -> FullText:
+    """Split a text into its pages.
 
     Args:
         text: The text.
         resolve: Returns the address of a page as the caller needs it, None for what is none.
     """
-    lines = split_lines(text.removeprefix("\ufeff"))
-    prose = blank_code(lines)
-    conventions = (_find_front_matter, _find_tags, _find_source_before_title, _find_source_after_title)
-    splits = [_cut(lines, list(find_marks(prose, resolve))) for find_marks in conventions]
-    pages = max(splits, key=lambda pages: sum(page.url is not None for page in pages))
-    sizes = [len(page.text) for page in pages if page.url]
-    is_split = len(sizes) > 1 or 2 * max(sizes, default=0) > len(text)  # else a page quotes one
-    return pages if is_split else []
+    text = frame_lines(text)
+    prose = blank_code(text)
+    titles = (match.start() for match in _TITLE.finditer(prose))
+    best = FullText(_cut(text, [(start, start, start, FullPage()) for start in titles][1:]))
+    most = 0
+    for name, border in DIALECTS.items():
+        borders = _find_borders(border, prose, resolve)
+        if len(borders) <= most:
+            continue
+        pages = _cut(text, borders)
+        named = [page for page in pages if page.url or page.title]
+        is_page = any(2 * len(page.text) > len(text) and (page.url or "").startswith("http") for page in named)
+        if len(named) > most and (len(named) > 1 or is_page):  # else the text quotes a page
+            best = FullText(pages, name)
+            most = len(named)
+    return best
 
 
-def blank_code(lines: Sequence[str]) -> list[str]:
-    """Return the lines with those in code fences left blank. An unclosed fence contains nothing."""
-    prose = list(lines)
+def frame_lines(text: str) -> str:
+    """Return the text with line feeds before and after each line."""
+    return "\n".join(("", *split_lines(text.removeprefix("\ufeff")), ""))
+
+
+def blank_code(text: str) -> str:
+    """Return the text with spaces instead of fenced code. An unclosed fence contains nothing."""
+    prose: list[str] = []
     fence = ""
-    start = 0
-    for at, line in enumerate(lines):
+    start = end = 0
+    for match in _FENCE.finditer(text):
         before = fence
-        fence = follow_fence(line, fence)
+        fence = follow_fence(match["fence"], fence)
         if fence and not before:
-            start = at
+            start = match.start("fence")
         elif before and not fence:
-            prose[start : at + 1] = [""] * (at + 1 - start)
-    return prose
+            prose += (text[end:start], " " * (match.end("fence") - start))
+            end = match.end("fence")
+    return "".join((*prose, text[end:]))
 
 
-def _cut(lines: Sequence[str], marks: Sequence[_Mark]) -> list[FullPage]:
-    """Return the texts between marks, without their headers and the rules between them."""
+def _find_borders(border: re.Pattern[str], prose: str, resolve: Resolver) -> list[_Border]:
+    """Return the borders of pages; of those at headings the ones of the most frequent level."""
+    found = [(match, _read_header(match.groupdict(""), resolve)) for match in border.finditer(prose)]
+    if "mark" not in border.groupindex:
+        has_urls = any(page.url for _, page in found)
+        found = [(match, page) for match, page in found if page.url or (page.title and not has_urls)]
+    if "level" in border.groupindex:
+        levels = Counter(match["level"] for match, _ in found)
+        level = max(levels, key=levels.__getitem__, default="")
+        found = [(match, page) for match, page in found if match["level"] == level]
+        hosts = {urlsplit(page.url or "").netloc for _, page in found}
+        if level != "#" and len(hosts) > 1:  # the sources of pictures, for example
+            return []
+    return [(match.start(), *match.span("header"), page) for match, page in found]
+
+
+def _read_header(groups: Mapping[str, str], resolve: Resolver) -> FullPage:
+    """Return the page that a header names."""
+    fields = {key.lower(): value for key, value in reversed(_FIELD.findall(groups["header"]))}
+    values = (groups.get("address", ""), *(fields.get(key, "") for key in _ADDRESS_KEYS))
+    urls = (resolve(address[1]) for address in map(_ADDRESS.match, values) if address)
+    title = groups.get("title") or fields.get("title", "")
+    description = fields.get("description") or fields.get("desc", "")
+    return FullPage("", next(filter(None, urls), None), title.strip(), description.lstrip(" >|-"))
+
+
+def _cut(text: str, borders: Sequence[_Border]) -> list[FullPage]:
+    """Return the texts between borders, without their headers and the rules between them."""
     pages: list[FullPage] = []
-    counts = Counter(mark.url for mark in marks)
-    for mark, following in pairwise([_Mark(0), *marks, _Mark(len(lines))]):
-        inner = range(mark.line, following.line)
-        text = "\n".join(lines[at] for at in inner if at not in mark.header)
-        text = _TRAILING_RULE.sub("", text).strip("\n") + "\n"
-        url = mark.url if counts[mark.url] == 1 else None
-        if url or text.strip():
-            pages.append(FullPage(url, text))
+    counts = Counter(border[-1].url for border in borders)
+    stops = [*(border[0] for border in borders), len(text)]
+    for (start, header, end, page), stop in zip([(0, 0, 0, FullPage()), *borders], stops, strict=True):
+        body = (text[start:header] + text[end:stop]).strip("\n").rstrip()
+        above = body.rfind("\n", 0, body.rfind("\n"))
+        if _BLANK_AND_RULE.fullmatch(body, above + 1):
+            body = body[:above].rstrip("\n")
+        if wrapped := _WRAPPED.fullmatch(body):
+            body = wrapped[2]
+        url = page.url if counts[page.url] == 1 else None
+        if url or body.strip():
+            pages.append(page._replace(text=body + "\n", url=url))
     return pages
-
-
-def _find_front_matter(prose: Sequence[str], resolve: Resolver) -> Iterator[_Mark]:
-    """Find blocks between two bars that contain a URL, as VitePress and Next.js write them."""
-    header = range(0)
-    for at, line in enumerate(prose):
-        bar = line.rstrip()
-        if at in header or len(bar) < _MIN_BAR or bar.strip("-"):
-            continue
-        below = [line.rstrip() for line in prose[at + 1 : at + _MAX_FRONT_MATTER]]
-        inner = below[: below.index(bar)] if bar in below else []
-        keys = dict(line.split(":", maxsplit=1) for line in reversed(inner) if ":" in line)
-        values = (keys.get(key, "").strip(" \t'\"") for key in _URL_KEYS)
-        url = next(filter(None, values), "")
-        if url and all(map(_YAML.match, inner)):
-            header = range(at, at + len(inner) + 2)
-            yield _Mark(at, header, resolve(url))
-
-
-def _find_tags(prose: Sequence[str], resolve: Resolver) -> Iterator[_Mark]:
-    """Find `<doc>`, `<document>` and `<page>` tags, as llms_txt2ctx writes them."""
-    for at, line in enumerate(prose):
-        tag = _TAG.match(line)
-        if tag is None:
-            continue
-        attributes = {key.lower(): value for key, value in _ATTRIBUTE.findall(tag[2])}
-        url = next((attributes[key] for key in (*_URL_KEYS, "href") if attributes.get(key)), "")
-        is_end = bool(tag[1])
-        yield _Mark(at) if is_end else _Mark(at, range(at, at + 1), resolve(url) if url else None)
-
-
-def _find_source_before_title(prose: Sequence[str], resolve: Resolver) -> Iterator[_Mark]:
-    """Find lines `Source: URL` that are followed by the page's title; blank lines and a quote may be between."""
-    for at, line in enumerate(prose):
-        if url := _parse_source(line, resolve):
-            below = prose[at + 1 : at + _MAX_SOURCE_DISTANCE]
-            text = (line for line in below if line.strip() and not line.lstrip().startswith(">"))
-            if _TITLE.match(next(text, "")):
-                yield _Mark(at, range(at, at + 1), url)
-
-
-def _find_source_after_title(prose: Sequence[str], resolve: Resolver) -> Iterator[_Mark]:
-    """Find titles that are followed by a line `Source: URL`, as Mintlify and Fumadocs write them."""
-    for at, line in enumerate(prose):
-        if not _TITLE.match(line):
-            continue
-        end = at + 1
-        if end < len(prose) and not prose[end].strip():
-            end += 1
-        url = _parse_source(prose[end], resolve) if end < len(prose) else None
-        if url:
-            end += 1
-            while end < len(prose) and _URL_LINE.match(prose[end]):
-                end += 1
-            yield _Mark(at, range(at + 1, end), url)
-
-
-def _parse_source(line: str, resolve: Resolver) -> str | None:
-    match = _SOURCE.match(line)
-    return resolve(match[1]) if match else None

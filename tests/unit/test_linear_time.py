@@ -29,11 +29,12 @@ from mkdocs_roaming.library.snippets import cut_best_part
 from mkdocs_roaming.library.targets import PackageInfo, library_from_markdown
 from mkdocs_roaming.search.ranking import parse_query
 from mkdocs_roaming.serve import log
+from mkdocs_roaming.text.full_text import split_full_text
 from mkdocs_roaming.text.injection import explains_injection, find_instructions, find_invisible, scan_markdown
+from mkdocs_roaming.text.llms_index import LlmsIndex
 from mkdocs_roaming.text.markdown import remove_invisible, shorten, to_single_line
 from mkdocs_roaming.text.openings import make_opening
 from mkdocs_roaming.text.tokenizer import extract_terms
-from roaming_crawler.llms import parse_llms_txt, split_llms_full
 from roaming_crawler.variants import match_version
 from roaming_deps.project import PackageDocs
 from roaming_deps.view import find_packages
@@ -186,8 +187,8 @@ READERS: Mapping[str, tuple[Callable[[str], object], Sequence[Mapping[str, Gener
     "make_opening": (lambda text: shorten(to_single_line(make_opening(text)), 200), (OPENINGS, SIGNS)),
     "split_windows": (lambda text: split_windows(("Guide",), text), (LINKS,)),
     "reconcile_article": (lambda text: reconcile_article(text, f"<main>{text}</main>"), (WORDS,)),
-    "parse_llms_txt": (lambda text: parse_llms_txt(text, "https://docs.example/llms.txt"), (LLMS, SIGNS)),
-    "split_llms_full": (lambda text: split_llms_full(text, "https://docs.example/llms-full.txt"), (LLMS, SIGNS)),
+    "parse_llms_txt": (lambda text: LlmsIndex.from_text(text, "", str), (LLMS, SIGNS)),
+    "split_full_text": (lambda text: split_full_text(text, str), (LLMS, SIGNS)),
     "match_version": (lambda text: match_version(text, "3.1.4"), (VERSIONS,)),
     "find_packages": (lambda text: find_packages(text, PACKAGES), (CODE, WORDS)),
     "is_on_site": (lambda text: is_on_site(text, "https://docs.example/a/"), (SIGNS, WORDS)),

@@ -1,10 +1,10 @@
-"""llms.txt and llms-full.txt as authors write them."""
+"""llms.txt as authors write them."""
 
 from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mkdocs_roaming.sources import decode_text
-from roaming_crawler.llms import parse_llms_txt, split_llms_full
+from mkdocs_roaming.text.llms_index import LlmsIndex
+from roaming_crawler.scope import canonical_url
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "crawler"
 BASE = "https://docs.example/llms.txt"
 INDEXES = sorted((GOLDEN / "llms").glob("*.txt"))
-FULLS = sorted((GOLDEN / "full").glob("*.txt"))
 
 
 def _assert_matches(found: Any, file: Path) -> None:
@@ -30,18 +30,15 @@ def _assert_matches(found: Any, file: Path) -> None:
 
 @pytest.mark.parametrize("file", INDEXES, ids=lambda file: file.stem)
 def test_parse_llms_txt_matches_golden_file(file: Path) -> None:
-    _assert_matches(asdict(parse_llms_txt(decode_text(file.read_bytes()), BASE)), file)
-
-
-@pytest.mark.parametrize("file", FULLS, ids=lambda file: file.stem)
-def test_split_llms_full_matches_golden_file(file: Path) -> None:
-    _assert_matches(split_llms_full(decode_text(file.read_bytes()), "https://docs.example/llms-full.txt"), file)
+    index = LlmsIndex.from_text(decode_text(file.read_bytes()), BASE, partial(canonical_url, base=BASE))
+    found = {name: getattr(index, name) for name in ("base", "title", "summary", "entries", "nested", "full")}
+    found["entries"] = {url: link._asdict() for url, link in index.entries.items()}
+    _assert_matches(found, file)
 
 
 @given(st.text("#>-[]()` \n\r\tab:/.<>=\"'~|\\\ufeff", max_size=200))
-def test_parsers_accept_any_text(text: str) -> None:
-    parse_llms_txt(text, BASE)
-    split_llms_full(text, BASE)
+def test_parse_llms_txt_accepts_any_text(text: str) -> None:
+    LlmsIndex.from_text(text, BASE, partial(canonical_url, base=BASE))
 
 
 def test_nested_llms_txt_files_are_limited(site: Any, run_crawl: Any) -> None:

@@ -14,10 +14,10 @@ import pytest
 from mkdocs_roaming.html.boilerplate import learn_boilerplate, remove_boilerplate
 from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
+from mkdocs_roaming.text.llms_index import LlmsIndex
 from roaming_crawler.config import ScopeConfig
 from roaming_crawler.discover import DiscoveredPages, parse_sitemap
 from roaming_crawler.duplicates import find_collections, find_copies, summarize_text
-from roaming_crawler.llms import parse_llms_txt
 from roaming_crawler.page import FetchedPage, PageBody, PageRef, make_page_ref
 from roaming_crawler.parser import ParsedPage
 from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path
@@ -100,7 +100,7 @@ STEPS: dict[str, Callable[[Sequence[str]], object]] = {
     "sidebars": _merge,
     "duplicates": _compare,
     "boilerplate": _clean,
-    "llms.txt": lambda paths: parse_llms_txt("".join(f"- [Page]({BASE}{path})\n" for path in paths), BASE),
+    "llms.txt": lambda paths: LlmsIndex.from_text("".join(f"- [Page]({BASE}{path})\n" for path in paths), BASE, str),
     "sitemap": lambda paths: parse_sitemap(
         ("<urlset>" + "".join(f"<url><loc>{BASE}{path}</loc></url>" for path in paths) + "</urlset>").encode()
     ),
