@@ -64,6 +64,7 @@ class DiscoveredPages:
         is_alone: Whether the start page has text, links to no other page in scope, and no list is known.
         ways: URLs of the lists that name pages; `links on pages` if those lead to more.
         notes: Problems, as messages.
+        siblings: URLs of pages that are not in the scope, but in the folder above it.
         navs: Navigation of pages that are not published themselves, such as mdBook's frame.
     """
 
@@ -77,6 +78,7 @@ class DiscoveredPages:
     ways: dict[str, None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     navs: list[tuple[NavItem, ...]] = field(default_factory=list)
+    siblings: set[str] = field(default_factory=set)
 
     def add(self, ref: PageRef) -> None:
         """Add a page, or merge it with a known reference to the same page. A listed URL wins over a guessed one."""
@@ -89,6 +91,11 @@ class DiscoveredPages:
             title=known.title or ref.title,
             description=known.description or ref.description,
         )
+
+    def add_sibling(self, url: str) -> None:
+        """Add a page that is not in scope if it is in the folder above."""
+        if is_page_url(url) and not self.scope.is_below(url) and url.startswith(urljoin(self.scope.url, "../")):
+            self.siblings.add(url)
 
 
 async def discover(session: Session, scope: Scope, start: str, config: DiscoveryConfig) -> DiscoveredPages:
@@ -105,7 +112,7 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
     if config.manifest and await lists.read_manifest():
         return discovered
     response = await session.find(start, ACCEPT_HTML)
-    home = response.url if response else start
+    home = scope.localize(response.url) if response else start
     page = ParsedPage(skip_reason="no page")
     if response and sniff_kind(response) == "html":
         page = parse_page(response, scope.url)
@@ -239,6 +246,8 @@ class _ListReader:
         elif scope.contains(url) and file_suffix(url) is not None:
             self.discovered.add(make_page_ref(url, title=title, description=description))
             self.discovered.ways[source] = None
+        else:
+            self.discovered.add_sibling(url)
 
     def _count_host(self, source: str, url: str) -> None:
         self.other_hosts.setdefault(source, Counter())[url_origin(url)] += 1

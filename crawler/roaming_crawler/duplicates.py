@@ -108,11 +108,8 @@ def find_collections(
             is_apart = candidate.path not in collections and not candidate.path.startswith(page.path)
             if is_apart and summary.line_size <= max_size and lines.issuperset(summary.sample):
                 repeated.append(candidate)
-        covered: set[str] = set()
-        for part in repeated:
-            covered |= lines.intersection(_select_lines(_split_text(bodies[part.key])))
         min_pages = 1 if is_print else _MIN_PAGES
-        if len(repeated) >= min_pages and sum(map(len, covered)) >= _MIN_SHARE * size:
+        if len(repeated) >= min_pages and sum(summaries[part.path].line_size for part in repeated) >= _MIN_SHARE * size:
             first = min(repeated, key=_rank)
             collections[page.path] = f"{len(repeated)} pages such as {first.url}"
     return collections

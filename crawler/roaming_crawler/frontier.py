@@ -21,7 +21,7 @@ from roaming_crawler.discover import DiscoveredPages
 from roaming_crawler.duplicates import TextSummary, find_collections, find_copies, summarize_text
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, PageResult, SkippedPage, make_page_ref
 from roaming_crawler.sandbox import PageParser
-from roaming_crawler.scope import file_suffix, is_page_url, loose_key
+from roaming_crawler.scope import file_suffix, loose_key
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
 from roaming_crawler.state import read_published_pages
 from roaming_crawler.variants import ALL, OtherVariant, VariantFilter, find_variant_folders
@@ -172,8 +172,6 @@ class _Frontier:
     """Number of pages that are still fetched one by one."""
     _seen_links: set[str] = field(default_factory=set)
     _next_level: dict[str, PageRef] = field(default_factory=dict)
-    _siblings: set[str] = field(default_factory=set)
-    """Linked pages that are not in the scope, but in the folder above it."""
     _misses: Counter[str] = field(default_factory=Counter)
     """Number of references by kind of trial that were no pages, less those that were."""
     _copies: dict[bytes, list[str]] = field(default_factory=dict)
@@ -316,8 +314,8 @@ class _Frontier:
             linked.depth = depth
             linked.trial = linked.trial or trial
             self._next_level[linked.url] = linked
-        elif is_page_url(link) and not scope.is_below(link) and link.startswith(urljoin(scope.url, "../")):
-            self._siblings.add(link)
+        else:
+            self.discovered.add_sibling(link)
 
     def _is_promising(self, ref: PageRef) -> bool:
         """Return whether a reference is to be fetched: not if others of its kind were no pages."""
@@ -327,9 +325,9 @@ class _Frontier:
         return is_promising
 
     def summarize_siblings(self) -> list[OtherVariant]:
-        """Return the folder above the scope, unless the user has set that, if pages link to others there."""
+        """Return the folder above the scope, unless the user has set that, if it has other pages."""
         parent = urljoin(self.discovered.scope.url, "../")
-        siblings = [url for url in self._siblings if not find_variant_folders(url, parent)]
+        siblings = [url for url in self.discovered.siblings if not find_variant_folders(url, parent)]
         if not siblings or self.config.scope.prefix:
             return []
         return [OtherVariant("prefix", urlsplit(parent).path, len(siblings))]

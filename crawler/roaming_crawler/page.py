@@ -257,7 +257,7 @@ class PageFetcher:
 
     def _make_page(self, ref: PageRef, markdown: _Markdown | None, html: _Html) -> PageResult:
         parsed = html.parsed
-        url = html.response.url if html.response else ref.url
+        url = self.scope.localize(html.response.url if html.response else ref.url)
         canonical = self.scope.localize(parsed.canonical)
         if canonical == ref.url and loose_key(canonical) == loose_key(url):  # it opens: it redirects to this page
             url = canonical
@@ -294,7 +294,9 @@ class PageFetcher:
         reason = "not found"
         for suffix in tuple(self._page_suffixes) if ref.guessed else ("",):
             url = ref.url + suffix
-            response = await self.session.get(url, ACCEPT_HTML, probe=ref.guessed, allow_redirect=self.scope.is_below)
+            response = await self.session.get(
+                url, ACCEPT_HTML, probe=ref.guessed, allow_redirect=self.scope.is_below_here
+            )
             if not response.ok:
                 reason = response.problem
                 continue
@@ -358,7 +360,7 @@ class PageFetcher:
     ) -> _Markdown | None:
         """Return the Markdown at a URL, or None for anything else. Any declared type will do, except with `kind`."""
         try:
-            response = await self.session.get(url, accept, probe=probe, allow_redirect=self.scope.is_below)
+            response = await self.session.get(url, accept, probe=probe, allow_redirect=self.scope.is_below_here)
         except FetchError:
             return None
         if not response.ok or kind not in response.kind or sniff_kind(response) != "markdown":

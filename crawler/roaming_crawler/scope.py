@@ -89,6 +89,10 @@ class Scope:
         """Return whether a canonical URL is below the prefix, whatever the patterns say."""
         return url.startswith(self.url) or url + "/" == self.url
 
+    def is_below_here(self, url: str) -> bool:
+        """Return whether a URL is below the prefix, by any scheme or name of the host."""
+        return self.is_below(self.localize(url))
+
     def contains(self, url: str) -> bool:
         """Return whether a canonical URL is in scope: below the prefix, and allowed by the patterns."""
         return self.path(url) is not None

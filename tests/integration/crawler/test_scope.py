@@ -47,6 +47,12 @@ def test_scope_patterns(pattern: str, path: str, matches: bool) -> None:
     assert Scope(ROOT, exclude=(pattern,)).allows_path(path) is not matches
 
 
+@pytest.mark.parametrize(("own", "url", "localized"), TABLES["other_spellings_of_the_host"])
+def test_other_spellings_of_the_host_are_of_the_crawl(own: str, url: str, localized: str) -> None:
+    assert Scope(own).localize(url) == localized
+    assert Scope(own).is_below_here(url) is localized.startswith(own)
+
+
 @pytest.mark.parametrize(("options", "paths"), TABLES["patterns_and_prefixes_select_pages"])
 def test_patterns_and_prefixes_select_pages(
     options: tuple[str, ...], paths: list[str], site: Any, tmp_path: Any
