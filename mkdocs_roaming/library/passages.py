@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from html import unescape
-from itertools import chain
+from itertools import chain, pairwise
 from math import log
 from textwrap import dedent, indent
 from types import MappingProxyType
@@ -32,7 +32,6 @@ MAX_PASSAGE_CHARS = 1_000
 _MAX_BLOCK_CHARS = 1_500  # of a longer block a part is shown
 _MAX_LIST_CHARS = 2_000
 _MAX_LEAD_CHARS = 2_500  # a longer passage gets no further blocks that introduce others
-_LIST_SHARE = 2  # of the usual length, up to which a passage grows for a list
 _MAX_ADDRESS_CHARS = 2_000
 _MAX_NOTE_CHARS = 300  # of a callout or a footnote
 _LEAD_KINDS = frozenset({"paragraph", "heading"})
@@ -116,9 +115,10 @@ class _Part(NamedTuple):
         """
         if above.kind == "heading" or above.text.rstrip(_AROUND_TEXT).endswith((":", "：")):
             return True
-        if above.is_complete:
-            return False
-        return self.continues or (above.kind == "paragraph" and (self.kind != "paragraph" or self.is_complete))
+        if above.kind == "paragraph" and self.kind not in _LEAD_KINDS:
+            return True
+        is_introduced = self.continues or (above.kind == "paragraph" and self.is_complete)
+        return is_introduced and not above.is_complete
 
 
 class _Query(NamedTuple):
@@ -195,44 +195,30 @@ def _choose(markdown: str, query: _Query, max_chars: int) -> str:
         elif part.kind not in _CODE_KINDS:
             break
     gap_above = GAP if start > len(callouts) else ""
-    gap_below = GAP if end < len(parts) else ""
+    gap_below = GAP if end < len(parts) and shown[-1] != GAP else ""
     return "\n\n".join(filter(None, [*callouts, gap_above, *shown, gap_below]))
 
 
 def _choose_range(parts: Sequence[_Part], best: int, max_chars: int) -> tuple[int, int]:
     """Return start and end of the parts around the best one."""
     sizes = [min(part.size, part.max_chars) for part in parts]
-    start = _find_start(parts, sizes, best, best + 1, 0)
+    start = best
     end = best + 1
-    size = sum(sizes[start:end])
-    while end < len(parts):
-        part = parts[end]
-        above = parts[end - 1]
-        is_introduced = size <= _MAX_LEAD_CHARS and part.needs(above)
-        may_negate = end == best + 1 and part.kind in _TEXT_KINDS  # may say that the opposite is true
-        explains = part.kind == "list" and above.kind in _LEAD_KINDS
-        room = max_chars * (_LIST_SHARE if explains else 1)
-        fits = size + sizes[end] <= room or sum(part.size for part in parts[end:]) <= max_chars
-        if not (fits or is_introduced or may_negate):
-            break
-        size += sizes[end]
-        end += 1
-    start = _find_start(parts, sizes, start, end, max_chars)
-    return (0 if sum(sizes[:start]) <= _MAX_NOTE_CHARS else start), end
 
+    def is_joined(at: int) -> bool:
+        return sum(sizes[start:end]) <= _MAX_LEAD_CHARS and parts[at].needs(parts[at - 1])
 
-def _find_start(parts: Sequence[_Part], sizes: Sequence[int], start: int, end: int, max_chars: int) -> int:
-    """Return the start with the parts that introduce those from start to end, and with those that fit."""
-    size = sum(sizes[start:end])
-    while start:
-        above = parts[start - 1]
-        leads = above.kind in _LEAD_KINDS and parts[start].kind not in _LEAD_KINDS
-        is_introduced = size <= _MAX_LEAD_CHARS and (leads or parts[start].needs(above))
-        if size + sizes[start - 1] > max_chars and not is_introduced:
-            break
+    while start and is_joined(start):
         start -= 1
-        size += sizes[start]
-    return start
+    while end < len(parts):
+        may_negate = end == best + 1 and parts[end].kind in _TEXT_KINDS  # may say that the opposite is true
+        fits = sum(sizes[start : end + 1]) <= max_chars or sum(part.size for part in parts[end:]) <= max_chars
+        if not (fits or may_negate or is_joined(end)):
+            break
+        end += 1
+    while start and (sum(sizes[start - 1 : end]) <= max_chars or is_joined(start)):
+        start -= 1
+    return (0 if sum(sizes[:start]) <= _MAX_NOTE_CHARS else start), end
 
 
 # Parts of long blocks
@@ -281,13 +267,9 @@ def _choose_rows(part: _Part, query: _Query) -> str:
             chosen.add(at)
     margin = part.text[: len(part.text) - len(part.text.lstrip(" "))]
     gap = f"| {GAP} |" if head else f"{margin}- {GAP}"
-    shown = head
-    for at, row in enumerate(rows):
-        if at in chosen:
-            shown.append(row)
-        elif not at or at - 1 in chosen:
-            shown.append(gap)
-    return "\n".join(row.strip("\r\n") for row in shown)
+    shown = [*head, *(row if at in chosen else gap for at, row in enumerate(rows))]
+    lines = [row.strip("\r\n") for row, below in pairwise([*shown, ""]) if row != gap or below != gap]
+    return "\n".join(lines)
 
 
 def _cut_at_sentence(text: str) -> str:
