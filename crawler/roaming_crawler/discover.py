@@ -228,7 +228,7 @@ class _ListReader:
             return ()
         resolve = discovered.scope.resolver(response.url)
         index = LlmsIndex.from_text(response.text, response.url, resolve)
-        if discovered.indexes and not index.list_site() and split_full_text(response.text, resolve).dialect:
+        if discovered.indexes and not index.find_site() and split_full_text(response.text, resolve).dialect:
             self.texts[response.url] = None  # named like a list
             return ()
         discovered.indexes.append(index)

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from mkdocs_roaming.errors import DigestMismatchError, LibraryError, RoamingError, UsageError
-from mkdocs_roaming.library.readers import MAX_MARKDOWN_BYTES, MemoryReader, Reader
+from mkdocs_roaming.library.readers import MAX_MARKDOWN_BYTES, MemoryReader, Reader, is_web_url
 from mkdocs_roaming.library.search import Search, SearchResult, says_little, to_search_result
 from mkdocs_roaming.manifest.expand import expand_section
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, LeftOutPage, load_left_out, load_manifest
@@ -172,7 +172,7 @@ class Library:
         if self.trusted:
             return OWN
         # The address that was opened, else that of the crawl; what the site says of itself comes last.
-        where = self.where if self.where.startswith(("http://", "https://")) else ""
+        where = self.where if is_web_url(self.where) else ""
         urls = (where, f"//{self.manifest.crawled_from}", self.manifest.site.url)
         host = next(filter(None, map(extract_host, urls)), "")
         if not host:

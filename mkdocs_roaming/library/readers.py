@@ -208,19 +208,15 @@ def parse_markdown_site(markdown: str, *, name: str, url: str, where: str) -> tu
         where: Names the text in messages.
     """
     from mkdocs_roaming.manifest.builder import build_manifest  # most sites have a manifest
-    from mkdocs_roaming.text.full_text import DIALECTS, split_full_text  # has many patterns
+    from mkdocs_roaming.text.full_text import UNKNOWN_DIALECT, split_full_text  # has many patterns
     from mkdocs_roaming.text.llms_index import LlmsIndex
 
-    def resolve(address: str) -> str:
-        return urljoin(url, address) if _is_web_url(url) else address
-
-    full = split_full_text(markdown, resolve)
-    urls = [page.url for page in full.pages if page.url and _is_web_url(page.url)]
-    site_url = _site_url(urls, url)
+    full = split_full_text(markdown, partial(urljoin, url if is_web_url(url) else ""))
+    site_url = _site_url([page.url for page in full.pages if page.url and is_web_url(page.url)], url)
     published: list[PublishedPage] = []
     files: dict[str, bytes] = {}
     for page in full.pages:
-        is_web = page.url in urls
+        is_web = is_web_url(page.url or "")
         path = url_to_path(site_url if is_web else "", _FILE.sub("", page.url)) if page.url else None
         sections = split_sections(page.text, title=page.title or PurePosixPath(path or "").stem or name)
         title = sections[0].title
@@ -231,43 +227,32 @@ def parse_markdown_site(markdown: str, *, name: str, url: str, where: str) -> tu
         entry = Page(path, title, description=page.description, url=(page.url if is_web else url) or None)
         published.append(PublishedPage(entry, page.text, sections))
     site_name = published[0].page.title if len(published) == 1 else name
-    manifest = with_digest(build_manifest(Site(site_name or name, site_url, nav_source="llms.txt"), published))
+    manifest = with_digest(build_manifest(Site(site_name, site_url, nav_source="llms.txt"), published))
     reader = MemoryReader(files, dump_manifest(manifest).encode("utf-8", "surrogatepass"), where=where)
-    if full.dialect:
-        return manifest, reader
-    addresses = LlmsIndex.from_text(markdown, url, partial(urljoin, url)).list_site()
-    reader.is_list = bool(addresses)
-    if addresses:
-        start = _find_start(_site_url(addresses, url), url)
+    site = "" if full.dialect else LlmsIndex.from_text(markdown, url, partial(urljoin, url)).find_site()
+    reader.is_list = bool(site)
+    if site:
+        is_same_host = is_web_url(url) and urlsplit(site).netloc == urlsplit(url).netloc
+        start = f"{url} --prefix {site}" if is_same_host else site
         reader.note = f"{where}: only lists pages; crawl it with `roaming crawl {start} -o DIR`, and open DIR"
-    elif len(published) > 1 or "llms" in where:
-        tried = "; ".join(DIALECTS)
-        reader.note = f"{where}: read by its headings, as no other borders of pages were found: {tried}"
+    elif not full.dialect and (len(published) > 1 or "llms" in where):
+        reader.note = f"{where}: {UNKNOWN_DIALECT}"
     return manifest, reader
-
-
-def _find_start(site_url: str, url: str) -> str:
-    """Return the arguments of `roaming crawl` for a site and the address of a list of its pages."""
-    if urlsplit(site_url)[:2] != urlsplit(url)[:2]:
-        return site_url
-    return url if site_url.startswith(parent_url(url)) else f"{url} --prefix {urlsplit(site_url).path}"
 
 
 # Addresses
 
 
-def _is_web_url(url: str) -> bool:
-    return url.startswith(("http://", "https://"))
+def is_web_url(url: str) -> bool:
+    """Return whether an address is one of the web."""
+    return url.lower().startswith(("http://", "https://"))
 
 
 def _site_url(urls: Sequence[str], url: str) -> str:
     """Return the folder that the pages' addresses share, or else the folder of the text's own address."""
     hosts = {urlsplit(page_url)[:2] for page_url in urls}
-    if len(urls) > 1 and len(hosts) == 1:
-        shared = parent_url(os.path.commonprefix(urls))  # noqa: RUF071 -- parent_url cuts at a slash
-        if urlsplit(shared).netloc:
-            return shared
-    address = urls[0] if urls else url
+    # A common prefix may end within a name; `parent_url` cuts at a slash.
+    address = os.path.commonprefix(urls) if len(hosts) == 1 else (*urls, url)[0]  # noqa: RUF071
     return parent_url(address) if address else ""
 
 

@@ -27,6 +27,7 @@ from mkdocs_roaming.library.readers import (
     FolderReader,
     MissingFileError,
     WebReader,
+    is_web_url,
     parent_url,
     parse_markdown_site,
     read_file,
@@ -251,7 +252,7 @@ def open_library(where: str | Path) -> Library:
     """
     if isinstance(where, Path):
         return _open_path(where)
-    if where.lower().startswith(("http://", "https://")):
+    if is_web_url(where):
         return _open_url(where)
     if where.startswith(INSTALLED_SCHEME):
         from mkdocs_roaming.library.installed import open_installed
@@ -386,7 +387,7 @@ def _open_redirected(reader: WebReader, url: str) -> Library:
             if address == url:
                 raise
             break  # the site has no home page
-        target = parent_url(response.url.partition("?")[0].partition("#")[0])
+        target = parent_url(response.url)
         content_type = response.headers.get("content-type", "")
         if content_type.startswith(("text/markdown", "text/plain")) and not address.endswith("llms.txt"):
             return _parse_response(response, address)
@@ -395,13 +396,10 @@ def _open_redirected(reader: WebReader, url: str) -> Library:
                 return _open_manifest_url(reader, target + MANIFEST_PATH)
         body = response.body.decode("utf-8", "replace")
         redirect = root if address.endswith("llms.txt") else find_redirect(body)
-        if redirect is None:
+        address = urljoin(response.url, redirect or "")
+        if not (redirect and is_web_url(address)):
             break
-        address = urljoin(response.url, redirect)
-        if urlsplit(address).scheme not in ("http", "https"):
-            break
-    hint = f"crawl it with `roaming crawl {root} -o DIR`"
-    raise ManifestNotFoundError(f"{root}: publishes no {MANIFEST_PATH}; {hint}")
+    raise ManifestNotFoundError(f"{root}: publishes no {MANIFEST_PATH}; crawl it with `roaming crawl {root} -o DIR`")
 
 
 # Markdown
@@ -550,7 +548,7 @@ def branch_id(library: Library, branch: str) -> str:
 def _is_site(where: str) -> bool:
     """Return True if `where` is one site without asking plugins; a path that does not exist is one, too."""
     if "://" in where:
-        return where.lower().startswith(("http://", "https://"))
+        return is_web_url(where)
     path = Path(where)
     try:
         return not path.is_dir() or (path / MANIFEST_PATH).is_file()

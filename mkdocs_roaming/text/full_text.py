@@ -97,6 +97,8 @@ The group `header` is no part of the text of a page. It has fields such as `url`
 `mark` matches borders even without a name. A search for a line feed is twice as fast as one for `^`.
 """
 DIALECTS = {name: re.compile(border % _PIECES % _PIECES % _PIECES, re.IGNORECASE) for name, border in _BORDERS.items()}
+UNKNOWN_DIALECT = f"read by its headings, as no other borders of pages were found: {'; '.join(DIALECTS)}"
+"""A message about a text that is written in no dialect."""
 
 _FIELD = re.compile(
     r"""([a-z]+)[*_`]*[ \t]*(?:[:=]|>(?=[^<\s]))[*_`]*[ \t]*["']?((?<=")[^"\n]*|(?<=')[^'\n]*|[^"'\n][^\n]*)""",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os.path
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from mkdocs_roaming.text.full_text import Resolver, blank_code, frame_lines
 
+_MIN_LINKED_LEVEL = 3
+"""Level of headings from which a link in them is a page of the group above, and no group."""
 _MARKUP = re.compile(r"!?\[((?:\\.|[^\[\]\\])*)\]\([^()]*\)|\*\*|__|`|\\(?=[!-/:-@\[-`{-~])")
 """Inline Markdown, such as `**bold**` or `[Guide](guide.md)`. A parser would take minutes for hostile text."""
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
@@ -115,13 +118,14 @@ class LlmsIndex:
             index.entries.setdefault(url, entry)
         return index
 
-    def list_site(self) -> list[str]:
-        """Return the listed URLs of one site; an empty list if the text is no list of its pages."""
+    def find_site(self) -> str:
+        """Return the folder of the listed pages; empty if the text is no list of the pages of one host."""
         urls = (*self.entries, *self.nested, *self.full)
         hosts = Counter(urlsplit(url).netloc for url in urls)
         host = max(hosts, key=hosts.__getitem__, default="")
         is_list = self.items > 1 and 2 * self.items > self.lines and 2 * hosts[host] > len(urls)
-        return [url for url in urls if is_list and urlsplit(url).netloc == host]
+        shared = os.path.commonprefix([url for url in urls if urlsplit(url).netloc == host])  # noqa: RUF071
+        return urljoin(shared, ".") if is_list else ""
 
     def _read_line(self, line: str) -> None:
         """Add what a line lists: a list item is about its first link, the rest of the line describes it."""
@@ -148,10 +152,8 @@ class LlmsIndex:
         title = _plain_text(text)
         if level == 1 and not self.title:
             self.title = title
-        elif level == 1:
-            self._group = (title,)
-        elif level == 2 or not _LINK.search(text):
-            self._group = (*self._group[: level - 2], *filter(None, [title]))
+        elif level < _MIN_LINKED_LEVEL or not _LINK.search(text):
+            self._group = (*self._group[: max(0, level - 2)], title)
 
     def _add(self, href: str, title: str, rest: str, entries: dict[str, LlmsLink]) -> None:
         """Add a link to the entries, or to the lists of its kind."""

@@ -37,12 +37,11 @@ def test_split_full_text_accepts_any_text(text: str) -> None:
     split_full_text(text, _resolve)
 
 
-def test_list_site_returns_addresses_of_all_kinds_of_lists() -> None:
+def test_find_site_returns_folder_of_all_kinds_of_lists() -> None:
     text = "# Kettle\n\n> Boils.\n\n- [Fill](/fill/): how\n- Boil: https://docs.example/boil/\n* <https://docs.example/a>\n"
-    found = LlmsIndex.from_text(text, BASE, _resolve).list_site()
-    assert found == ["https://docs.example/fill/", "https://docs.example/boil/", "https://docs.example/a"]
+    assert LlmsIndex.from_text(text, BASE, _resolve).find_site() == "https://docs.example/"
 
 
-def test_list_site_returns_nothing_for_text_with_links() -> None:
+def test_find_site_returns_nothing_for_text_with_links() -> None:
     text = "# Kettle\n\nIt boils [water](/water/).\n\nThen it whistles.\n\n- [Fill](/fill/)\n- [Boil](/boil/)\n\nAll old.\n"
-    assert LlmsIndex.from_text(text, BASE, _resolve).list_site() == []
+    assert LlmsIndex.from_text(text, BASE, _resolve).find_site() == ""
