@@ -200,7 +200,7 @@ class Settings:
             try:
                 queries = create_queries(configured.select_model(library.manifest, environ))
             except EmbeddingError as error:
-                on_warning(f"search uses words only: {error}")
+                on_warning(f"search works without embeddings: {error}")
                 return Search(library, cache=cache)
             return Search(library, cache=cache, queries=queries)
 

@@ -233,7 +233,7 @@ class QueryEmbedder:
             self._failure = failure
             self._paused_until = self.clock() + self._pause if failure else float("-inf")
         if is_new:
-            self.on_warning(f"search uses words only: {failure}")
+            self.on_warning(f"search works without embeddings: {failure}")
         return vector
 
     def _compute(self, text: str) -> Vector:

@@ -142,7 +142,7 @@ def add_vectors(
         vectors |= {digest: known[digest] for digest in texts if digest in known}
         computed = _compute_missing(model, texts, vectors)
     except RoamingError as error:
-        warn(f"hybrid search: {error}; no vectors are published, search uses words only")
+        warn(f"hybrid search: {error}; no vectors are published, search works without embeddings")
         return manifest, None
     finally:
         if save and vectors:

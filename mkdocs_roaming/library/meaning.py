@@ -185,7 +185,7 @@ class PublishedVectors:
         is_new = self.problem != reason
         self.problem = reason
         if is_new:
-            self.queries.on_warning(f"search uses words only: {reason}")
+            self.queries.on_warning(f"search works without embeddings: {reason}")
 
     def _read(self) -> SectionVectors:
         library = self.library

@@ -49,6 +49,9 @@ _RARE_SHARE = 0.02
 _MIN_RARE_SECTIONS = 3
 """A word is rare if no more sections contain it than this number, or than `_RARE_SHARE` of all."""
 
+_CONFIDENCE_SHARE = 0.15
+"""What the confidence by words adds to the cosine of the nearest section when a question is declined."""
+
 _MAX_SPECIFIC = 40
 _MAX_UNKNOWN = 8
 _MAX_UNKNOWN_CHARS = 40
@@ -226,7 +229,8 @@ class Search:
         near = self._find_near(query, parse_query(query, self._language)) if self.published else None
         if near and near.decline is not None:
             best = max((place.cosine for row, place in near.rows.items() if self._is_visible(row)), default=0.0)
-            return NO_ANSWER if best < near.decline and not relevance.contains_name(query) else ""
+            likelihood = best + _CONFIDENCE_SHARE * relevance.confidence(query)
+            return NO_ANSWER if likelihood < near.decline and not relevance.contains_name(query) else ""
         finds_other_words = is_follow_up or (self.published is not None and not self.words_only(query))
         least = LOW_CONFIDENCE if finds_other_words else MIN_CONFIDENCE
         return NO_ANSWER if relevance.confidence(query) < least else ""
@@ -316,9 +320,11 @@ class Search:
         if query == last_query:
             return near
         near = self.published.find_near(query) if self.published else None
+        is_final = near is not None or self.published is None  # a failed model may recover
         if near is None and self._has_table:
             near = self._get_table().find_near(query, [word.whole for word in words if not says_little(word)])
-        self._last_near = query if near else "", near
+        if is_final:
+            self._last_near = query, near
         return near
 
     def _get_table(self) -> TableVectors:

@@ -378,7 +378,7 @@ async def _check_embeddings(search: Search) -> CheckResult:
     await run_in_thread(lambda: search.find("installation", limit=1))
     if not search.words_only("installation"):
         return CheckResult("embeddings", "a query got its vector")
-    return CheckResult("embeddings", "a query got no vector; search uses words only", ok=False)
+    return CheckResult("embeddings", "a query got no vector; search works without embeddings", ok=False)
 
 
 async def _check_counters(url: str) -> CheckResult:

@@ -81,7 +81,7 @@ def test_unreachable_server_causes_warning_and_site_without_vectors(
     build(lambda manifest: EmbeddingModel("other", lambda: connect(unreachable_url, model="other", retries=0)))
     (warning,) = build.warnings
     assert warning.startswith(f"hybrid search: other: {unreachable_url}/embeddings: cannot be fetched (")
-    assert warning.endswith("no vectors are published, search uses words only")
+    assert warning.endswith("no vectors are published, search works without embeddings")
     assert "vectors" not in json.loads((build.site / "roaming/manifest.json").read_bytes())
     assert not (build.site / "roaming/vectors.bin").exists()
     assert validate_site(open_library(build.site)).faults == ()

@@ -138,7 +138,7 @@ def test_ask_warns_when_it_searches_by_words_only(
     assert "words only" not in result.stderr
     config = write_settings(tmp_path, unreachable_url)
     result = roaming("ask", html, "What is washed?", "--config", config, "--whole-site-tokens", 0)
-    assert result.stderr.count("Warning: search uses words only: toy: ") == 1
+    assert result.stderr.count("Warning: search works without embeddings: toy: ") == 1
     assert "found, by words alone)" in result.stderr
     assert "automobile is washed" in result.stdout
     text = config.read_text() + '[search]\nmode = "lexical"\n'

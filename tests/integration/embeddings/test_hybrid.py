@@ -131,7 +131,7 @@ def test_unreachable_server_is_reported_once_and_retried_after_pause(site: Path,
         assert searched.titles("autumn") == ["Tyres"]
     assert searched.queries.requests == 1
     (line,) = searched.warnings
-    assert line.startswith(f"search uses words only: toy: {unreachable_url}/embeddings: cannot be fetched (")
+    assert line.startswith(f"search works without embeddings: toy: {unreachable_url}/embeddings: cannot be fetched (")
     found = Navigator(searched.words.library, search=searched.search).search_sections("autumn")
     assert isinstance(found, SearchResults)
     assert found.words_only

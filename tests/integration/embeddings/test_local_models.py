@@ -118,7 +118,7 @@ def test_missing_model_is_not_downloaded_for_a_question(build: Any, cache: dict[
     empty = {**cache, "ROAMING_CACHE_DIR": str(tmp_path / "empty")}
     _, warnings = search(build.site, "car", empty)
     assert warnings == [
-        f"search uses words only: {ENGLISH}: not on this machine; builds and `roaming serve` download it"
+        f"search works without embeddings: {ENGLISH}: not on this machine; builds and `roaming serve` download it"
     ]
 
 
@@ -160,7 +160,7 @@ def test_broken_model_is_reported_once(build: Any, cache: dict[str, str], tmp_pa
     for query in ("car", "price"):
         search.find(query)
     (warning,) = warnings
-    assert warning.startswith("search uses words only: ")
+    assert warning.startswith("search works without embeddings: ")
     assert "the model cannot be run" in warning
 
 
