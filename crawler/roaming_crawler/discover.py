@@ -113,9 +113,8 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
         return discovered
     response = await session.find(start, ACCEPT_HTML)
     home = scope.localize(response.url) if response else start
-    page = ParsedPage(skip_reason="no page")
-    if response and sniff_kind(response) == "html":
-        page = parse_page(response, scope.url)
+    is_html = response is not None and sniff_kind(response) == "html"
+    page = parse_page(response, scope.url) if response and is_html else ParsedPage(skip_reason="no page")
     links = [link for link in map(scope.localize, page.all_links) if is_page_url(link) and scope.contains(link)]
     is_elsewhere = not scope.is_below(start)
     others = set(map(loose_key, links)) - {loose_key(start), loose_key(home)}
@@ -126,7 +125,7 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
         await lists.read_sitemaps(page.sitemaps)
     lists.report_hosts()
     discovered.is_alone = discovered.is_alone and not discovered.entries
-    if is_page_url(home) and (scope.contains(home) if response else scope.path(home)):
+    if (is_html or is_page_url(home)) and (scope.contains(home) if response else scope.path(home)):
         discovered.add(make_page_ref(home) if has_web_scheme(home) else PageRef(home))
     if is_elsewhere:
         for link in links:

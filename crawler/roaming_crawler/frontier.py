@@ -205,10 +205,11 @@ class _Frontier:
         room = self.limit - len(self.table.pages)
         new_room = self.new_pages
         refs: list[PageRef] = []
-        for ref in selected:
+        for ref in sorted(selected, key=lambda ref: ref.trial != ""):
             is_new = not self.fetcher.is_known(ref)
             if room <= 0 or (is_new and new_room <= 0):
-                self.deferred.append(ref)
+                if not ref.trial:
+                    self.deferred.append(ref)
                 continue
             refs.append(ref)
             room -= 1

@@ -75,9 +75,9 @@ _VISIBLE_CONTENT = (
 _APP_ROOTS = (
     "//*[@id='root' or @id='app' or @id='__next' or @id='__nuxt' or @id='___gatsby' or @id='svelte']"
     "[not(normalize-space()) or string-length(normalize-space()) < 200]"
-    " | //template[@data-dgst or starts-with(@id, 'B:')]"
 )
-"""Roots of applications with little text, and parts of a page that React writes in the browser."""
+_LATE_PARTS = ".//template[@data-dgst]"
+"""Parts of a page that React writes in the browser alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,4 +300,5 @@ def _login_or_shell(tree: etree._Element, article: etree._Element, words: frozen
         return "asks for a password"
     if len(words) >= _MAX_SHELL_WORDS or not tree.xpath("//script"):
         return ""
-    return SHELL if tree.xpath(_APP_ROOTS) or not article.xpath(_VISIBLE_CONTENT) else ""
+    is_shell = tree.xpath(_APP_ROOTS) or article.find(_LATE_PARTS) is not None or not article.xpath(_VISIBLE_CONTENT)
+    return SHELL if is_shell else ""
