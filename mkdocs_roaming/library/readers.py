@@ -232,8 +232,9 @@ def parse_markdown_site(markdown: str, *, name: str, url: str, where: str) -> tu
     site = "" if full.dialect else LlmsIndex.from_text(markdown, url, partial(urljoin, url)).find_site()
     reader.is_list = bool(site)
     if site:
-        is_same_host = is_web_url(url) and urlsplit(site).netloc == urlsplit(url).netloc
-        start = f"{url} --prefix {site}" if is_same_host else site
+        start = f"{url} --prefix {site}" if is_web_url(url) else where
+        if urlsplit(site).netloc != urlsplit(url).netloc:
+            start = site
         reader.note = f"{where}: only lists pages; crawl it with `roaming crawl {start} -o DIR`, and open DIR"
     elif not full.dialect and (len(published) > 1 or "llms" in where):
         reader.note = f"{where}: {UNKNOWN_DIALECT}"

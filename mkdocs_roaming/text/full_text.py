@@ -21,6 +21,8 @@ _FENCE = re.compile(r"\n(?:<[^<>\n]*>)?(?P<fence> {0,3}(?:`{3,}|~{3,})(?:(?!</)[
 """A line that may open or close fenced code; tools write tags before and after it, such as `</doc>`."""
 _TITLE = re.compile(r"\n(?=\#[ \t]|[^\n]+\n=+[ \t]*\n)")
 """A heading of the first level."""
+_FIRST_HEADING = re.compile(r"\A\#+(?=[ \t])")
+"""The title of a page that is a heading of a lower level in a text of several pages."""
 _BLANK_AND_RULE = re.compile(r"[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})")
 """A rule `---` between two pages."""
 _WRAPPED = re.compile(r"\s*(`{3,}|~{3,})(?:md|mdx|markdown)\n(.*)\n\1", re.DOTALL)
@@ -204,7 +206,7 @@ def _read_header(groups: Mapping[str, str], resolve: Resolver) -> FullPage:
     """Return the page that a header names."""
     fields = {key.lower(): value for key, value in reversed(_FIELD.findall(groups["header"]))}
     values = (groups.get("address", ""), *(fields.get(key, "") for key in _ADDRESS_KEYS))
-    urls = (resolve(address[1]) for address in map(_ADDRESS.match, values) if address)
+    urls = (resolve(address[1].replace("\\", "/")) for address in map(_ADDRESS.match, values) if address)
     title = groups.get("title") or fields.get("title", "")
     description = fields.get("description") or fields.get("desc", "")
     return FullPage("", next(filter(None, urls), None), title.strip(), description.lstrip(" >|-"))
@@ -222,6 +224,8 @@ def _cut(text: str, borders: Sequence[_Border]) -> list[FullPage]:
             body = body[:above].rstrip("\n")
         if wrapped := _WRAPPED.fullmatch(body):
             body = wrapped[2]
+        if page.url and not page.title:
+            body = _FIRST_HEADING.sub("#", body)
         url = page.url if counts[page.url] == 1 else None
         if url or body.strip():
             pages.append(page._replace(text=body + "\n", url=url))

@@ -164,6 +164,28 @@ def test_commands_accept_markdown_file_or_url(tmp_path: Path, site: Path, served
     assert "310 hours" in found
 
 
+def test_outline_of_text_in_no_dialect_names_those_that_were_tried(tmp_path: Path) -> None:
+    file = tmp_path / "llms-full.txt"
+    file.write_text("# Keel\n\nIt weighs 812 kg.\n\n# Mast\n\nIt is of ash.\n")
+    result = roaming("outline", file)
+    assert "Mast" in result.stdout
+    assert result.stderr.startswith(f"{file}: read by its headings, as no other borders of pages were found: ")
+    assert "front matter" in result.stderr
+    file.write_text("# Keel\nSource: https://boat.example/keel\n\n# Mast\nSource: https://boat.example/mast\n\nAsh.\n")
+    assert roaming("outline", file).stderr == ""
+
+
+def test_ask_of_list_of_pages_says_how_to_crawl_them(tmp_path: Path) -> None:
+    file = tmp_path / "llms.txt"
+    file.write_text(
+        "# Boat\n\n- [Keel](https://boat.example/docs/keel/): its weight\n- https://boat.example/docs/mast/\n"
+    )
+    result = roaming("ask", file, "What does the keel weigh?")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "only lists pages; crawl it with `roaming crawl https://boat.example/docs/ -o DIR`" in result.stderr
+    assert "its weight" in roaming("search", file, "keel").stdout
+
+
 def test_validate_reports_faults_and_exits_with_4(site: Path, tmp_path: Path) -> None:
     import shutil
 
