@@ -40,7 +40,7 @@ from mkdocs_roaming.search.relevance import NO_ANSWER
 from mkdocs_roaming.text.blocks import sub_outside_code
 from mkdocs_roaming.text.languages import load_words
 from mkdocs_roaming.text.markdown import escape_markup
-from mkdocs_roaming.text.tokenizer import estimate_tokens, extract_terms, is_common_word, split_words
+from mkdocs_roaming.text.tokenizer import collect_terms, estimate_tokens, extract_terms, is_common_word, split_words
 
 MAX_RESULTS = 3
 
@@ -125,12 +125,9 @@ async def explain_missing_answer(run: Run) -> list[Event]:
         return [TextReleased(reason)]
     if not results.markdown:
         return [TextReleased(f"{reason}\n\n{run.note}".rstrip())]
-    shown: list[Event] = [TextReleased(f"{reason} {prompts.NEAREST_SECTIONS}\n\n")]
-    for event in events:
-        is_opened = isinstance(event, SectionOpened) and event.section.id not in opened
-        if is_opened or isinstance(event, TextReleased | SectionCited):
-            shown.append(event)
-    return shown
+    news = [event for event in events if not isinstance(event, SectionOpened) or event.section.id not in opened]
+    shown = [event for event in news if isinstance(event, SectionOpened | TextReleased | SectionCited)]
+    return [TextReleased(f"{reason} {prompts.NEAREST_SECTIONS}\n\n"), *shown]
 
 
 async def _show_results(run: Run, deadline: Deadline) -> tuple[list[Event], AnswerText]:
@@ -204,10 +201,7 @@ def _iter_passages(
     language = navigator.library.manifest.site.language
     words = parse_query(query, language)
     seen = set[str]()
-    terms = set[str]()
-    for word in words:
-        if not word.stop:
-            terms.update(*word.runs)
+    terms = collect_terms(word for word in words if not word.stop)
     for section, text, definitions, warnings in _iter_texts(navigator, sections):
         max_chars = MAX_PASSAGE_CHARS // (2 if seen else 1)
         passage = choose_passage(text, words, language, max_chars=max_chars, definitions=definitions)

@@ -10,21 +10,27 @@ match, a long list the items that match. Footnotes follow at the end.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from html import unescape
-from itertools import chain, pairwise
-from math import log
+from itertools import pairwise
 from textwrap import dedent, indent
 from types import MappingProxyType
 from typing import NamedTuple
 
 from markdown_it.common.utils import normalizeReference
 
-from mkdocs_roaming.library.snippets import GAP, HEADING
-from mkdocs_roaming.text.blocks import Block, follow_fence, lengthen_fence, line_offsets, parse_blocks, sub_outside_code
+from mkdocs_roaming.library.snippets import GAP, HEADING, measure_rarity
+from mkdocs_roaming.text.blocks import (
+    Block,
+    follow_fence,
+    is_title,
+    lengthen_fence,
+    line_offsets,
+    parse_blocks,
+    sub_outside_code,
+)
 from mkdocs_roaming.text.markdown import ends_sentence, escape_markup, truncate_at_word
-from mkdocs_roaming.text.tokenizer import Word, extract_terms
+from mkdocs_roaming.text.tokenizer import Word, collect_terms, extract_terms
 
 MAX_PASSAGE_CHARS = 1_000
 """Length up to which a passage grows; it is longer if its first blocks are, or if no more than as much is left."""
@@ -171,7 +177,7 @@ def choose_passage(
 
     text = sub_outside_code(_FOOTNOTE, collect, _resolve_references(f"{definitions}\n\n{body}"))
     marks = {label: str(number).translate(_SUPERSCRIPT) for number, label in enumerate(footnotes, 1)}
-    query = _Query({term for word in words for run in word.runs for term in run}, language)
+    query = _Query(collect_terms(words), language)
     passage = _choose(_leave_out(text, marks), query, max_chars)
     used = set(_ANY_SUPERSCRIPT.findall(passage))
     notes = [f"{mark} {footnotes[label]}" for label, mark in marks.items() if mark in used]
@@ -180,8 +186,7 @@ def choose_passage(
 
 def _choose(markdown: str, query: _Query, max_chars: int) -> str:
     parts = [part for part in _split_parts(markdown, query) if _has_text(part.text)]
-    counts = Counter(chain.from_iterable(part.terms for part in parts))
-    rarity = {term: log(1 + len(parts) / count) for term, count in counts.items()}
+    rarity = measure_rarity([part.terms for part in parts])
     scores = [sum(rarity[term] for term in sorted(part.terms)) for part in parts]
     best = max(range(len(parts)), key=scores.__getitem__, default=0)
     start, end = _choose_range(parts, best, max_chars)
@@ -300,8 +305,9 @@ def _split_parts(markdown: str, query: _Query) -> Iterator[_Part]:
             rows[0] = markdown[lines[block.start] : lines[block.start + 2]]  # with the line below the header
         elif rows:
             text = "".join(filter(_has_text, rows))
-        kind = "heading" if block.is_title else block.kind
-        continues = text.lstrip(_AROUND_TEXT)[:1].islower() and kind == "paragraph"
+        is_paragraph = block.kind == "paragraph"
+        kind = "heading" if is_paragraph and is_title(block.text) else block.kind
+        continues = is_paragraph and text.lstrip(_AROUND_TEXT)[:1].islower()
         yield _Part(kind, text, _measure(text), query.find(text), tuple(rows), continues)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from math import log1p
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from mkdocs_roaming.text.blocks import TABLE_RULE, follow_fence
 from mkdocs_roaming.text.markdown import truncate_at_word
-from mkdocs_roaming.text.tokenizer import Word, estimate_tokens, extract_terms
+from mkdocs_roaming.text.tokenizer import Word, collect_terms, estimate_tokens, extract_terms
 
 SNIPPET_CHARS = 200
 """Maximum length of a snippet."""
@@ -68,7 +68,7 @@ def make_snippet(markdown: str, words: Iterable[Word], language: str = "en") -> 
         words: The words of the query.
         language: The site's language.
     """
-    terms = {term for word in words for run in word.runs for term in run}
+    terms = collect_terms(words)
     text = _strip_section(markdown[:_SEARCHED_CHARS])
     if len(text) <= SNIPPET_CHARS:
         return text
@@ -115,7 +115,7 @@ def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars
         language: The site's language.
         max_chars: Maximum length without what is repeated and the marks.
     """
-    terms = {term for word in words for run in word.runs for term in run}
+    terms = collect_terms(words)
     ends = _find_block_ends(markdown)
     lead = _find_lead(markdown, ends)
     if lead > max_chars // 2:
@@ -189,7 +189,7 @@ def _find_best_part(
     starts = [0, *ends[:-1]]
     blocks = [markdown[start:end] for start, end in zip(starts, ends, strict=True)]
     terms_of_blocks = _find_terms_of_blocks(blocks, terms, language)
-    counts = Counter(chain.from_iterable(terms_of_blocks))
+    rarity = measure_rarity(terms_of_blocks)
     best = -1.0
     best_part = (0, 0)
     for at, start in enumerate(starts):
@@ -198,7 +198,7 @@ def _find_best_part(
         while last + 1 < len(ends) and ends[last + 1] - start <= max_chars:
             last += 1
             distinct = distinct | terms_of_blocks[last]
-        score = sum(log1p(len(ends) / counts[term]) for term in sorted(distinct))
+        score = sum(rarity[term] for term in sorted(distinct))
         is_equal = score == best and start < best_part[1]
         if score > best or is_equal:
             best = score
@@ -206,8 +206,14 @@ def _find_best_part(
     start, end = best_part
     start = next((earlier for earlier in starts if end - earlier <= max_chars), start)
     if end - start > max_chars:
-        end = max(markdown.rfind("\n", start, start + max_chars) + 1, 0) or start + max_chars
+        end = markdown.rfind("\n", start, start + max_chars) + 1 or start + max_chars
     return start, end
+
+
+def measure_rarity(terms_of_blocks: Sequence[Collection[str]]) -> Mapping[str, float]:
+    """Return the weight of each term: more for a term that is in fewer blocks."""
+    counts = Counter(chain.from_iterable(terms_of_blocks))
+    return {term: log1p(len(terms_of_blocks) / count) for term, count in counts.items()}
 
 
 def _find_terms_of_blocks(blocks: Iterable[str], terms: set[str], language: str) -> list[frozenset[str]]:
@@ -313,9 +319,5 @@ def _cut(text: str, match_start: int) -> str:
             start += sentence + 2
         else:
             start += lead.find(" ") + 1 or _MAX_LEAD
-    part = text[start : start + SNIPPET_CHARS - 2 * len(GAP)]
-    if start + len(part) < len(text):
-        space = part.rfind(" ")
-        part = part[:space] if space > SNIPPET_CHARS // 2 else part
-        part = part.rstrip(" ,;:") + GAP
+    part = truncate_at_word(text[start:], SNIPPET_CHARS - 2 * len(GAP))
     return GAP + part if start else part

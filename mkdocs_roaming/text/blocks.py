@@ -101,11 +101,6 @@ class Block(Struct, frozen=True):
         """The line after the code of a fence: that of the closing one, or the end without one."""
         return min(self.start + 1 + self.text.count("\n"), self.end)
 
-    @property
-    def is_title(self) -> bool:
-        """Whether it is a paragraph that stands in place of a heading."""
-        return self.kind == "paragraph" and is_title(self.text)
-
 
 class Reference(Struct, frozen=True):
     """A definition of a link, `[label]: href`, and its lines."""

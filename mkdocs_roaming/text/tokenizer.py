@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import chain
 from unicodedata import normalize
@@ -47,6 +48,11 @@ class Word(Struct, frozen=True):
     """Whether it is a stop word, which most questions contain."""
     prefix: bool = False
     """Whether it is a single character of a script without spaces, which matches every term that starts with it."""
+
+
+def collect_terms(words: Iterable[Word]) -> set[str]:
+    """Return all terms that match some words."""
+    return set(chain.from_iterable(run for word in words for run in word.runs))
 
 
 def extract_terms(text: str, language: str = "en") -> list[str]:
