@@ -199,7 +199,7 @@ def _add_titles(output: Output) -> None:
     blocks = output.blocks
     titles = find_titles(blocks)
     for index in titles if len(titles) >= _MIN_TITLES else ():
-        text = blocks[index].strip("*:： ")
+        text = blocks[index].strip("*")
         blocks[index] = format_heading(_TITLE_LEVEL, text)
         output.headings.append((index, Heading(_TITLE_LEVEL, strip_markup(text), None)))
     output.headings.sort(key=itemgetter(0))

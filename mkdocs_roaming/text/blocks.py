@@ -64,8 +64,8 @@ _CONTAINER_MARKS = " >-*+.)0123456789"
 _MAX_CLOSING_INDENT = 3
 """Spaces before a fence; with more, the line is code."""
 _MAX_TITLE_CHARS = 120
-_NO_TITLE = re.compile(r"[\n`]|\]\(|\A[\s>#|+<$-]")
-"""What a title that is no heading does not have: code, a link or a second line, nor the mark of another block."""
+_NO_TITLE = re.compile(r"[\n`]|\]\(|\*\*|[:：]\Z|\A[\s>#|+<$-]")
+"""What a title that is no heading does not have: a second line, code, a link, a colon, the mark of another block."""
 _KEPT_TEXTS = 4
 """Number of parsed texts that are kept: what is done with a text takes a few steps, and a server has many texts."""
 
@@ -264,10 +264,8 @@ def strip_markup(inline: str) -> str:
 
 def is_title(inline: str) -> bool:
     """Return whether inline Markdown is one line in bold or in capitals, and no sentence other than a question."""
-    line = inline.rstrip(":： ")
-    text = line.strip("*")
-    is_bold = f"**{text}**" == line and "**" not in text
-    if len(text) > _MAX_TITLE_CHARS or not (is_bold or line.isupper()) or _NO_TITLE.search(text):
+    text = inline.strip("*")
+    if len(text) > _MAX_TITLE_CHARS or not (inline == f"**{text}**" or text.isupper()) or _NO_TITLE.search(text):
         return False
     return text.endswith("?") or not ends_sentence(text)
 

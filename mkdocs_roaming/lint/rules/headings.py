@@ -12,8 +12,6 @@ from mkdocs_roaming.manifest.models import MORE_GROUP, PageEntry
 from mkdocs_roaming.manifest.sections import make_names
 from mkdocs_roaming.text.blocks import find_titles
 
-_LABEL_ENDS = (":", "：")
-
 
 @rule(
     "empty-page-title",
@@ -86,21 +84,20 @@ def bold_title(site: LintContext) -> Iterator[Problem]:
     """Find sections with lines in place of headings, and pages where such lines became the titles of sections."""
     fix = "Write them as headings, such as `### Title`."
     for text, ref in site.iter_sections(site.manual_pages):
+        page = ref.page
+        section = ref.section
         lines = text.own_lines(ref.position)
         paragraphs = [part.strip("\n") for part in "\n".join(text.prose[lines.start : lines.stop]).split("\n\n")]
         titles = [paragraphs[at].strip("*") for at in find_titles(paragraphs)]
-        titles = [title for title in titles if not title.rstrip("*").endswith(_LABEL_ENDS)]
         if len(titles) > 1 and not is_identifier(text, ref):
-            message = f"“{titles[0]}” and “{titles[1]}” in “{ref.section.title}” look like headings."
-            yield Problem(message, fix, ref.page, ref.position)
-    for text in site.manual_pages:
-        further = text.page.sections[1:]
-        if text.page.origin == "html" and further and not any(section.anchor for section in further):
+            message = f"“{titles[0]}” and “{titles[1]}” in “{section.title}” look like headings."
+            yield Problem(message, fix, page, ref.position)
+        if ref.position == 1 and page.origin == "html" and not any(further.anchor for further in page.sections[1:]):
             yield Problem(
-                f"“{further[0].title}” and all other sections of the page have no anchor, so links lead to its top: "
+                f"“{section.title}” and all other sections of the page have no anchor, so links lead to its top: "
                 "their titles are lines in bold, or headings without an id.",
                 fix,
-                text.page,
+                page,
                 1,
             )
 
