@@ -254,15 +254,12 @@ def _print_result(result: CrawlResult, folder: Path) -> None:
         click.echo(sanitize(note), err=True)
     size = f"{pluralize(result.pages, 'page')}, {pluralize(result.sections, 'section')}"
     click.echo(f"{folder}: {size}; {result.markdown} came as Markdown")
-    if result.found_by:
-        more = f" and {len(result.found_by) - _MAX_LISTS_SHOWN} more" if result.found_by[_MAX_LISTS_SHOWN:] else ""
-        click.echo(sanitize(f"  found by {', '.join(result.found_by[:_MAX_LISTS_SHOWN])}{more}"))
+    more = " …" if result.found_by[_MAX_LISTS_SHOWN:] else ""
+    click.echo(sanitize(f"  found by {', '.join(result.found_by[:_MAX_LISTS_SHOWN])}{more}"))
     if result.coverage.visible_words:
-        share = f"{result.coverage.share:.1%}".removesuffix("%")
-        click.echo(f"  {share} % of visible words kept")
+        click.echo(f"  {100 * result.coverage.share:.1f} % of visible words kept")
     if result.incomplete:
-        shares = {path: f"{result.page_coverage[path]:.0%}".removesuffix("%") for path in result.incomplete}
-        pages = [f"{path or '/'} ({share} %)" for path, share in shares.items()]
+        pages = [f"{path or '/'} ({100 * result.page_coverage[path]:.0f} %)" for path in result.incomplete]
         shown = ", ".join(pages[:_MAX_REASONS_SHOWN])
         more = " …" if pages[_MAX_REASONS_SHOWN:] else ""
         click.echo(sanitize(f"  {pluralize(len(pages), 'page')} lost more than a tenth: {shown}{more}"))

@@ -141,8 +141,8 @@ class _ListReader:
     discovered: DiscoveredPages
     texts: dict[str, None] = field(default_factory=dict)
     """URLs of texts that contain several pages."""
-    other_hosts: dict[str, Counter[str]] = field(default_factory=dict)
-    """Number of URLs on each other host, by list."""
+    other_hosts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Number of URLs by list and other host."""
 
     async def read_manifest(self) -> bool:
         """Return whether there is a manifest."""
@@ -186,10 +186,9 @@ class _ListReader:
 
     def report_hosts(self) -> None:
         """Report the other hosts that lists name."""
-        for source, hosts in self.other_hosts.items():
-            for host, count in hosts.items():
-                links = "1 of its links leads" if count == 1 else f"{count} of its links lead"
-                self.discovered.notes.append(f"{source}: {links} to {host}; crawl that URL to include them")
+        for (source, host), count in self.other_hosts.items():
+            links = "1 of its links leads" if count == 1 else f"{count} of its links lead"
+            self.discovered.notes.append(f"{source}: {links} to {host}; crawl that URL to include them")
 
     async def _read_lists(self, roots: Iterable[str | None], read: Callable[[Response], Iterable[str]]) -> None:
         """Read lists, and those on the same host that they name."""
@@ -199,7 +198,7 @@ class _ListReader:
             response = await self.session.find(url, cap=MAX_SITEMAP_BYTES)
             for nested in map(localize, read(response) if response else ()):
                 if url_origin(nested) != url_origin(url):
-                    self._count_host(url, nested)
+                    self.other_hosts[url, url_origin(nested)] += 1
                 elif nested not in queue:
                     queue.append(nested)
             if len(queue) > MAX_LISTS:
@@ -241,15 +240,12 @@ class _ListReader:
         """Add a listed page if it is in scope."""
         scope = self.discovered.scope
         if url_origin(url) != url_origin(scope.url):
-            self._count_host(source, url)
+            self.other_hosts[source, url_origin(url)] += 1
         elif scope.contains(url) and file_suffix(url) is not None:
             self.discovered.add(make_page_ref(url, title=title, description=description))
             self.discovered.ways[source] = None
         else:
             self.discovered.add_sibling(url)
-
-    def _count_host(self, source: str, url: str) -> None:
-        self.other_hosts.setdefault(source, Counter())[url_origin(url)] += 1
 
     async def _read_llms_full(self) -> None:
         """Use the page texts in llms-full.txt if it contains the pages that llms.txt lists."""
