@@ -2,14 +2,19 @@
 
 Each page has a line: `[id] Title — sentence · titles inside +N`; guides come before reference, and archives last. If
 there is little room, lines lose their sentences first, then the titles inside; only then are groups closed. Remaining
-room lists the sections of the longest pages. `+N` is the number of sections that are not listed.
+room lists sections, first where much text is behind few lines. A title that is a number alone always has its opening.
+`+N` is the number of sections that are not listed.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import partial
+from heapq import heappop, heappush
+from itertools import count
+from math import sqrt
 
 from msgspec import Struct, field
 
@@ -38,8 +43,12 @@ _MAX_TITLE_TOKENS = 40
 _MAX_TITLE_CHARS = 100
 _MAX_CHILD_TITLE_CHARS = 40
 _MAX_MARKER_TITLE_CHARS = 24
-_BLOCK_LINES = ((2, 40), (1, 10**6))
-"""Minimum and maximum number of subsections that are listed together, in the first and in the second pass."""
+_BARE_TITLE = re.compile(r"(?:[^\W\d_]+|§+)?\W*\d[\w.]*\W*")
+"""A title that says nothing but a number: `Rule 12`, `§ 12`, `4.2`."""
+
+_MAX_LIST = 40
+"""Maximum number of subsections in a list; longer ones come last, and so do single subsections."""
+
 _MIN_REPEATED = 4
 _REPEATED_SHARE = 0.03
 """A title that occurs on at least this number and this share of the pages is not listed inside lines."""
@@ -110,7 +119,7 @@ class _Line(Struct, eq=False):
         pages: Pages and groups below it in the nav.
         is_group: Whether it is a group without an index page.
         is_archive: Whether its page is an archive, or all pages of the group are.
-        text_count: Number of subsections with text.
+        tokens: Estimated size of its subsections.
         section_count: Number of all subsections of its page or section.
         page_count: Number of all sections of the pages below it.
         sections_open: Whether its subsections are listed.
@@ -126,7 +135,7 @@ class _Line(Struct, eq=False):
     pages: list[_Line] = field(default_factory=list)
     is_group: bool = False
     is_archive: bool = False
-    text_count: int = 0
+    tokens: int = 0
     section_count: int = 0
     page_count: int = 0
     sections_open: bool = False
@@ -194,12 +203,16 @@ def _make_section_line(sections: SectionIndex, ref: SectionRef) -> _Line:
     opening = section.opening
     if ref.position == 0 and ref.page.description:
         opening = ref.page.description
-    line = _Line((section.id,), _shorten_title(section.title), to_single_line(opening))
+    title = section.title
+    if ref.position and opening and _BARE_TITLE.fullmatch(title):
+        title = f"{title} — {shorten(to_single_line(opening), _MAX_CHILD_TITLE_CHARS)}"
+        opening = ""
+    line = _Line((section.id,), _shorten_title(title), to_single_line(opening))
     line.section_count = sections.count_descendants(ref)
     for child in sections.children(ref):
         below = _make_section_line(sections, child)
         line.sections.append(below)
-        line.text_count += below.text_count + bool(child.section.body)
+        line.tokens += below.tokens + child.section.tokens
     return line
 
 
@@ -310,23 +323,31 @@ class _Outline(Struct):
         self.shown += [(page, depth + 1) for page in pages]
 
     def _open_sections(self, lines: Iterable[_Placed]) -> None:
-        """Show subsections level by level, those of the longest pages first. What does not fit is skipped."""
-        queue = sorted(lines, key=lambda placed: placed[0].text_count, reverse=True)
-        for min_lines, max_lines in _BLOCK_LINES:
-            for line, depth in queue:  # grows
-                if line.sections_open or not min_lines <= len(line.sections) <= max_lines:
-                    continue
-                before = self._cost(line, depth)
-                line.sections_open = True
-                after = self._cost(line, depth)
-                cost = after - before + sum(self._cost(section, depth + 1) for section in line.sections)
-                if cost > self.remaining:
-                    line.sections_open = False
-                    continue
-                self.remaining -= cost
-                below = [(section, depth + 1) for section in line.sections]
-                queue += below
-                self.shown += below
+        """Show subsections, first those with the most text for their number of lines. What does not fit is skipped."""
+        queue: list[tuple[float, int, _Line, int]] = []
+        order = count()
+
+        def push(line: _Line, depth: int) -> None:
+            size = len(line.sections)
+            if size:
+                value = line.tokens / sqrt(size) if 1 < size <= _MAX_LIST else 0
+                heappush(queue, (-value, next(order), line, depth))
+
+        for line, depth in lines:
+            push(line, depth)
+        while queue:
+            *_, line, depth = heappop(queue)
+            before = self._cost(line, depth)
+            line.sections_open = True
+            after = self._cost(line, depth)
+            cost = after - before + sum(self._cost(section, depth + 1) for section in line.sections)
+            if cost > self.remaining:
+                line.sections_open = False
+                continue
+            self.remaining -= cost
+            for section in line.sections:
+                self.shown.append((section, depth + 1))
+                push(section, depth + 1)
 
     def _choose_limits(self, lines: Sequence[_Placed]) -> None:
         """Choose the widest limits that fit for the texts of all lines, then wider ones for the first lines."""

@@ -130,15 +130,15 @@ def test_line_has_opening_and_titles_inside_without_generic_and_repeated_ones(ma
     ]
     parts = [["## Messages", *(f"## Part {at}.{n}" for n in range(97))] for at in range(20)]
     pages = [(f"p{at}/", page_text("Gauge", *parts[at], opening=f"Gauge {at} is in use.")) for at in range(20)]
-    pages.append(("last/", page_text("Gauge", *headings, *(f"## Part {n}" for n in range(90)))))
+    pages.append(("last/", page_text("Gauge", *headings, *(f"## Part {n} of all" for n in range(90)))))
     line = render_outline(SectionIndex(make_site(pages).manifest), budget=1800).splitlines()[21]
-    assert "Gauge — It measures the level of the water. · Tides, Storms, Part 0, Part 1," in line
+    assert "Gauge — It measures the level of the water. · Tides, Storms, Part 0 of all, Part 1 of all," in line
     assert line.endswith(" +98")
 
 
 def test_sentences_are_shortened_before_titles_inside(make_site: Callable) -> None:
     opening = "The gauge measures the level of the water in harbour {}, once each minute of the day."
-    headings = [[f"## Heading {at}.{n}" for n in range(60)] for at in range(40)]
+    headings = [[f"## Heading {at}/{n}" for n in range(60)] for at in range(40)]
     pages = [(f"p{at}/", page_text("Gauge", *headings[at], opening=opening.format(at))) for at in range(40)]
     index = SectionIndex(make_site(pages).manifest)
     rich, some, bare = (render_outline(index, budget=budget).splitlines()[-1] for budget in (2800, 2150, 600))
@@ -190,6 +190,36 @@ def test_remaining_room_lists_sections_and_skips_what_does_not_fit(make_site: Ca
     found = titles(render_outline(index, budget=700))
     assert {"medium/ 19", "short/ 2"} <= set(found)
     assert "long/ 0" not in found
+
+
+def test_title_that_is_a_number_has_its_opening(make_site: Callable) -> None:
+    rules = "".join(
+        f"## {title}\n\nMoor at berth {title}.\n\n" for title in ("Rule 1", "§ 2", "4.2", "Rule 3 of ships")
+    )
+    index = SectionIndex(make_site([("rules/", f"# Rules\n\n{rules}")]).manifest)
+    text = render_outline(index, budget=200)
+    assert [line.partition("] ")[2] for line in text.splitlines()[2:]] == [
+        "Rule 1 — Moor at berth Rule 1.",
+        "§ 2 — Moor at berth § 2.",
+        "4.2 — Moor at berth 4.2.",
+        "Rule 3 of ships — Moor at berth Rule 3 of ships.",
+    ]
+    pages = [
+        (f"p{number}/", page_text(f"Page {number}", *(f"## Rule {rule}" for rule in range(40)))) for number in range(9)
+    ]
+    text = render_outline(SectionIndex(make_site(pages).manifest), budget=900)
+    assert "] Rule 39 — Text.\n" in text
+    assert "] Rule 39\n" not in text
+
+
+def test_sections_with_more_text_are_listed_first(make_site: Callable) -> None:
+    long_text = "The gauge measures the level. " * 99
+    pages = [(f"p{at}/", page_text(f"Page {at}", *(f"## P{at} part {n} here" for n in range(20)))) for at in range(9)]
+    path, text = pages[7]
+    pages[7] = path, text.replace("P7 part 5 here\n", f"P7 part 5 here\n\n{long_text}\n")
+    found = titles(render_outline(SectionIndex(make_site(pages).manifest), budget=600))
+    assert "P7 part 19 here" in found
+    assert "P0 part 0 here" not in found
 
 
 # Branches
