@@ -28,8 +28,8 @@ _NUMBERED = rf"(?:(?P<label>{_LABEL})(?P<gap>\.?\s*))?(?P<number>{_NUMBER})"
 _HEADING = re.compile(rf"(?:[^\W\d_]+\s+){{0,2}}?{_NUMBERED}")
 """The beginning of a numbered heading, with up to two words before its label: `Technical Rule 5`."""
 
-_LIST = rf"(?P<more>(?:(?:\s*[,/–-]\s*|\s+[^\W\d_]{{1,3}}\s+){_NUMBER})*)"
-_PARTS = r"(?:[\s,]*\([^\W_]{1,3}\)|[\s,]+[^\W\d_]+\.?\s+\d+\w*\)?)*"
+_LIST = rf"(?P<more>(?:(?:\s*[,/–-]\s*|\s+[^\W\d_]{{1,3}}\s+){_NUMBER}){{0,99}})"
+_PARTS = r"(?:[\s,]*\([^\W_]{1,3}\)|[\s,]+[^\W\d_]+\.?\s+\d+\w*\)?){0,9}"
 _NAME = r"(?:,?\s+(?P<small>(?:[^\W\d_]{1,3}\s+){0,2})(?P<name>[^\W\d_][\w-]*))?"
 _CITATION = re.compile(rf"(?<![\w./-]){_NUMBERED}(?={_LIST}{_PARTS}{_NAME})")
 """A citation, perhaps before a list of numbers (`12, 13`), parts (`(2)(a)`) and a name (`of the Harbour Act`)."""

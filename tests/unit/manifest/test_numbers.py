@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from manifests import build, ids_by_title
 from msgspec.structs import replace
@@ -162,3 +164,13 @@ def test_manifest_contains_no_citation_that_is_a_link() -> None:
     sections = build({"style/": text}).pages[0].sections
     assert sections[1].links == (sections[2].id,)
     assert sections[1].cites == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["§ 5 " * 20_000, "§§ 5" + ", 5" * 20_000, "I" * 99_999, "a." * 50_000, "§ 5" + " a 1" * 20_000]
+)
+def test_find_takes_linear_time(manifest: Manifest, text: str) -> None:
+    numbers = NumberIndex(SectionIndex(manifest))
+    start = process_time()
+    list(numbers.find(text, manifest.pages[0]))
+    assert process_time() - start < 5
