@@ -146,10 +146,10 @@ def _add_citations(manifest: Manifest, pages: Iterable[PublishedPage]) -> Manife
         data = published.encode()
         sections: list[SectionEntry] = []
         for section in entry.sections:
-            text = data[section.start : section.end].decode("utf-8", "replace")
-            cites = dict.fromkeys(cited.id for cited, *_ in numbers.find(text, entry))
-            known = (section.id, *section.links)
-            sections.append(replace(section, cites=tuple(id_ for id_ in cites if id_ not in known)))
+            cites = {cited.id: None for cited, *_ in numbers.find(section.cut(data) or "", entry)}
+            for known in (section.id, *section.links):
+                cites.pop(known, None)
+            sections.append(replace(section, cites=tuple(cites)))
         entries.append(replace(entry, sections=tuple(sections)))
     return replace(manifest, pages=tuple(entries))
 

@@ -22,8 +22,8 @@ MAX_EXPANSION_CHARS = 24_000
 """Maximum number of characters of an expanded section as Markdown, and of a tool result."""
 
 _MIN_TEXT_CHARS = 400
-_RESERVED_CHARS = 110
-"""Characters of the heading of the list, line ends, and the line about the next part."""
+_RESERVED_CHARS = 230
+"""Characters of the heading of the list, line ends, the line about the next part, and the section itself if open."""
 
 _MAX_BREADCRUMB_CHARS = 400
 _MAX_URL_CHARS = 500
@@ -104,15 +104,13 @@ def expand_section(
     *,
     cap: int = MAX_EXPANSION_CHARS,
     part: int = 1,
-    opened: Collection[str] | None = None,
+    opened: Collection[str] = (),
 ) -> Expansion:
     """Expand a section.
 
     What does not fit into one part is in the next: first the section's own text, then the subsections that are opened,
-    then the list of those that are not.
-
-    In a conversation, nothing that is open is repeated, small subsections are preferred to large ones, listings of API
-    source code come last, and closed branches name their subsections.
+    then the list of those that are not. Small subsections are preferred to large ones, listings of API source code come
+    last, and closed branches name their subsections.
 
     Args:
         sections: Sections of the site.
@@ -120,17 +118,11 @@ def expand_section(
         read: Returns a section's own text.
         cap: Maximum number of characters of the part as Markdown.
         part: Number of the part; a higher one than the last returns the last.
-        opened: In a conversation, the ids of the sections whose own text is open. Without, the result depends on the
-            site alone.
+        opened: In a conversation, the ids of the sections whose own text is open and not repeated.
     """
     frame = _make_frame(sections, ref)
     room = max(cap - len(render_expansion(frame)) - _RESERVED_CHARS, _MIN_TEXT_CHARS)
-    known: list[ListedSection] = []
-    if opened is None:
-        shown, listed = _select_sections(sections, ref, read, room)
-    else:
-        room = max(room - _MAX_TITLE_CHARS, _MIN_TEXT_CHARS)  # for the section itself, if it is open
-        shown, listed, known = _select_unopened(sections, ref, read, room, opened)
+    shown, listed, known = _select_sections(sections, ref, read, room, opened)
     parts = _split_parts(shown, listed, room)
     number = min(max(part, 1), len(parts))
     texts, entries = parts[number - 1]
@@ -139,8 +131,6 @@ def expand_section(
         titles = _titles_inside(sections, ref, text.id)
         placed.append(structs.replace(text, inside=titles))
     expansion = replace(frame, shown=tuple(placed), listed=tuple(entries), part=number, parts=len(parts))
-    if opened is None:
-        return expansion
     if number == 1:
         expansion = replace(expansion, already_open=tuple(known))
     return _name_subsections(sections, expansion, cap - len(render_expansion(expansion)))
@@ -237,22 +227,21 @@ def _render_around(expansion: Expansion) -> tuple[str, str]:
     tail = ""
     if expansion.part < expansion.parts:
         tail = f"\nGoes on in part {expansion.part + 1}.\n"
-    closed = [render_listed(entry) for entry in expansion.listed if entry.id != expansion.id]
-    if closed:
-        tail += "\nNot opened here:\n\n" + "".join(closed)
+    closed = ""
+    inside = ""
     for entry in expansion.listed:
         if entry.id == expansion.id:
-            tail += f"\nInside, not opened ({entry.inside}): {_render_inside(entry)}\n"
-    if expansion.already_open:
-        known = ", ".join(map(_render_named, expansion.already_open))
-        tail += f"\nOpen already: {known}\n"
-    if expansion.cites:
-        tail += f"\nCites: {', '.join(map(_render_named, expansion.cites))}\n"
-    neighbours: list[str] = []
-    if expansion.before:
-        neighbours.append(f"Before: {_render_named(expansion.before)}")
-    if expansion.after:
-        neighbours.append(f"After: {_render_named(expansion.after)}")
+            inside = f"\nInside, not opened ({entry.inside}): {_render_inside(entry)}\n"
+        else:
+            closed += render_listed(entry)
+    if closed:
+        tail += f"\nNot opened here:\n\n{closed}"
+    tail += inside
+    for label, entries in (("Open already", expansion.already_open), ("Cites", expansion.cites)):
+        if entries:
+            tail += f"\n{label}: {', '.join(map(_render_named, entries))}\n"
+    around = (("Before", expansion.before), ("After", expansion.after))
+    neighbours = [f"{label}: {_render_named(entry)}" for label, entry in around if entry]
     if neighbours:
         tail += "\n" + " · ".join(neighbours) + "\n"
     return head + "\n\n", tail
@@ -263,31 +252,7 @@ def list_section(sections: SectionIndex, ref: SectionRef) -> ListedSection:
     return ListedSection(ref.id, _shorten(ref.section.title), ref.section.tokens, sections.count_descendants(ref))
 
 
-def _select_sections(sections: SectionIndex, ref: SectionRef, read: ReadText, room: int) -> _Part:
-    """Select the sections that fit next to the list of those that do not, in document order."""
-    own = read(ref)
-    shown = [ShownSection(ref.id, own)]
-    below = sections.descendants(ref)
-    if len(own) + sum(map(_size, below)) <= room:
-        shown += [ShownSection(section.id, read(section)) for section in below]
-        return shown, []
-    listed: list[ListedSection] = []
-    remaining = room - len(own) - _listed_size(sections, ref)
-    pending = sections.children(ref)[::-1]
-    while pending:
-        section = pending.pop()
-        entry = list_section(sections, section)
-        cost = _size(section) + _listed_size(sections, section) - len(render_listed(entry))
-        if cost <= remaining:
-            shown.append(ShownSection(section.id, read(section)))
-            remaining -= cost
-            pending += sections.children(section)[::-1]
-        else:
-            listed.append(entry)
-    return shown, listed
-
-
-def _select_unopened(
+def _select_sections(
     sections: SectionIndex, ref: SectionRef, read: ReadText, room: int, opened: Collection[str]
 ) -> tuple[list[ShownSection], list[ListedSection], list[ListedSection]]:
     """Select the sections that fit and are not open, small ones first; listings of source code are last.
@@ -340,22 +305,19 @@ def _name_subsections(sections: SectionIndex, expansion: Expansion, room: int) -
     counts = Counter(entry.title for entry in expansion.listed)
     for entry in expansion.listed:
         section = sections.get(entry.id)
-        if section is None:
-            entries.append(entry)
-            continue
-        title = entry.title
-        parent = sections.parent(section)
-        if parent is not None and counts[title] > 1:
-            title = f"{_shorten(parent.section.title)}{_SEPARATOR}{title}"
-        named: list[ListedSection] = []
-        for child in sections.children(section)[:_MAX_NAMED]:
-            name = ListedSection(child.id, _shorten(child.section.title))
-            size = len(_render_named(name)) + len(", ")
-            if size > room:
-                break
-            room -= size
-            named.append(name)
-        entries.append(structs.replace(entry, title=title, named=tuple(named)))
+        named = entry
+        if section is not None:
+            parent = sections.parent(section)
+            if parent is not None and counts[entry.title] > 1:
+                named = structs.replace(entry, title=f"{_shorten(parent.section.title)}{_SEPARATOR}{entry.title}")
+            for child in sections.children(section)[:_MAX_NAMED]:
+                name = ListedSection(child.id, _shorten(child.section.title))
+                longer = structs.replace(named, named=(*named.named, name))
+                if len(render_listed(longer)) - len(render_listed(entry)) > room:
+                    break
+                named = longer
+        room -= len(render_listed(named)) - len(render_listed(entry))
+        entries.append(named)
     return replace(expansion, listed=tuple(entries))
 
 

@@ -426,15 +426,13 @@ class SectionIndex:
         parent = tree.parents[ref.position]
         if parent is None:
             rank = self._page_order[ref.page.path]
-            pages = self.manifest.pages
-            before = SectionRef(pages[rank - 1], 0) if rank else None
-            after = SectionRef(pages[rank + 1], 0) if rank + 1 < len(pages) else None
+            near = [SectionRef(page, 0) for page in self.manifest.pages[max(rank - 1, 0) : rank + 2]]
         else:
             siblings = tree.children[parent]
             rank = bisect_left(siblings, ref.position)
-            before = SectionRef(ref.page, siblings[rank - 1]) if rank else None
-            after = SectionRef(ref.page, siblings[rank + 1]) if rank + 1 < len(siblings) else None
-        return before, after
+            near = [SectionRef(ref.page, position) for position in siblings[max(rank - 1, 0) : rank + 2]]
+        last = near[-1]
+        return near[0] if rank else None, None if last.id == ref.id else last
 
     def breadcrumb(self, ref: SectionRef) -> tuple[str, ...]:
         """Return the titles from the top of the nav to the section, each safe on a single line.

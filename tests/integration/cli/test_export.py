@@ -43,7 +43,7 @@ def test_site_of_others_needs_consent_to_titles_only(sample: Path) -> None:
     assert refused.exit_code != 0
     assert "export titles only with --untrusted" in refused.stderr
     assert (done.exit_code, done.stderr) == (0, "")
-    assert "] Install · " in done.stdout
+    assert "] Install" in done.stdout
     assert "Install harbourd and ebb" in agents_md(sample).stdout
     assert "Install harbourd and ebb" not in done.stdout
 
