@@ -204,8 +204,8 @@ def _parse_page(response: Response, site_url: str) -> ParsedPage:
         site_name=extract_site_name(metadata),
         canonical=canonical,
         markdown=markdown,
-        links=tuple(_drop_parameters(links, common)),
-        nav_links=tuple(_drop_parameters(nav_links, common)),
+        links=tuple(_drop_queries(links, common)),
+        nav_links=tuple(_drop_queries(nav_links, common)),
         nav=site_nav.from_sidebar(tree, to_path, cache=_NAVS),
         words=words,
         outside=tuple(_find_texts_outside(tree, article_texts)),
@@ -281,18 +281,18 @@ def _extract_links(tree: etree._Element, resolve: Callable[[str], str | None]) -
 
 def _find_common_parameters(links: Sequence[str], site_url: str) -> set[str]:
     """Return the parameters that most links to pages of the site have: a version or a view, but no page."""
-    queries = [link.partition("?")[2] for link in links if link.startswith(site_url)]
-    counts = Counter(chain.from_iterable(query.split("&") for query in queries if query))
-    return {parameter for parameter, count in counts.items() if 2 * count > len(queries)}
+    queries = [link.partition("?")[2].split("&") for link in links if link.startswith(site_url)]
+    counts = Counter(chain.from_iterable(queries))
+    return {parameter for parameter, count in counts.items() if parameter and 2 * count > len(queries)}
 
 
-def _drop_parameters(links: Iterable[str], parameters: set[str]) -> Iterable[str]:
-    """Return links without some parameters."""
+def _drop_queries(links: Iterable[str], parameters: set[str]) -> Iterable[str]:
+    """Return links without queries that have no other parameters."""
     if not parameters:
         return links
-    parts = (link.partition("?") for link in links)
-    kept = ((path, [name for name in query.split("&") if name not in parameters]) for path, _, query in parts)
-    return dict.fromkeys(path + "?" * bool(query) + "&".join(query) for path, query in kept)
+    parts = ((link, *link.split("?", 1)) for link in links if "?" in link)
+    shorter = {link: path for link, path, query in parts if parameters.issuperset(query.split("&"))}
+    return dict.fromkeys(shorter.get(link, link) for link in links)
 
 
 def _login_or_shell(tree: etree._Element, article: etree._Element, words: frozenset[str]) -> str:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from lxml import etree
 
 Element = etree._Element
 _PLACED = "roaming-placed"
 """Tag of elements whose contents take their place."""
-_PLACEHOLDER = re.compile(r"(?:(.*)([BP]):|pl-)([\w-]+)")
-"""The id of a template that a later part replaces: `B:0` or `P:0` for `S:0` of React, `pl-0-1` for `0-1` of Solid."""
-_SEGMENT = "P"
-"""The letter of a placeholder of React that has no fallback."""
+_PLACEHOLDER = re.compile(r"[BP]:(?=\w+$)")
+"""What React's ids of templates have that later parts replace: `B:0` or `P:0` for `S:0`."""
+_SOLID = "pl-"
+"""What those of Solid begin with: `pl-0-1` for `0-1`."""
+_SEGMENT = "P:"
+"""What the ids of placeholders without a fallback have."""
 _BOUNDARY = "$"
 """What the comment before a boundary of React begins with."""
 _BOUNDARY_END = "/$"
+_MAX_FALLBACK = 1_000
+"""Number of nodes among which the end of a fallback is."""
 
 
 def place_templates(root: Element) -> None:
@@ -23,15 +28,12 @@ def place_templates(root: Element) -> None:
     parts = {element.get("id"): element for element in root.iterfind(".//*[@id]")}
     for template in reversed(list(root.iter("template"))):  # shadow roots within others come first
         host = template.getparent()
-        match = _PLACEHOLDER.fullmatch(template.get("id", ""))
+        name = template.get("id", "")
+        part = parts.get(_PLACEHOLDER.sub("S:", name).removeprefix(_SOLID), template)
         if template.get("shadowrootmode") and host is not None:
             _fill_slots(template, host)
-        elif match:
-            prefix, letter, key = match.groups()
-            part = parts.get(f"{prefix}S:{key}" if letter else key)
-            if part is None:
-                continue
-            if letter != _SEGMENT:
+        elif name and part not in (template, *template.iterancestors()):
+            if _SEGMENT not in name:
                 _remove_fallback(template)
             template.text = part.text
             part.text = None
@@ -64,7 +66,7 @@ def _fill_slots(template: Element, host: Element) -> None:
 
 def _remove_fallback(template: Element) -> None:
     """Remove what is shown until a part comes: the nodes between its placeholder and the comment that ends them."""
-    nodes = list(template.itersiblings())
+    nodes = list(islice(template.itersiblings(), _MAX_FALLBACK))
     depth = 0
     for count, node in enumerate(nodes):
         comment = str(node.text) if isinstance(node, etree._Comment) else ""

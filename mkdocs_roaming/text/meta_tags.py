@@ -15,7 +15,7 @@ _META_STARTS = ("<meta", "<META")
 _META = re.compile(
     r"<!--(?:-?>|(?:[^-]++|-(?!-!?>))*+)"
     r"|<(noscript|template|script|style|title|textarea|xmp|iframe|noembed|noframes)\b(?:[^<]++|<(?!/\1\b))*+"
-    r"""|(<meta\b(?:[^"'>]++|"[^"]*+"|'[^']*+')*+>)""",
+    r"""|(<meta\b(?:[^"'<>]++|"[^"]*+"|'[^']*+'){0,99}+>)""",
     re.IGNORECASE,
 )
 """A meta tag, or a part of a page in which a browser with scripts sees none: a comment, `<noscript>`, `<title>`."""
