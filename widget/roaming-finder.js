@@ -215,9 +215,9 @@ export function inScope({ path, source, tags = [] }, { tags: wanted = [], paths 
 // the same order, so that both find the same sections.
 
 const SATURATION = 1.2, LENGTH_SHARE = 0.75, LEAST_RARITY = 1e-6; // of BM25
-const LONGEST = 2000, MOST_WORDS = 48, MOST_PAIRED = 30, FEWEST_PAIRS = 3;
+const LONGEST = 2000, MOST_WORDS = 48;
 const SENTENCE_WORDS = 4, MOST_NEAR = 200, LEAST_NEAR = 0.7; // of meaning
-const SHORTEST_TYPO = 4, LONG_TERM = 7, SHORTEST_PART = 5, NEXT_PLACE = 0.5;
+const SHORTEST_TYPO = 4, SHORTEST_PART = 5, NEXT_PLACE = 0.5;
 const SHORTEST_BEGINNING = 3, MOST_CONTINUED = 60; // of an incomplete word: characters, and terms that begin with it
 const JOINTS = ["", "s", "n", "en", "es"]; // between the parts of a compound
 
@@ -318,17 +318,9 @@ export class Finder {
   /** Return terms of the site for one that it never uses: other spellings, and the term without a prefix. */
   #similar(term) {
     if (term.length < SHORTEST_TYPO || !isLetters(term)) return [];
-    let [least, found] = [term.length > LONG_TERM ? 2 : 1, []];
-    for (const other of this.search.terms.filter((one) => one[0] === term[0] && !isStop(one, this.language))) {
-      const errors = distance(term, other, least);
-      if (errors < least) found = [];
-      if (errors <= least) found.push(other);
-      least = Math.min(least, errors);
-    }
-    const sorted = (text) => [...text].sort().join("");
-    const isSlip = (other) => term.length > SHORTEST_TYPO || other.length !== term.length || sorted(term) === sorted(other);
+    const found = this.search.terms.filter((one) => one[0] === term[0] && isSpelling(term, one) && !isStop(one, this.language));
     const ends = [2, 3].map((at) => term.slice(at)).filter((end) => end.length >= SHORTEST_PART && this.numbers.has(end));
-    return [...found.filter(isSlip), ...ends];
+    return [...found, ...ends];
   }
   /** Return the words of the site that are composed with a term, and the two words that it is composed of. */
   #compounds(term) {
@@ -425,17 +417,12 @@ export class Finder {
     if (near) this.#fuse(words, near, rows, scores);
     const highest = Math.max(...Array.from(rows, (row) => scores[row]));
     for (const row of this.#exactTitles(words)) scores[row] += highest;
-    const order = () => [...rows].sort((one, other) => scores[other] - scores[one] || one - other);
-    const [ahead, texts, shown] = [new Map(), new Map(repeats), new Set()];
-    for (const row of order()) {
+    const [found, texts] = [new Map(), new Map(repeats)]; // of equal texts the best one is shown
+    for (const row of [...rows].sort((one, other) => scores[other] - scores[one] || one - other)) {
       const text = texts.get(row) ?? row;
-      const { page } = this.rows[row];
-      if (!shown.has(text)) add(ahead, page, 1);
-      else rows.delete(row);
-      shown.add(text);
-      scores[row] *= weights.repeated_page ** Math.max(ahead.get(page) - 2, 0);
+      if (!found.has(text)) found.set(text, this.rows[row]);
     }
-    return order().map((row) => this.rows[row]);
+    return [...found.values()];
   }
   /** Return the rows that contain one of the words, and the scores of all rows. */
   #scores(words) {
@@ -458,8 +445,6 @@ export class Finder {
     for (const row of rows)
       scores[row] = (scores[row] + weights.page * pages[this.rows[row].page.number]) * (1 - penalty * (total - counts[row]));
     for (const [row, share] of this.#titleShares(found)) scores[row] *= 1 + weights.full_title_bonus * share;
-    const best = [...rows].sort((one, other) => scores[other] - scores[one]).slice(0, MOST_PAIRED);
-    for (const [row, share] of this.#pairShares(found, best)) scores[row] *= 1 + weights.pairs * share;
     if (words.some(({ whole, text }) => changes.includes(whole) || /^v?\d+\.\d/.test(text))) return [rows, scores];
     const terms = words.flatMap(({ runs }) => runs.flat());
     const isAsked = ({ row }) => terms.some((term) => this.#rowsOf(term).get(row)?.inTitle);
@@ -519,21 +504,6 @@ export class Finder {
       }
     return shares;
   }
-  /** Return the share of the pairs of neighbouring words that are close to each other in a row, for the best rows. */
-  #pairShares(found, best) {
-    const places = found.map(({ runs }) => {
-      const phrases = runs.map((run) => this.#phrase(run));
-      return best.map((row) => phrases.flatMap((entries) => entries.get(row)?.places ?? []));
-    });
-    const sums = new Map();
-    let count = 0;
-    for (let at = 1; at < places.length; at++) {
-      const close = best.map((_, number) => closeness(places[at - 1][number], places[at][number]));
-      close.forEach((value, number) => add(sums, best[number], value));
-      count += close.some(Boolean);
-    }
-    return Array.from(sums, ([row, total]) => [row, total / Math.max(count, FEWEST_PAIRS)]);
-  }
 }
 
 const add = (sums, key, value) => sums.set(key, (sums.get(key) ?? 0) + value);
@@ -546,7 +516,6 @@ export function beginnings(term) {
 /** Return whether a word looks like a name from code: of several parts, or with a sign. */
 const isName = ({ text, parts }) => !(parts.length > 1 ? /^\p{N}/u : /^[\p{L}\p{N}]/u).test(text);
 
-const best = ({ rows }) => Math.max(...rows.values());
 function normalize(lengths) {
   const average = lengths.reduce((total, length) => total + length, 0) / lengths.length || 1;
   return lengths.map((length) => SATURATION * (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / average));
@@ -571,20 +540,14 @@ function closeness(first, second) {
   const isNear = (step) => first.some((place) => second.includes(place + step));
   return isNear(0) ? 1 : isNear(1) || isNear(-1) ? NEXT_PLACE : 0;
 }
-/** Return how many letters have to be inserted, deleted, replaced or swapped; more than `most` are not counted. */
-function distance(one, other, most) {
-  if (Math.abs(one.length - other.length) > most) return most + 1;
-  let [before, last] = [[], Array.from({ length: other.length + 1 }, (_, at) => at)];
-  for (let row = 1; row <= one.length; row++) {
-    const now = [row];
-    for (let at = 1; at <= other.length; at++) {
-      now[at] = Math.min(last[at] + 1, now[at - 1] + 1, last[at - 1] + (one[row - 1] !== other[at - 1]));
-      if (one[row - 1] === other[at - 2] && one[row - 2] === other[at - 1]) now[at] = Math.min(now[at], before[at - 2] + 1);
-    }
-    if (Math.min(...now) > most) return most + 1;
-    [before, last] = [last, now];
-  }
-  return last[other.length];
+/** Return whether two terms differ by one letter that is inserted, deleted or replaced, or by two swapped ones. */
+function isSpelling(term, other) {
+  const shared = (one, two) => [...one, ""].findIndex((letter, at) => !letter || letter !== two[at]);
+  const start = shared(term, other);
+  const end = shared(...[term, other].map((text) => [...text.slice(start)].reverse().join("")));
+  const [rest, otherRest] = [term, other].map((text) => text.slice(start, text.length - end));
+  if (rest.length === 1 && otherRest.length === 1) return term.length > SHORTEST_TYPO; // "move" and "more" are two words
+  return rest.length + otherRest.length === 1 || (rest.length === 2 && rest === otherRest[1] + otherRest[0]);
 }
 
 /** Return the parts of a text that match a query, as pairs of start and end; `asked` is from `Finder.asked`. */

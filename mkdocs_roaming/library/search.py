@@ -384,12 +384,10 @@ class Search:
                 cited.pop(outer.id, None)
         return cited
 
-    def _rank_rows(
-        self, words: Sequence[Word], near: Neighbors | None = None, *, with_pairs: bool = True
-    ) -> list[tuple[int, float]]:
+    def _rank_rows(self, words: Sequence[Word], near: Neighbors | None = None) -> list[tuple[int, float]]:
         """Return the visible rows that contain one of the words or are near, with their scores, best first."""
         library = self.library
-        key = tuple(words), with_pairs, library, id(near)
+        key = tuple(words), library, id(near)
         last_key, ranked = self._last_ranking
         if key == last_key:
             return ranked
@@ -397,9 +395,8 @@ class Search:
         is_visible = None if library is library.whole else self._is_visible
         cosines = {row: place.cosine for row, place in near.rows.items()} if near else None
         meaning = near.weight if near else 0.0
-        ranked = ranker.rank(words, cosines, is_visible, meaning=meaning, with_pairs=with_pairs)
-        if with_pairs:
-            self._last_ranking = key, ranked
+        ranked = ranker.rank(words, cosines, is_visible, meaning=meaning)
+        self._last_ranking = key, ranked
         return ranked
 
     def _is_visible(self, row: int) -> bool:
@@ -442,7 +439,7 @@ class Search:
                 self._relevance = Relevance(
                     index.postings,
                     self._language,
-                    lambda words: [row for row, _ in self._rank_rows(words, with_pairs=False)],  # as it was fitted
+                    lambda words: [row for row, _ in self._rank_rows(words)],
                     ranker.find_word,
                     lambda row: self._read(index.sections[row]),
                     partial(self._recall, "scores", list[float]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from os.path import commonprefix
 from typing import Self
 
 import msgspec
@@ -28,7 +29,6 @@ _SEPARATOR = " / "
 
 _CACHED_TERMS = 500
 _MIN_TYPO_LENGTH = 4
-_LONG_TERM = 7
 _MIN_STEM_LENGTH = 5
 _MAX_PREFIX = 3
 """Letters of a term's prefix without which the site may use it."""
@@ -135,19 +135,9 @@ class Index:
         """Return terms of the site for one that it never uses: other spellings, and the term without a prefix."""
         if len(term) < _MIN_TYPO_LENGTH or not term.isalpha():
             return []
-        most = 2 if len(term) > _LONG_TERM else 1
-        errors: dict[str, int] = {}
-        for candidate in self.postings.terms_with_prefix(term[0]):
-            if not is_stop_word(candidate, self.language):
-                errors[candidate] = count_errors(term, candidate, most)
-        least = min(errors.values(), default=most + 1)
         similar: dict[str, None] = {}
-        for candidate, count in errors.items():
-            # A short term that differs by another letter, as "move" and "more" do, is no slip of the keys.
-            is_short = len(term) == len(candidate) == _MIN_TYPO_LENGTH
-            is_other_word = is_short and sorted(term) != sorted(candidate)
-            is_spelling = count == least <= most
-            if is_spelling and not is_other_word:
+        for candidate in self.postings.terms_with_prefix(term[0]):
+            if is_spelling(term, candidate) and not is_stop_word(candidate, self.language):
                 similar[candidate] = None
         for at in range(2, _MAX_PREFIX + 1):
             stem = term[at:]
@@ -200,28 +190,18 @@ def _find_repeats(texts: Iterable[tuple[SectionRef, str, list[str]]]) -> dict[in
     return repeats
 
 
-def count_errors(term: str, spelling: str, most: int) -> int:
-    """Return how many letters are inserted, deleted, replaced or swapped; more than `most` are not counted.
+def is_spelling(term: str, spelling: str) -> bool:
+    """Return whether two terms differ by one letter that is inserted, deleted or replaced, or by two swapped ones.
 
-    It is the optimal string alignment distance.
+    A short term with another letter, as "move" and "more", is another word and no slip of the keys.
     """
-    if abs(len(term) - len(spelling)) > most:
-        return most + 1
-    row_before: list[int] = []
-    last_row = list(range(len(spelling) + 1))
-    for at, letter in enumerate(term):
-        row = [at + 1]
-        for column, other_letter in enumerate(spelling):
-            replaced = last_row[column] + (letter != other_letter)
-            count = min(last_row[column + 1] + 1, row[column] + 1, replaced)
-            if at and column and letter == spelling[column - 1] and term[at - 1] == other_letter:
-                count = min(count, row_before[column - 1] + 1)
-            row.append(count)
-        if min(row) > most:
-            return most + 1
-        row_before = last_row
-        last_row = row
-    return last_row[-1]
+    start = len(commonprefix((term, spelling)))
+    end = len(commonprefix((term[start:][::-1], spelling[start:][::-1])))
+    rest = term[start : len(term) - end]
+    other_rest = spelling[start : len(spelling) - end]
+    if len(rest) == len(other_rest) == 1:
+        return len(term) > _MIN_TYPO_LENGTH
+    return len(rest + other_rest) == 1 or (len(rest) == 2 and rest == other_rest[::-1])
 
 
 def strip_targets(text: str) -> str:

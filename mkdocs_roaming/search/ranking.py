@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from heapq import nlargest
-from itertools import chain, pairwise
+from itertools import chain
 from math import log1p
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mkdocs_roaming.search.index import Index
-from mkdocs_roaming.search.postings import PostingMatches, are_close, merge_matches
+from mkdocs_roaming.search.postings import PostingMatches, merge_matches
 from mkdocs_roaming.text import tokenizer
 from mkdocs_roaming.text.languages import COMPOUNDING, base_language, load_words
 from mkdocs_roaming.text.tokenizer import Word, is_stop_word
@@ -26,12 +26,6 @@ MAX_QUERY_CHARS = 2_000
 """A longer query is cut."""
 
 _MAX_QUERY_WORDS = 48
-_MAX_PAIRED = 30
-"""Number of rows in which the closeness of words is measured: the best ones."""
-
-_MIN_PAIRS = 3
-"""Least number of pairs of a query: the only pair of two words says less; link texts lose without this."""
-
 _LEAST_NEAR = 0.7
 """Share of the best score that a row needs which has none of the words."""
 
@@ -68,14 +62,10 @@ class Weights(Struct, frozen=True):
     """Share of the page's score."""
     full_title_bonus: float = 0.6
     """Share that is added for a title all of whose words are in the query, if one of them is its rarest word."""
-    pairs: float = 0.7
-    """Share that is added for words that are as close to each other as in the query."""
     coverage_penalty: float = 0.5
     """Share that is taken off a section with none of the words, and less for each word that it has."""
     name: int = 4
     """Number of words that a name from code counts for in the coverage."""
-    repeated_page: float = 0.9
-    """Share of each further section of a page of which two sections are ahead."""
     filler: float = 0.4
     """Share of a filler word, such as *want* and *often*."""
     fuzzy: float = 0.7
@@ -113,7 +103,6 @@ class Ranker:
         is_visible: Callable[[int], bool] | None = None,
         *,
         meaning: float = 0.0,
-        with_pairs: bool = True,
     ) -> list[tuple[int, float]]:
         """Return the rows that contain one of the words or are near in meaning, with their scores, best first.
 
@@ -122,9 +111,8 @@ class Ranker:
             cosines: The cosines of rows with the query; None for words alone.
             is_visible: Returns whether a row may be found; all may without it.
             meaning: The weight of the cosines for a sentence, from 0 to 1; words have the rest.
-            with_pairs: Whether words that are close to each other count more.
         """
-        scores = self.score(words, with_pairs=with_pairs)
+        scores = self.score(words)
         if is_visible:
             scores = {row: score for row, score in scores.items() if is_visible(row)}
         if cosines is not None:
@@ -136,20 +124,12 @@ class Ranker:
         for row in _find_exact_titles(self.index, words):
             if row in scores:
                 scores[row] += best
-        ahead = Counter[int]()
-        shown = set[int]()
-        for row in _sort_rows(scores):
-            text = self.index.data.repeats.get(row, row)
-            if text in shown:  # of equal texts the best one is shown
-                del scores[row]
-                continue
-            shown.add(text)
-            page = self.index.page_numbers[row]
-            ahead[page] += 1
-            scores[row] *= self._weights.repeated_page ** max(ahead[page] - 2, 0)
-        return [(row, scores[row]) for row in _sort_rows(scores)]
+        best_rows: dict[int, int] = {}  # of equal texts the best one is shown
+        for row in sorted(sorted(scores), key=scores.__getitem__, reverse=True):
+            best_rows.setdefault(self.index.data.repeats.get(row, row), row)
+        return [(row, scores[row]) for row in best_rows.values()]
 
-    def score(self, words: Sequence[Word], *, with_pairs: bool = True) -> dict[int, float]:
+    def score(self, words: Sequence[Word]) -> dict[int, float]:
         """Return the score of each row that contains one of the words; repeated texts and pages count in full."""
         index = self.index
         weights = self._weights
@@ -169,9 +149,6 @@ class Ranker:
         for row, share in _title_shares(index, matched).items():
             if row in scores:
                 scores[row] *= 1 + weights.full_title_bonus * share
-        if with_pairs and weights.pairs:
-            for row, share in _pair_shares(index, matched, scores).items():
-                scores[row] *= 1 + weights.pairs * share
         late_pages = _unasked_pages(index, words)
         if late_pages:
             for row in scores:
@@ -205,11 +182,6 @@ class Ranker:
             compounds = self.index.compounds(word.parts[0])
             matches.append((find([(term,) for term in compounds]), weight * weights.compound))
         return merge_matches([(match, share) for match, share in matches if match.rows])
-
-
-def _sort_rows(scores: Mapping[int, float]) -> list[int]:
-    """Return rows, best first; equal ones are in page order."""
-    return sorted(sorted(scores), key=scores.__getitem__, reverse=True)
 
 
 def _measure_sentence(words: Iterable[Word]) -> float:
@@ -341,23 +313,3 @@ def _find_exact_titles(index: Index, words: Sequence[Word]) -> list[int]:
         if [word.parts for word in title] == wanted:
             exact.append(row)
     return exact
-
-
-def _pair_shares(index: Index, matched: Iterable[_MatchedWord], scores: Mapping[int, float]) -> dict[int, float]:
-    """Return the share of the pairs of neighbouring words that are close to each other in a row, for the best rows.
-
-    Pairs that are in none of them do not count, but a query has at least `_MIN_PAIRS`.
-    """
-    best = nlargest(_MAX_PAIRED, scores, scores.__getitem__)
-    places: list[dict[int, set[int]]] = []
-    for word, match in matched:
-        rows = set(best).intersection(match.rows)
-        places.append({row: index.postings.places(row, word.runs) for row in rows})
-    sums = Counter[int]()
-    count = 0
-    for first, second in pairwise(places):
-        rows = first.keys() & second.keys()
-        closeness = {row: are_close(first[row], second[row]) for row in best if row in rows}
-        sums.update(closeness)
-        count += any(closeness.values())
-    return {row: total / max(count, _MIN_PAIRS) for row, total in sums.items()}
