@@ -315,11 +315,11 @@ export class Finder {
     if (other) return { ...word, related: { similar } };
     return { ...word, related: { similar, composed: this.search.compounds ? this.#compounds(part) : [] } };
   }
-  /** Return terms of the site for one that it never uses: other spellings, and the term without a prefix. */
+  /** Return terms of the site for one that it never uses: other spellings, and the term without a prefix or an ending. */
   #similar(term) {
     if (term.length < SHORTEST_TYPO || !isLetters(term)) return [];
     const found = this.search.terms.filter((one) => one[0] === term[0] && isSpelling(term, one) && !isStop(one, this.language));
-    const ends = [2, 3].map((at) => term.slice(at)).filter((end) => end.length >= SHORTEST_PART && this.numbers.has(end));
+    const ends = [2, 3].flatMap((at) => [term.slice(at), term.slice(0, -at)]).filter((end) => end.length >= SHORTEST_PART && this.numbers.has(end));
     return [...found, ...ends];
   }
   /** Return the words of the site that are composed with a term, and the two words that it is composed of. */
@@ -540,14 +540,14 @@ function closeness(first, second) {
   const isNear = (step) => first.some((place) => second.includes(place + step));
   return isNear(0) ? 1 : isNear(1) || isNear(-1) ? NEXT_PLACE : 0;
 }
-/** Return whether two terms differ by one letter that is inserted, deleted or replaced, or by two swapped ones. */
+/** Return whether two terms differ at most by one letter that is inserted, deleted or replaced, or by two swapped ones. */
 function isSpelling(term, other) {
   const shared = (one, two) => [...one, ""].findIndex((letter, at) => !letter || letter !== two[at]);
   const start = shared(term, other);
   const end = shared(...[term, other].map((text) => [...text.slice(start)].reverse().join("")));
   const [rest, otherRest] = [term, other].map((text) => text.slice(start, text.length - end));
   if (rest.length === 1 && otherRest.length === 1) return term.length > SHORTEST_TYPO; // "move" and "more" are two words
-  return rest.length + otherRest.length === 1 || (rest.length === 2 && rest === otherRest[1] + otherRest[0]);
+  return rest.length + otherRest.length <= 1 || (rest.length === 2 && rest === otherRest[1] + otherRest[0]);
 }
 
 /** Return the parts of a text that match a query, as pairs of start and end; `asked` is from `Finder.asked`. */

@@ -30,8 +30,8 @@ _SEPARATOR = " / "
 _CACHED_TERMS = 500
 _MIN_TYPO_LENGTH = 4
 _MIN_STEM_LENGTH = 5
-_MAX_PREFIX = 3
-"""Letters of a term's prefix without which the site may use it."""
+_MAX_AFFIX = 3
+"""Letters of a term's prefix or ending without which the site may use it, such as those of `customise`."""
 
 _MIN_HALF = 4
 """Letters of each half of a compound."""
@@ -132,17 +132,17 @@ class Index:
         return cls(sections, data, complete=complete)
 
     def similar_terms(self, term: str) -> list[str]:
-        """Return terms of the site for one that it never uses: other spellings, and the term without a prefix."""
+        """Return terms of the site for one that it never uses: other spellings, and the term without a prefix or an ending."""
         if len(term) < _MIN_TYPO_LENGTH or not term.isalpha():
             return []
         similar: dict[str, None] = {}
         for candidate in self.postings.terms_with_prefix(term[0]):
             if is_spelling(term, candidate) and not is_stop_word(candidate, self.language):
                 similar[candidate] = None
-        for at in range(2, _MAX_PREFIX + 1):
-            stem = term[at:]
-            if len(stem) >= _MIN_STEM_LENGTH and stem in self.postings:
-                similar[stem] = None
+        for count in range(2, _MAX_AFFIX + 1):
+            for stem in (term[count:], term[:-count]):
+                if len(stem) >= _MIN_STEM_LENGTH and stem in self.postings:
+                    similar[stem] = None
         return list(similar)
 
     def compounds(self, term: str) -> list[str]:
@@ -191,9 +191,9 @@ def _find_repeats(texts: Iterable[tuple[SectionRef, str, list[str]]]) -> dict[in
 
 
 def is_spelling(term: str, spelling: str) -> bool:
-    """Return whether two terms differ by one letter that is inserted, deleted or replaced, or by two swapped ones.
+    """Return whether two terms differ by at most one letter, or by two swapped ones.
 
-    A short term with another letter, as "move" and "more", is another word and no slip of the keys.
+    A letter is inserted, deleted or replaced. A short term with another letter, as "move" and "more", is another word and no slip of the keys.
     """
     start = len(commonprefix((term, spelling)))
     end = len(commonprefix((term[start:][::-1], spelling[start:][::-1])))
@@ -201,7 +201,7 @@ def is_spelling(term: str, spelling: str) -> bool:
     other_rest = spelling[start : len(spelling) - end]
     if len(rest) == len(other_rest) == 1:
         return len(term) > _MIN_TYPO_LENGTH
-    return len(rest + other_rest) == 1 or (len(rest) == 2 and rest == other_rest[::-1])
+    return len(rest + other_rest) <= 1 or (len(rest) == 2 and rest == other_rest[::-1])
 
 
 def strip_targets(text: str) -> str:

@@ -142,7 +142,6 @@ MEMBER = "Set of the users that may open the lid of the kettle. " * 2 + "See [th
 FILLERS = {
     "{prose}": PROSE * 2,
     "{loud}": "The command has a name, a colour, a lid and a whistle that is loud.\n",
-    "{entries}": "\n".join(f"## setting_{name}\n\nA timeout in seconds.\n" for name in "abcdefghij"),
     **{
         f"{{member_{name.lower()}}}": f"## {name}\n\n### lid_users\n\n```py\nlid_users {name}.lid_users = Set()\n```\n\n{MEMBER}\n"
         for name in "AB"
