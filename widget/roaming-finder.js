@@ -540,14 +540,14 @@ function closeness(first, second) {
   const isNear = (step) => first.some((place) => second.includes(place + step));
   return isNear(0) ? 1 : isNear(1) || isNear(-1) ? NEXT_PLACE : 0;
 }
-/** Return whether two terms differ at most by one letter that is inserted, deleted or replaced, or by two swapped ones. */
+/** Return whether two terms differ by at most one letter, or by two swapped ones. */
 function isSpelling(term, other) {
-  const shared = (one, two) => [...one, ""].findIndex((letter, at) => !letter || letter !== two[at]);
-  const start = shared(term, other);
-  const end = shared(...[term, other].map((text) => [...text.slice(start)].reverse().join("")));
-  const [rest, otherRest] = [term, other].map((text) => text.slice(start, text.length - end));
-  if (rest.length === 1 && otherRest.length === 1) return term.length > SHORTEST_TYPO; // "move" and "more" are two words
-  return rest.length + otherRest.length <= 1 || (rest.length === 2 && rest === otherRest[1] + otherRest[0]);
+  let start = 0;
+  while (start < term.length && term[start] === other[start]) start++;
+  const [rest, otherRest] = [term.slice(start), other.slice(start)];
+  if (rest.slice(1) === otherRest || rest === otherRest.slice(1)) return true;
+  if (rest.slice(1) === otherRest.slice(1)) return term.length > SHORTEST_TYPO; // "move" and "more" are two words
+  return rest[0] === otherRest[1] && rest[1] === otherRest[0] && rest.slice(2) === otherRest.slice(2);
 }
 
 /** Return the parts of a text that match a query, as pairs of start and end; `asked` is from `Finder.asked`. */

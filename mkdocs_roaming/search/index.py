@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from os.path import commonprefix
 from typing import Self
 
 import msgspec
@@ -132,7 +131,7 @@ class Index:
         return cls(sections, data, complete=complete)
 
     def similar_terms(self, term: str) -> list[str]:
-        """Return terms of the site for one that it never uses: other spellings, and the term without a prefix or an ending."""
+        """Return terms of the site for one that it never uses: other spellings, or without a prefix or an ending."""
         if len(term) < _MIN_TYPO_LENGTH or not term.isalpha():
             return []
         similar: dict[str, None] = {}
@@ -193,15 +192,18 @@ def _find_repeats(texts: Iterable[tuple[SectionRef, str, list[str]]]) -> dict[in
 def is_spelling(term: str, spelling: str) -> bool:
     """Return whether two terms differ by at most one letter, or by two swapped ones.
 
-    A letter is inserted, deleted or replaced. A short term with another letter, as "move" and "more", is another word and no slip of the keys.
+    A short term with another letter, as "move" and "more", is another word and no slip of the keys.
     """
-    start = len(commonprefix((term, spelling)))
-    end = len(commonprefix((term[start:][::-1], spelling[start:][::-1])))
-    rest = term[start : len(term) - end]
-    other_rest = spelling[start : len(spelling) - end]
-    if len(rest) == len(other_rest) == 1:
+    start = 0
+    while start < len(term) and spelling.startswith(term[start], start):
+        start += 1
+    rest = term[start:]
+    other_rest = spelling[start:]
+    if rest[1:] == other_rest or rest == other_rest[1:]:
+        return True
+    if rest[1:] == other_rest[1:]:
         return len(term) > _MIN_TYPO_LENGTH
-    return len(rest + other_rest) <= 1 or (len(rest) == 2 and rest == other_rest[::-1])
+    return rest[:2] == other_rest[1::-1] and rest[2:] == other_rest[2:]
 
 
 def strip_targets(text: str) -> str:
