@@ -23,7 +23,6 @@ from roaming_crawler.page import PageRef, make_page_ref
 from roaming_crawler.parser import ParsedPage, parse_page
 from roaming_crawler.scope import (
     Scope,
-    canonical_url,
     file_suffix,
     has_web_scheme,
     is_page_url,
@@ -167,18 +166,19 @@ class _ListReader:
         urls = [*robots.sitemaps, *named]
         if not (urls and self.discovered.is_alone):
             urls += [f"{scope.url}sitemap.xml", "/sitemap.xml"]
-        await self._read_lists((canonical_url(url, scope.url) for url in urls), self._read_sitemap)
+        await self._read_lists(map(scope.resolver(scope.url), urls), self._read_sitemap)
 
     async def read_llms(self, named: Iterable[str]) -> None:
         """Read the first llms.txt that lists pages, the files that it names, and llms-full.txt.
 
         It is at one of the named URLs, in the folder of the crawl, at the root, or in a common folder.
         """
-        scope = self.discovered.scope.url
+        scope = self.discovered.scope
         folders = ["", "/", "/docs/", "/.well-known/"]
         if self.discovered.is_alone:
             del folders[1:]
-        for url in dict.fromkeys((*named, *(urljoin(scope, f"{folder}llms.txt") for folder in folders))):
+        urls = (*named, *(f"{folder}llms.txt" for folder in folders))
+        for url in dict.fromkeys(map(scope.resolver(scope.url), urls)):
             if not self.discovered.entries:
                 await self._read_lists([url], self._read_llms_txt)
         if self.discovered.entries:
@@ -192,11 +192,10 @@ class _ListReader:
 
     async def _read_lists(self, roots: Iterable[str | None], read: Callable[[Response], Iterable[str]]) -> None:
         """Read lists, and those on the same host that they name."""
-        localize = self.discovered.scope.localize
-        queue = [*dict.fromkeys(localize(url) for url in roots if url)]
+        queue = [*dict.fromkeys(filter(None, roots))]
         for url in queue:
             response = await self.session.find(url, cap=MAX_SITEMAP_BYTES)
-            for nested in map(localize, read(response) if response else ()):
+            for nested in read(response) if response else ():
                 if url_origin(nested) != url_origin(url):
                     self.other_hosts[url, url_origin(nested)] += 1
                 elif nested not in queue:
@@ -214,10 +213,10 @@ class _ListReader:
         except SitemapError as error:
             self.discovered.notes.append(f"{response.url}: {error}")
             return ()
-        for page in pages:
-            if url := canonical_url(page, response.url):
-                self._add(self.discovered.scope.localize(url), response.url)
-        return filter(None, (canonical_url(sitemap, response.url) for sitemap in sitemaps))
+        resolve = self.discovered.scope.resolver(response.url)
+        for url in filter(None, map(resolve, pages)):
+            self._add(url, response.url)
+        return filter(None, map(resolve, sitemaps))
 
     def _read_llms_txt(self, response: Response) -> Iterable[str]:
         """Add the pages of an llms.txt, and return the URLs of others that it names."""

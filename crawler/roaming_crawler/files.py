@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import mimetypes
-import os
 import re
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 from mkdocs_roaming.errors import ManifestError, UsageError
 from mkdocs_roaming.files import find_site_folders
@@ -17,7 +16,6 @@ from mkdocs_roaming.manifest.models import url_to_path
 from mkdocs_roaming.sources import decode_text
 from mkdocs_roaming.text.llms_index import LlmsIndex
 from roaming_crawler.fetch import OK, FetchError, Request, Response
-from roaming_crawler.scope import canonical_url
 
 _START_FILES = ("index.html", "llms.txt", MANIFEST_PATH)
 _NOT_FOUND = 404
@@ -117,7 +115,5 @@ def _published_url(folder: Path) -> str:
         text = decode_text((folder / "llms.txt").read_bytes())
     except OSError:
         return file_url
-    index = LlmsIndex.from_text(text, file_url, partial(canonical_url, base=file_url))
-    shared = os.path.commonprefix(list(index.entries))  # noqa: RUF071 -- a prefix of URLs
-    folder_url = shared[: shared.rfind("/") + 1]
-    return folder_url if folder_url.startswith("http") and urlsplit(folder_url).netloc else file_url
+    site_url = LlmsIndex.from_text(text, file_url, partial(urljoin, file_url)).find_site()
+    return site_url if site_url.startswith("http") else file_url

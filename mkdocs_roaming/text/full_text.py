@@ -193,8 +193,8 @@ def _find_borders(border: re.Pattern[str], prose: str, resolve: Resolver) -> lis
         has_urls = any(page.url for _, page in found)
         found = [(match, page) for match, page in found if page.url or (page.title and not has_urls)]
     if "level" in border.groupindex:
-        levels = Counter(match["level"] for match, _ in found)
-        level = max(levels, key=levels.__getitem__, default="")
+        levels = [match["level"] for match, _ in found]
+        level = max(sorted(set(levels)), key=levels.count, default="")
         found = [(match, page) for match, page in found if match["level"] == level]
         hosts = {urlsplit(page.url or "").netloc for _, page in found}
         if level != "#" and len(hosts) > 1:  # the sources of pictures, for example

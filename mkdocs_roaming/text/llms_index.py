@@ -122,8 +122,8 @@ class LlmsIndex:
         """Return the folder of the listed pages; empty if the text is no list of the pages of one host."""
         urls = (*self.entries, *self.nested, *self.full)
         hosts = Counter(urlsplit(url).netloc for url in urls)
-        host = max(hosts, key=hosts.__getitem__, default="")
-        is_list = self.items > 1 and 2 * self.items > self.lines and 2 * hosts[host] > len(urls)
+        [(host, count)] = hosts.most_common(1) or [("", 0)]
+        is_list = self.items > 1 and 2 * self.items > self.lines and 2 * count > len(urls)
         shared = os.path.commonprefix([url for url in urls if urlsplit(url).netloc == host])  # noqa: RUF071
         return urljoin(shared, ".") if is_list else ""
 
