@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from markdown_it.common.utils import normalizeReference
 
-from mkdocs_roaming.library.snippets import GAP, HEADING, measure_rarity
+from mkdocs_roaming.library.snippets import GAP, HEADING, make_scorer
 from mkdocs_roaming.text.blocks import (
     Block,
     follow_fence,
@@ -165,8 +165,6 @@ def choose_passage(
         definitions: The footnotes and addresses of links (`DEFINITION`) of its page.
     """
     body = _HEADING.sub("", markdown, count=1)
-    if not _has_text(_leave_out(body)):
-        return ""
     footnotes: dict[str, str] = {}
 
     def collect(match: re.Match[str]) -> str:
@@ -186,9 +184,8 @@ def choose_passage(
 
 def _choose(markdown: str, query: _Query, max_chars: int) -> str:
     parts = [part for part in _split_parts(markdown, query) if _has_text(part.text)]
-    rarity = measure_rarity([part.terms for part in parts])
-    scores = [sum(rarity[term] for term in sorted(part.terms)) for part in parts]
-    best = max(range(len(parts)), key=scores.__getitem__, default=0)
+    weigh = make_scorer([part.terms for part in parts])
+    best = max(range(len(parts)), key=lambda at: weigh(parts[at].terms), default=0)
     start, end = _choose_range(parts, best, max_chars)
     shown = [_shorten(part, query) for part in parts[start:end]]
     if not any(text != GAP for text in shown):
@@ -258,23 +255,23 @@ def _shorten_item(item: str, query: _Query) -> str:
 
 def _choose_rows(part: _Part, query: _Query) -> str:
     """Return the header of a table and the rows that match best, or the items of a list, in their order."""
-    head = list(part.rows[:1]) if part.kind == "table" else []
-    rows = list(part.rows[len(head) :])
-    counts = [len(query.find(row)) for row in rows]
-    room = part.max_chars - sum(map(_measure, head))
-    chosen: set[int] = set()
-    for at in sorted(range(len(rows)), key=lambda at: (-counts[at], at)):
-        if not (head or chosen) and _measure(rows[at]) > room:
-            rows[at] = _shorten_item(rows[at], query)
+    is_table = part.kind == "table"
+    rows = list(part.rows)
+    order = sorted(range(is_table, len(rows)), key=lambda at: (-len(query.find(rows[at])), at))
+    first = 0 if is_table else order.pop(0)
+    if not is_table and _measure(rows[first]) > part.max_chars:
+        rows[first] = _shorten_item(rows[first], query)
+    room = part.max_chars - _measure(rows[first])
+    chosen = {first}
+    for at in order:
         size = _measure(rows[at])
         if size <= room:
             room -= size
             chosen.add(at)
     margin = part.text[: len(part.text) - len(part.text.lstrip(" "))]
-    gap = f"| {GAP} |" if head else f"{margin}- {GAP}"
-    shown = [*head, *(row if at in chosen else gap for at, row in enumerate(rows))]
-    lines = [row.strip("\r\n") for row, below in pairwise([*shown, ""]) if row != gap or below != gap]
-    return "\n".join(lines)
+    gap = f"| {GAP} |" if is_table else f"{margin}- {GAP}"
+    shown = [row.strip("\r\n") if at in chosen else gap for at, row in enumerate(rows)]
+    return "\n".join(row for row, below in pairwise([*shown, ""]) if row != gap or below != gap)
 
 
 def _cut_at_sentence(text: str) -> str:
@@ -298,13 +295,12 @@ def _split_parts(markdown: str, query: _Query) -> Iterator[_Part]:
             text = _format_fence(block)
         elif block.kind == "html":
             text = escape_markup(unescape(_HTML.sub(" ", text)))
-        rows: list[str] = []
-        if block.kind in ("list", "table"):
-            rows = [markdown[lines[row.start] : lines[row.end]] for row in block.children]
+        rows = [markdown[lines[row.start] : lines[row.end]] for row in block.children]
         if block.kind == "table":
             rows[0] = markdown[lines[block.start] : lines[block.start + 2]]  # with the line below the header
-        elif rows:
-            text = "".join(filter(_has_text, rows))
+        elif block.kind == "list":
+            rows = list(filter(_has_text, rows))
+            text = "".join(rows)
         is_paragraph = block.kind == "paragraph"
         kind = "heading" if is_paragraph and is_title(block.text) else block.kind
         continues = is_paragraph and text.lstrip(_AROUND_TEXT)[:1].islower()

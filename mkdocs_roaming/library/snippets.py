@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from math import log1p
@@ -189,7 +189,7 @@ def _find_best_part(
     starts = [0, *ends[:-1]]
     blocks = [markdown[start:end] for start, end in zip(starts, ends, strict=True)]
     terms_of_blocks = _find_terms_of_blocks(blocks, terms, language)
-    rarity = measure_rarity(terms_of_blocks)
+    weigh = make_scorer(terms_of_blocks)
     best = -1.0
     best_part = (0, 0)
     for at, start in enumerate(starts):
@@ -198,7 +198,7 @@ def _find_best_part(
         while last + 1 < len(ends) and ends[last + 1] - start <= max_chars:
             last += 1
             distinct = distinct | terms_of_blocks[last]
-        score = sum(rarity[term] for term in sorted(distinct))
+        score = weigh(distinct)
         is_equal = score == best and start < best_part[1]
         if score > best or is_equal:
             best = score
@@ -210,10 +210,10 @@ def _find_best_part(
     return start, end
 
 
-def measure_rarity(terms_of_blocks: Sequence[Collection[str]]) -> Mapping[str, float]:
-    """Return the weight of each term: more for a term that is in fewer blocks."""
+def make_scorer(terms_of_blocks: Sequence[Collection[str]]) -> Callable[[Iterable[str]], float]:
+    """Return a function that weighs different terms, those that are in few blocks more."""
     counts = Counter(chain.from_iterable(terms_of_blocks))
-    return {term: log1p(len(terms_of_blocks) / count) for term, count in counts.items()}
+    return lambda terms: sum(log1p(len(terms_of_blocks) / counts[term]) for term in sorted(terms))
 
 
 def _find_terms_of_blocks(blocks: Iterable[str], terms: set[str], language: str) -> list[frozenset[str]]:
