@@ -30,11 +30,11 @@ _HEADING = re.compile(rf"(?:[^\W\d_]+\s+){{0,2}}?{_NUMBERED}")
 
 _LIST = rf"(?P<more>(?:(?:\s*[,/–-]\s*|\s+[^\W\d_]{{1,3}}\s+){_NUMBER}){{0,99}})"
 _PARTS = r"(?:[\s,]*\([^\W_]{1,3}\)|[\s,]+[^\W\d_]+\.?\s+\d+\w*\)?){0,9}"
-_NAME = r"(?:,?\s+(?P<small>(?:[^\W\d_]{1,3}\s+){0,2})(?P<name>[^\W\d_][\w-]*))?"
+_NAME = r"(?:,?\s+(?P<small>(?:[^\W\d_]{1,3}\s+){0,2})(?P<name>[^\W\d_][\w-]*+(?: \d{3,})?))?"
 _CITATION = re.compile(rf"(?<![\w./-]){_NUMBERED}(?={_LIST}{_PARTS}{_NAME})")
 """A citation, perhaps before a list of numbers (`12, 13`), parts (`(2)(a)`) and a name (`of the Harbour Act`)."""
 
-_SHORT_NAME = re.compile(r"\w*[A-Z]\w*[A-Z]\w*|\d{3,}")
+_SHORT_NAME = re.compile(r"\w*[A-Z]\w*[A-Z]\w*(?: \d+)?|\d{3,}")
 """The short name of a document: `BUrlG`, `GDPR`, `9110`."""
 
 _Name = tuple[str, ...]
@@ -91,7 +91,8 @@ class NumberIndex:
                 best = max(ranks, default=(0, False, 0))
                 is_named, is_here, _ = best
                 is_only = len(ranks[best]) == 1
-                is_clear = not page or (match["label"] and is_only and (is_here or len(ranks) == 1))
+                is_word = label or self._parse(match["label"] or "")  # not the number of a measure
+                is_clear = not page or (is_word and is_only and (is_here or len(ranks) == 1))
                 is_elsewhere = names and (page or not is_only)
                 if is_named or (ranks[best] and is_clear and label is not None and not is_elsewhere):
                     yield ranks[best]
@@ -109,8 +110,7 @@ class NumberIndex:
             return main
         if word in self._labels:
             return word
-        is_number = "." in match["number"] and (not match["label"] or self._parse(match["label"]))
-        return "" if is_number and "" in self._labels else None
+        return "" if "." in match["number"] and "" in self._labels else None
 
     def _read_label(self, match: re.Match[str]) -> str:
         """Return the stem of a label; the first of several signs, and a short label with what is behind it."""

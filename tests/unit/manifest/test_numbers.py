@@ -125,6 +125,26 @@ def test_find_returns_nothing_for_other_numbers(manifest: Manifest, query: str) 
     assert find_titles(manifest, query) == []
 
 
+@pytest.mark.parametrize(
+    ("query", "path", "title"),
+    [
+        ("RFC 9110, 15.5", "semantics/", "15.5. Errors"),
+        ("what does 15.5 in rfc 9111 say?", "caching/", "15.5. Errors"),
+        ("§ 15.4 RFC 9111", "caching/", "15.4. Age"),
+    ],
+)
+def test_find_tells_documents_with_numbers_apart(query: str, path: str, title: str) -> None:
+    text = (
+        "# RFC {}\n\n## 15.4. Age\n\nOld.\n\n## 15.5. Errors\n\nSee Section 15.4 of RFC 9111.\n\n## 15.6. End\n\nEnd.\n"
+    )
+    manifest = build({"semantics/": text.format(9110), "caching/": text.format(9111), "form/": text.format(9112)})
+    cited = [section for sections in NumberIndex(SectionIndex(manifest)).find(query) for section in sections]
+    assert (path, title) in [(section.page.path, section.section.title) for section in cited]
+    assert len([section for section in cited if section.section.title == title]) == 1
+    semantics, caching, _ = manifest.pages
+    assert semantics.sections[2].cites == (caching.sections[1].id, caching.id)
+
+
 def test_find_needs_several_numbers_behind_a_word() -> None:
     manifest = build({"guide/": "# Guide\n\n## Step 1\n\nPull.\n\n## Step 2\n\nPush.\n\n## Python 3\n\nRun.\n"})
     assert find_titles(manifest, "step 2 with python 3") == []
