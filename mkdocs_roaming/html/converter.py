@@ -162,9 +162,10 @@ def convert(
 def _assemble(output: Output, title: str) -> ConvertedArticle:
     """Put the title first, footnotes at the end of their sections, and further titles with what is below them lower."""
     plain = " ".join(title.split()) or "Untitled"
+    _merge_repeated_headings(output, plain)
     if all(index == output.title for index, _ in output.headings):
         _add_titles(output)
-    _merge_repeated_headings(output, plain)
+        _merge_repeated_headings(output, plain)
     headings = [Heading(1, plain, None)]
     parts = [format_heading(1, escape_text(plain)), *output.blocks, ""]
     if output.title is not None:

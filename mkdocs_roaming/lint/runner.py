@@ -171,10 +171,8 @@ def lint_site(
         fingerprint = _make_fingerprint(rule, problem, counts)
         finding = _to_finding(context, rule, problem, fingerprint, open_source)
         findings.append(finding)
-    order: dict[str | None, int] = {None: -1}
-    for number, page in enumerate(context.manifest.pages):
-        order[page.path] = number
-    findings.sort(key=lambda finding: (order[finding.page], finding.line, finding.rule))
+    order: dict[str | None, int] = {page.path: number for number, page in enumerate(context.manifest.pages, 1)}
+    findings.sort(key=lambda finding: (order.get(finding.page, 0), finding.line, finding.rule))
     sections = len(context.sections)
     score = compute_score((finding.severity for finding in findings), sections)
     return LintReport(

@@ -109,6 +109,18 @@ def test_convert_keeps_text_and_anchors_of_a_later_title() -> None:
     assert [heading.anchors for heading in converted.headings] == [("c",), (), ("d",)]
 
 
+@pytest.mark.parametrize("title", ["<h1>Leave</h1>", "<h2>Leave</h2>", "<p><b>Leave</b></p>", ""])
+def test_convert_takes_bold_lines_as_headings_below_any_form_of_the_title(title: str) -> None:
+    lines = "".join(f"<p><b>{name} leave</b></p><p>Ask for it.</p>" for name in ("Annual", "Sick", "Unpaid"))
+    headings = convert(f"{title}<p>It is free.</p>{lines}", title="Leave").headings
+    assert [(heading.level, heading.text) for heading in headings] == [
+        (1, "Leave"),
+        (2, "Annual leave"),
+        (2, "Sick leave"),
+        (2, "Unpaid leave"),
+    ]
+
+
 def test_convert_maps_addresses_of_links_and_images() -> None:
     page = (
         '<p><a href="../a/#b">a</a> <img src="i.png" alt="i"></p><table><tr><td><ul><li><a href="c">c</a></ul></table>'
