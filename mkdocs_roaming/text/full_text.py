@@ -33,19 +33,20 @@ _PIECES = {
     # The name of a field with the address of a page, such as `Source`, `URL Source` or `file`.
     "name": r"(?:\w+[ _-])?(?:url|uri|link|source|page|path|file(?:name|path)?)%(marks)s:",
     # A line such as `**Source:** https://docs.example/guide/`.
-    "source": r"\n(?:[>-][ \t]+)?%(marks)s(?:\w+[ _-])?(?:source|url)%(marks)s:[^\n]*",
-    "title": r"%(marks)stitle%(marks)s:[^\n]*",
+    "source": r"\n(?:[>-][ \t]+)?%(marks)s(?:(?:\w+[ _-])?(?:source|url)%(marks)s:|\[(?:source|url)\]\()[^\n]*",
+    "title": r"%(marks)s(?:title|page)%(marks)s:[^\n]*",
     # A line below the address of a page that is no text of it, such as `Edit: https://…` or `Title: Guide`.
     "label": (
-        r"\n(?:\#+[ \t])?%(marks)s(?:%(name)s|(?:title|desc(?:ription)?|language|code|markdown content|published time)"
-        r"%(marks)s:|[a-z][\w ]{0,20}%(marks)s:%(marks)s[ \t]*<?https?:)[^\n]*"
+        r"\n(?:\#+[ \t]|[>-][ \t]+)?%(marks)s(?:%(name)s|(?:title|desc(?:ription)?|language|code|markdown content"
+        r"|published time)%(marks)s:|[a-z][\w ]{0,20}%(marks)s:%(marks)s[ \t]*<?https?:)[^\n]*"
     ),
     "tag": r"(?:project|document|doc|page|file)\b",
+    "child": r"(?:source|title|url|link|path|desc(?:ription)?)",
     "attributes": r"""(?:"[^"\n]*"|'[^'\n]*'|[^<>"'])*""",
-    "key": r"[a-z_][\w-]*:",
+    "key": r"[a-z_][\w-]*(?:[ \t]*=|:)",
     "front": (
-        r"\n(?:(?P<bar>-{3,})[ \t]*(?=\n%(key)s)(?:\n(?:%(key)s|[ \t]+\S|-[ ]|\#)[^\n]*|\n[ \t]*){1,60}?\n(?P=bar)"
-        r"|\*{3,}[ \t]*\n(?=\n%(key)s)(?:\n[^\n]+){1,60}?\n-{3,})[ \t]*(?=\n|\Z)"
+        r"\n(?:(?P<bar>-{3,}|\+{3})[ \t]*(?=\n%(key)s)(?:\n(?:%(key)s|[ \t]+\S|-[ ]|\#)[^\n]*|\n[ \t]*){1,60}?"
+        r"\n(?P=bar)|\*{3,}[ \t]*\n(?=\n%(key)s)(?:\n[^\n]+){1,60}?\n-{3,})[ \t]*(?=\n|\Z)"
     ),
     "rule": r"[=*#~+-]",
 }
@@ -53,9 +54,9 @@ _PIECES = {
 _BORDERS = {
     # llms_txt2ctx, prompts with documents, repomix, Cloudflare
     "tags such as <doc title=…>": (
-        r"(?P<header>(?P<mark><)(?:(?:/document_content>\s*<)?/%(tag)s>[ \t]*(?=<|\n|\Z)(?:\s*</?(?!%(tag)s)[\w-]+>)*"
-        r"|(?:(?!%(tag)s)[\w-]+>\s*<|(?<=[\n> ]<))%(tag)s%(attributes)s>"
-        r"(?:\s*<source>[^<>]*</source>)?(?:\s*<document_content>)?(?:%(front)s)?))"
+        r"(?P<header>(?P<mark><)(?:(?:/(?:document_)?content>\s*<)?/%(tag)s>[ \t]*(?=<|\n|\Z)"
+        r"(?:\s*</?(?!%(tag)s)[\w-]+>)*|(?:(?!%(tag)s)[\w-]+>\s*<|(?<=[\n> ]<))%(tag)s%(attributes)s>"
+        r"(?:\s*<%(child)s>[^<>\n]*</%(child)s>)*(?:\s*<(?:document_)?content>)?(?:%(front)s)?))"
     ),
     # Firecrawl
     "marks such as <|page-1|>": (
@@ -66,16 +67,21 @@ _BORDERS = {
     "front matter": r"(?P<header>%(front)s)",
     # Eleventy
     "comments such as <!-- source: … -->": (
-        r"\n(?P<header><!--[ \t]*(?:[\w -]{1,40}:[ \t]+)?(?P<address>(?:\[[^\]\n]*\]\()?\S*?[./]\S*)"
-        r"[^\n]*-->[ \t]*(?=\n))"
+        r"\n(?P<header><!--[ \t]*(?:[\w -]{1,40}:[ \t]+|(?:begin|start)[ \t]+)?"
+        r"(?P<address>(?:\[[^\]\n]*\]\()?\S*?[./]\S*)[^\n]*-->[ \t]*(?=\n))"
     ),
     # gitingest, repomix, yek
     "rules around the name of a file": (
         r"\n(?P<header>%(rule)s{4,}[ \t]*(?:\n[^\n]*%(name)s[^\n]*){1,6}\n%(rule)s{4,}[ \t]*(?=\n)"
-        r"|(?:%(rule)s{3,}[ \t]+(?:%(name)s[ \t]+)?(?=\S+[ \t]+%(rule)s{3,}[ \t]*\n)|>{4}[ \t]+(?=\S+[ \t]*\n))"
-        r"(?P<address>[^\s/.]*[/.]\S*)[^\n]*)"
+        r"|(?:%(rule)s{3,}[ \t]+(?:[a-z][\w ]{0,20}:[ \t]+)?(?=\S+[ \t]+%(rule)s{3,}[ \t]*\n)|>{4}[ \t]+(?=\S+[ \t]*\n)"
+        r"|(?=\S+\.mdx?[ \t]*\n---[ \t]*\n))"
+        r"(?P<address>[^\s/.]*[/.]\S*)[^\n]*(?:\n---[ \t]*(?=\n))?)"
     ),
-    "headings such as # Source: …": r"\n(?P<header>\#{1,6}[ \t]+%(marks)s%(name)s[^\n]*(?:\n?%(label)s)*)",
+    "headings such as # Source: …": (
+        r"\n(?P<header>\#{1,6}[ \t]+(?:%(marks)s%(name)s[^\n]*|(?P<address>https?://\S+|(?<=\n\#[ ])\S+\.mdx?)"
+        r"[ \t]*(?=\n))"
+        r"(?:\n?%(label)s)*)"
+    ),
     # Context7, Jina
     "lines Title: … and URL: …": (
         r"\n(?P<header>(?:%(marks)s%(name)s[^\n]*\n\n?%(title)s|%(title)s\n?%(label)s)(?:\n?%(label)s){0,6})"
@@ -103,7 +109,8 @@ UNKNOWN_DIALECT = f"read by its headings, as no other borders of pages were foun
 """A message about a text that is written in no dialect."""
 
 _FIELD = re.compile(
-    r"""([a-z]+)[*_`]*[ \t]*(?:[:=]|>(?=[^<\s]))[*_`]*[ \t]*["']?((?<=")[^"\n]*|(?<=')[^'\n]*|[^"'\n][^\n]*)""",
+    r"""([a-z]+)[*_`]*[ \t]*(?:[:=]|\]\(|>(?=[^<\s]))[*_`]*[ \t]*["']?"""
+    r"""((?<=")[^"\n]*|(?<=')[^'\n]*|[^"'\n](?:(?!</)[^\n])*)""",
     re.IGNORECASE,
 )
 """A field of a header: `source_url: /guide`, `**URL**: /guide`, `url="/guide"`, `<source>guide.md</source>`."""
