@@ -373,7 +373,8 @@ def make_page_ref(url: str, *, title: str = "", description: str = "") -> PageRe
     """Return the reference for a listed URL, of a page or of its Markdown."""
     page = page_of_markdown(url)
     if page == url:
-        return PageRef(url, title=title, description=description, trial=file_suffix(url) or "")
+        trial = "" if title else file_suffix(url)  # llms.txt gives titles to pages
+        return PageRef(url, title=title, description=description, trial=trial or "")
     return PageRef(page, url, title, description, guessed=not page.endswith("/"))
 
 
