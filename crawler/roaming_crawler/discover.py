@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -122,7 +121,6 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
         await lists.read_llms((start,) if start.endswith(".txt") else page.llms)
     if config.sitemap:
         await lists.read_sitemaps(page.sitemaps)
-    lists.report_hosts()
     discovered.is_alone = discovered.is_alone and not discovered.entries
     if (is_html or is_page_url(home)) and (scope.contains(home) if response else scope.path(home)):
         discovered.add(make_page_ref(home) if has_web_scheme(home) else PageRef(home))
@@ -140,8 +138,6 @@ class _ListReader:
     discovered: DiscoveredPages
     texts: dict[str, None] = field(default_factory=dict)
     """URLs of texts that contain several pages."""
-    other_hosts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Number of URLs by list and other host."""
 
     async def read_manifest(self) -> bool:
         """Return whether there is a manifest."""
@@ -184,12 +180,6 @@ class _ListReader:
         if self.discovered.entries:
             await self._read_llms_full()
 
-    def report_hosts(self) -> None:
-        """Report the other hosts that lists name."""
-        for (source, host), count in self.other_hosts.items():
-            links = "1 of its links leads" if count == 1 else f"{count} of its links lead"
-            self.discovered.notes.append(f"{source}: {links} to {host}; crawl that URL to include them")
-
     async def _read_lists(self, roots: Iterable[str | None], read: Callable[[Response], Iterable[str]]) -> None:
         """Read lists, and those on the same host that they name."""
         queue = [*dict.fromkeys(filter(None, roots))]
@@ -197,7 +187,7 @@ class _ListReader:
             response = await self.session.find(url, cap=MAX_SITEMAP_BYTES)
             for nested in read(response) if response else ():
                 if url_origin(nested) != url_origin(url):
-                    self.other_hosts[url, url_origin(nested)] += 1
+                    self._report_host(url, nested)
                 elif nested not in queue:
                     queue.append(nested)
             if len(queue) > MAX_LISTS:
@@ -239,12 +229,17 @@ class _ListReader:
         """Add a listed page if it is in scope."""
         scope = self.discovered.scope
         if url_origin(url) != url_origin(scope.url):
-            self.other_hosts[source, url_origin(url)] += 1
+            self._report_host(source, url)
         elif scope.contains(url) and file_suffix(url) is not None:
             self.discovered.add(make_page_ref(url, title=title, description=description))
             self.discovered.ways[source] = None
         else:
             self.discovered.add_sibling(url)
+
+    def _report_host(self, source: str, url: str) -> None:
+        note = f"{source}: names pages of {url_origin(url)}; crawl that URL to include them"
+        if note not in self.discovered.notes:
+            self.discovered.notes.append(note)
 
     async def _read_llms_full(self) -> None:
         """Use the page texts in llms-full.txt if it contains the pages that llms.txt lists."""
