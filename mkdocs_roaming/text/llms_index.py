@@ -27,7 +27,7 @@ _LINK = re.compile(
 _BARE_URL = re.compile(
     r"\n[ \t]*((?:[-*+|]|\d{1,4}[.)])[ \t]+)?(?:[*_]*(?:url|link|address)[*_]*:[*_]*[ \t]+"
     r"|((?(1)(?:(?!\]\()[^\n<])*?|(?:[^.,;|\n\[\]<]{0,80}:[ \t]+)?)))"
-    r"[*_`<]*(https?://[^\s<>\"'`)\]|]*[^\s<>\"'`)\]|.,;:*_])>?",
+    r"[*_`<]*(https?://[^\s<>\"'`)\]|]*[^\s<>\"'`)\]|.,;:*_]|(?<=\s)/[\w%~.-]+/[\w%~./-]*(?=[ \t]*(?:\n|[:–—-])))>?",
     re.IGNORECASE,
 )
 """A line that is about a URL, such as `- Guide: https://docs.example/guide/`, `https://docs.example/` or a row."""
@@ -38,7 +38,9 @@ _DEFINITION = re.compile(r"\n {0,3}\[([^\[\]\n]+)\]:[ \t]*<?([^\s<>]+)[^\n]*")
 """The address of reference links, such as `[guide]: guide.md`."""
 _REFERENCE = re.compile(r"(?<![!\]])\[([^\[\]\n]*)\](?:\[([^\[\]\n]*)\])?(?!\()")
 """A reference link, such as `[Guide][guide]` or `[Guide]`."""
-_ANCHOR = re.compile(r"<a\s[^<>]*?href\s*=\s*[\"']?([^\s\"'<>]+)[^<>]*>([^<>\n]*)</a>", re.IGNORECASE)
+_ANCHOR = re.compile(
+    r"<a\s[^<>]*?href\s*=\s*[\"']?([^\s\"'<>]+)[^<>]*>(?:<[^<>]*>)*([^<>\n]*)(?:<[^<>]*>)*</a>", re.IGNORECASE
+)
 _AS_LINK = r"[\2](<\1>)"
 _LLMS = re.compile(r"(^|/)llms?([-_.][\w.-]*)?\.txt$", re.IGNORECASE)
 """The URL of another list, such as `docs/llms.txt` or `llms-api.txt`."""
