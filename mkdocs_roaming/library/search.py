@@ -373,16 +373,11 @@ class Search:
         return list(numbers.find(query[:MAX_QUERY_CHARS]))
 
     def _choose_cited(self, candidates: Iterable[Sequence[SectionRef]], ranked: list[str]) -> dict[str, SectionRef]:
-        """Return the first of each list of sections in the ranking, by its id, without the sections around others."""
+        """Return the first of each list of sections in the ranking, by its id; inner sections before outer ones."""
         places = {id_: place for place, id_ in enumerate(ranked)}
-        cited: dict[str, SectionRef] = {}
-        for sections in candidates:
-            best = min(sections, key=lambda section: places.get(section.id, len(places)))
-            cited[best.id] = best
-        for section in tuple(cited.values()):
-            for outer in self.library.sections.ancestors(section):
-                cited.pop(outer.id, None)
-        return cited
+        cited = [min(found, key=lambda section: places.get(section.id, len(places))) for found in candidates]
+        cited.sort(key=lambda section: section.section.level, reverse=True)
+        return {section.id: section for section in cited}
 
     def _rank_rows(self, words: Sequence[Word], near: Neighbors | None = None) -> list[tuple[int, float]]:
         """Return the visible rows that contain one of the words or are near, with their scores, best first."""

@@ -138,15 +138,9 @@ def expand_section(
 
 def _titles_inside(sections: SectionIndex, ref: SectionRef, id_: str) -> tuple[str, ...]:
     """Return the titles from a section, which is left out, down to one of its subsections."""
-    section = sections.get(id_)
-    if section is None:
-        return ()
-    titles: list[str] = []
-    for above in (*sections.ancestors(section), section):
-        titles.append(_shorten(above.section.title))
-        if above.id == ref.id:
-            titles.clear()
-    return tuple(titles)
+    inner = sections.get(id_) or ref
+    path = (*sections.ancestors(inner), inner)
+    return tuple(_shorten(above.section.title) for above in path if above.position > ref.position)
 
 
 def render_section_file(sections: SectionIndex, ref: SectionRef, read: ReadText) -> tuple[str, tuple[int, int], str]:

@@ -106,10 +106,10 @@ class NumberIndex:
         """Return the label that the word before a number means, also if it is short for the most frequent one."""
         word = self._read_label(match)
         main = self._labels[0]
-        if len(word) >= _MIN_LETTERS and main.startswith(word.removesuffix("s")):
-            return main
         if word in self._labels:
             return word
+        if len(word) >= _MIN_LETTERS and main.startswith(word.removesuffix("s")):
+            return main
         return "" if "." in match["number"] and "" in self._labels else None
 
     def _read_label(self, match: re.Match[str]) -> str:
