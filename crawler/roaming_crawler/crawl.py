@@ -253,11 +253,11 @@ class _Crawl:
         session = self.session
         config = session.config.scope
         scope = config.make_scope(self.start)
+        response = await self._find_start(scope.url)
         if last := session.state.site:
             if not config.selects_version and scope.url != last.url:
                 raise UsageError(f"{scope.url}: this folder contains a crawl of {last.url}; give another folder")
             return replace(scope, url=last.url)
-        response = await self._find_start(scope.url)
         if response is None:
             return scope  # the site may have no home page
         target = response.url
