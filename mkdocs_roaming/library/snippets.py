@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
@@ -193,16 +194,12 @@ def _find_best_part(
     best = -1.0
     best_part = (0, 0)
     for at, start in enumerate(starts):
-        last = at
-        distinct = terms_of_blocks[at]
-        while last + 1 < len(ends) and ends[last + 1] - start <= max_chars:
-            last += 1
-            distinct = distinct | terms_of_blocks[last]
-        score = weigh(distinct)
+        after = max(at + 1, bisect_right(ends, start + max_chars))
+        score = weigh(set(chain.from_iterable(terms_of_blocks[at:after])))
         is_equal = score == best and start < best_part[1]
         if score > best or is_equal:
             best = score
-            best_part = (start, ends[last])
+            best_part = (start, ends[after - 1])
     start, end = best_part
     start = next((earlier for earlier in starts if end - earlier <= max_chars), start)
     if end - start > max_chars:
