@@ -6,10 +6,10 @@ other sites have no effect, unless `Library.trusted` is set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain, product
+from itertools import chain
 
 from mkdocs_roaming.library.navigator import MIN_CAP, Navigator
 from mkdocs_roaming.library.tools import MAX_IDS
@@ -177,9 +177,6 @@ def _select_sections(
 Readings = tuple[tuple[str, ...], ...]
 """The alternative readings of a word, each a sequence of terms."""
 
-_Position = tuple[int, tuple[str, ...]]
-"""The number of a word in a question, and the terms that remain of it: none before the word begins."""
-
 
 class PhraseMatcher:
     """Finds phrases in a question: the same words next to each other, in any case and inflection.
@@ -189,84 +186,71 @@ class PhraseMatcher:
     """
 
     def __init__(self, question: str, language: str) -> None:
+        self._question = question[:_MAX_QUESTION_CHARS]
         self._language = language
-        self._words = list(_split_units(question[:_MAX_QUESTION_CHARS], language))
-        self._starts: dict[str, list[_Position]] = {}  # for each term, where it is next
-        for number, (_, readings, _) in enumerate(self._words):
-            for reading in readings:
-                for at, term in enumerate(reading):
-                    rest = reading[at:] if at else ()
-                    self._starts.setdefault(term, []).append((number, rest))
+        self._places: list[tuple[int, int]] = []  # start and end of the word of each part
+        self._ends: dict[str, dict[int, set[int]]] = {}  # for each term, its ends by its start, as numbers of parts
+        for start, run in _iter_words(self._question):
+            parts, wholes = _read_word(run, language)
+            first = len(self._places)
+            for at, part in enumerate(parts, first):
+                self._add(part, at, at + 1)
+            for (whole,) in wholes:
+                self._add(whole, first, first + len(parts))
+            self._places += [(start, start + len(run))] * len(parts)
+
+    def _add(self, term: str, start: int, end: int) -> None:
+        self._ends.setdefault(term, {}).setdefault(start, set()).add(end)
 
     def find(self, phrase: str) -> str | None:
         """Return the question's words that match a phrase, as they were written, or None.
 
         A phrase that consists of stop words never matches.
         """
-        units = _parse_phrase(phrase, self._language)
-        if not units:
-            return None
-        starts: set[_Position] = set()
-        for reading in units[0]:
-            starts.update(self._starts.get(reading[0], ()))
-        matches: list[tuple[int, int]] = []
-        for start in starts:
+        words = _parse_phrase(phrase, self._language)
+        starts: set[int] = set()
+        for reading in words[0] if words else ():
+            starts.update(self._ends.get(reading[0], ()))
+        for start in sorted(starts):
             ends = {start}
-            for readings in units:
-                branches = [self._follow(position, terms) for position, terms in product(ends, readings)]
-                ends = set(chain.from_iterable(branches))
-            matches += [(start[0], number + bool(rest)) for number, rest in ends]
-        if not matches:
-            return None
-        first, last = min(matches)
-        joined = ""
-        for text, _, is_joined in self._words[first:last]:
-            joined += text if is_joined or not joined else f" {text}"
-        return joined
+            for readings in words:
+                ends = set(chain.from_iterable(self._follow(ends, reading) for reading in readings))
+            if ends:
+                first, _ = self._places[start]
+                _, last = self._places[min(ends) - 1]
+                return " ".join(self._question[first:last].split())
+        return None
 
-    def _follow(self, position: _Position, terms: tuple[str, ...]) -> Iterator[_Position]:
-        """Yield the positions after some terms."""
-        if not terms:
-            yield position
-            return
-        number, rest = position
-        readings: Readings = (rest,) if rest else ()
-        if not rest and number < len(self._words):
-            readings = self._words[number][1]
-        for reading in readings:
-            if reading[0] != terms[0]:
-                continue
-            after = (number, reading[1:]) if len(reading) > 1 else (number + 1, ())
-            yield from self._follow(after, terms[1:])
+    def _follow(self, starts: set[int], terms: Iterable[str]) -> set[int]:
+        """Return where the terms end that follow each other from one of the starts."""
+        for term in terms:
+            ends = self._ends.get(term, {})
+            starts = set(chain.from_iterable(ends[start] for start in starts if start in ends))
+        return starts
 
 
-def _split_units(text: str, language: str) -> Iterator[tuple[str, Readings, bool]]:
-    """Yield the words of a text, their readings, and whether a word directly follows the one before."""
+def _iter_words(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the words of a text with their start; in a script without spaces, each character is one."""
     end = 0
     for run in split_words(text):
-        at = text.find(run, end)
-        is_joined = at == end > 0
-        if at >= 0:
-            end = at + len(run)
-        if not is_spaceless(run):
-            readings = _read_word(run, language)
-            if readings:
-                yield run, readings, is_joined
-            continue
-        for character in run:
-            folded = fold(character)
-            if folded:
-                yield character, ((folded,),), is_joined
-            is_joined = True
+        start = max(text.find(run, end), end)  # a word that is written in another way is not in the text
+        end = start + len(run)
+        if is_spaceless(run):
+            yield from enumerate(run, start)
+        else:
+            yield start, run
 
 
 @lru_cache(_CACHED_WORDS)
-def _read_word(run: str, language: str) -> Readings:
+def _read_word(run: str, language: str) -> tuple[tuple[str, ...], Readings]:
+    """Return the parts of a word, and the terms of the whole word."""
+    if is_spaceless(run):
+        return (fold(run),), ()
     word = parse_word(run, language)
-    readings = [*word.runs, word.terms]
+    wholes = {*(run for run in word.runs if len(run) == 1), *((term,) for term in word.terms[len(word.parts) :])}
     if len(word.parts) == 1:  # a stem that needs its accents also matches without them
-        readings.append((stem(fold(word.whole), base_language(language)),))
-    return tuple(dict.fromkeys(reading for reading in readings if reading and all(reading)))
+        wholes.add((stem(fold(word.whole), base_language(language)),))
+    return word.parts, tuple(wholes)
 
 
 @lru_cache(_CACHED_WORDS)
@@ -274,4 +258,9 @@ def _parse_phrase(phrase: str, language: str) -> tuple[Readings, ...]:
     words = [word for word in parse_words(phrase, language) if any(word.runs)]
     if all(word.stop for word in words):
         return ()
-    return tuple(readings for _, readings, _ in _split_units(phrase, language))
+    readings: list[Readings] = []
+    for _, run in _iter_words(phrase):
+        parts, wholes = _read_word(run, language)
+        if all(parts):
+            readings.append((parts, *wholes))
+    return tuple(readings)
