@@ -64,8 +64,7 @@ _MAX_CALL_ID_CHARS = 60
 _MAX_NAMED_SECTIONS = 8
 _MORE_ROOM = 4  # for a model whose thinking left none for its text
 _MAX_BLOCKING_CHARS = 2_000  # longer paragraphs are processed in a thread
-_MAX_NEAREST = 5
-_MAX_UNSPECIFIC = 3  # nearest sections without a rare word of the question
+_MAX_NEAREST = 3
 _NEAREST_SECONDS = 3.0  # also builds the search index if nothing was searched before
 
 
@@ -383,7 +382,7 @@ async def _finish(run: Run) -> Finished:
 
 
 async def _describe_not_found(run: Run) -> NotFound:
-    """Return the opened sections, and the nearest ones: those with a rare word of the question, else the best ones.
+    """Return the opened sections, and the nearest ones.
 
     Searching may take a moment even if the time is over.
     """
@@ -393,7 +392,7 @@ async def _describe_not_found(run: Run) -> NotFound:
 
     def find() -> list[Hit]:
         query = "" if run.note else run.question  # the words of another language say nothing
-        return search.find_specific(query, limit=_MAX_NEAREST) or search.find(query, limit=_MAX_UNSPECIFIC)
+        return search.find(query, limit=_MAX_NEAREST)
 
     with suppress(StopAnswer):
         hits = await run.read(find, Deadline(_NEAREST_SECONDS, time.monotonic))

@@ -184,8 +184,7 @@ class Navigator(Toolset):
     ) -> SearchResults:
         """Open the sections that search ranks first for a question, and list the next hits; see `Prefetch`.
 
-        Of a question in another language than the site's, only names are searched. If it is one name that occurs
-        nowhere, nothing is opened.
+        Of a question in another language than the site's, only names are searched.
 
         Args:
             question: The question.
@@ -195,14 +194,8 @@ class Navigator(Toolset):
         """
         search = self.search
         query = f"{question}\n{earlier}" if earlier else question
-        names = None if earlier else search.find_similar_names(question)
-        note = search.judge(question) if names is None else ""
-        if names:
-            note = f"{NO_ANSWER} Similar names: {', '.join(names)}."
-            hits = search.find(" ".join(names), limit=_MAX_RANKED)
-        elif names is not None:  # the question is a name that occurs nowhere, not even similar ones do
-            hits = []
-        elif note not in ("", NO_ANSWER):  # the question is in another language
+        note = search.judge(question)
+        if note not in ("", NO_ANSWER):  # the question is in another language
             hits = search.find_foreign(query, limit=_MAX_RANKED)
         else:
             note = note if is_query else ""
@@ -218,7 +211,7 @@ class Navigator(Toolset):
         )
         with self._lock:
             prefetch.open([hit.section for hit in hits if hit.section.id not in self._open.chars])
-        return self._make_results(question, hits, opened, _MAX_LINES, note, search.find_missing(question))
+        return self._make_results(question, hits, opened, _MAX_LINES, note, search.find_unknown_words(question))
 
     def reopen(self, ids: Iterable[str], query: str) -> ExpandResult:
         """Open the own texts of sections again, of long ones the part that matches a query best."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -29,9 +27,9 @@ from mkdocs_roaming.search.relevance import (
     is_code_name,
     name_language,
 )
-from mkdocs_roaming.text.languages import COMPOUNDING, base_language
+from mkdocs_roaming.text.languages import base_language
 from mkdocs_roaming.text.markdown import truncate_at_word
-from mkdocs_roaming.text.tokenizer import Word, extract_terms, is_spaceless, is_stop_word, parse_phrase
+from mkdocs_roaming.text.tokenizer import Word, extract_terms, is_spaceless
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.client import QueryEmbedder
@@ -45,35 +43,16 @@ DEFAULT_HITS = 10
 _BATCH_SIZE = 500
 """Number of sections whose pages are loaded together when an index is built."""
 
-_RARE_SHARE = 0.02
-_MIN_RARE_SECTIONS = 3
-"""A word is rare if no more sections contain it than this number, or than `_RARE_SHARE` of all."""
-
 _CONFIDENCE_SHARE = 0.15
 """What the confidence by words adds to the cosine of the nearest section when a question is declined."""
 
-_MAX_SPECIFIC = 40
 _MAX_UNKNOWN = 8
 _MAX_UNKNOWN_CHARS = 40
-_MAX_SIMILAR = 5
-_MIN_SIMILARITY = 0.75
 _MAX_TITLES = 6
 _MAX_TITLE_CHARS = 120
 _MAX_OUTER_TITLE_CHARS = 80
 _MIN_NUMBER_DIGITS = 3
 """A shorter number says little."""
-
-_VALUE_OR_DOMAIN = re.compile(r"(?<=\w):\w\S*|(?<=\w)\.(?:com|dev|io|net|org)\b\S*")
-"""The end of a word that another one may have: `:foo` in `playlist:foo`, `.com` in `example.com`."""
-
-_NAME = re.compile(r"(?<![\w.`/-])[A-Z][\w+#]{0,30}(?: [A-Z0-9][\w+#]{0,30}){1,3}(?![\w`/-])")
-"""Two to four words with capital letters, or numbers after the first: `Power BI`, `Visual Studio 2022`."""
-
-_SMALL_WORD = re.compile(r"(?<!\S)[^\W\d_A-Z]{3}")
-"""The beginning of a word in small letters; a title in a question has none."""
-
-_SENTENCE_MIDDLE = tuple("abcdefghijklmnopqrstuvwxyz,;)")
-"""Endings of a text after which a capital letter does not begin a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,20 +169,6 @@ class Search:
                 hits.append(Hit(section, score, partial(self._make_snippet, section, words, windows.get(row, 0))))
         return hits[: max(limit, 0)]
 
-    def find_specific(self, query: str, *, limit: int = DEFAULT_HITS) -> list[Hit]:
-        """Return the best sections that contain a rare word of the query: one that few sections contain."""
-        index = self._get_ranker().index
-        most = max(_MIN_RARE_SECTIONS, len(index.sections) * _RARE_SHARE)
-        ids: set[str] = set()
-        for word in parse_query(query, self._language):
-            if word.stop or word.text.lower() in filler_words():
-                continue
-            rows = index.postings.find(word.runs, prefix=word.prefix).rows
-            if len(rows) <= most:
-                ids.update(index.sections[row].id for row in rows)
-        hits = self.find(query, limit=_MAX_SPECIFIC) if ids else []
-        return [hit for hit in hits if hit.section.id in ids][:limit]
-
     def score(self, query: str) -> dict[str, float]:
         """Return the score of each section that contains a word of a query, by its id; copies count as the original."""
         ranker = self._get_ranker()
@@ -255,49 +220,15 @@ class Search:
         return self.published is not None and not self.published.has_vector(query)
 
     def find_unknown_words(self, query: str) -> tuple[str, ...]:
-        """Return the words of a query that no visible section contains, at most eight, shortened."""
-        words = parse_query(query, self._language)
-        return _shorten(word.text for word in words if not (word.stop or self._occurs(word)))
+        """Return the words of a query that no visible section contains, at most eight, shortened.
 
-    def find_missing(self, question: str) -> tuple[str, ...]:
-        """Return the words and names of a question that no visible section contains, at most eight, shortened.
-
-        Names are capitalized words that follow each other, such as *Power BI*. Of a question in another language than
-        the site's, only names from code are considered.
+        Of a query in another language than the site's, only names from code are considered.
         """
-        language = self._language
-        words = [word for word in parse_query(question, language) if not says_little(word)]
-        if self._get_relevance().find_language(question[:MAX_QUERY_CHARS]) is not None:
+        words = [word for word in parse_query(query, self._language) if not (says_little(word) or self._occurs(word))]
+        if self._get_relevance().find_language(query[:MAX_QUERY_CHARS]) is not None:
             words = [word for word in words if is_code_name(word.text)]
-        names = [parse_phrase(name, language) for name in _find_names(question, language)]
-        missing: list[Word] = []
-        inside: set[str] = set()
-        for word in (*names, *words):
-            if self._occurs(word) or self._has_stem(word.text):
-                continue
-            missing.append(word)
-            if word in names:
-                inside.update(word.text.split())
-        return _shorten(word.text.removesuffix("'s") for word in missing if word.text not in inside)
-
-    def _has_stem(self, name: str) -> bool:
-        """Return whether a name is a value or a domain of a word that a section contains, as in `playlist:foo`."""
-        stem = _VALUE_OR_DOMAIN.sub("", name)
-        return stem != name and all(map(self._occurs, parse_query(stem, self._language)))
-
-    def find_similar_names(self, query: str) -> tuple[str, ...] | None:
-        """Return similar names of the site if a query is one name that occurs nowhere; None for other queries."""
-        words = parse_query(query, self._language)
-        if len(words) != 1 or says_little(words[0]) or self._occurs(words[0]):
-            return None
-        titles = [section.section.title for section in self.library.sections]
-        by_key = {title.casefold(): title for title in titles}
-        close = get_close_matches(query.strip(" `?").casefold(), by_key, _MAX_SIMILAR, _MIN_SIMILARITY)
-        names = [by_key[key] for key in close]
-        parts = words[0].parts
-        if len(parts) == 1:
-            names += self._get_ranker().index.similar_terms(parts[0])
-        return tuple(dict.fromkeys(names))[:_MAX_SIMILAR]
+        shortened = (truncate_at_word(word.text.removesuffix("'s"), _MAX_UNKNOWN_CHARS) for word in words)
+        return tuple(islice(dict.fromkeys(shortened), _MAX_UNKNOWN))
 
     def _occurs(self, word: Word) -> bool:
         """Return whether a visible section contains a word."""
@@ -492,32 +423,9 @@ def _read_texts(library: Library) -> Iterator[str | None]:
                 yield None
 
 
-def _shorten(words: Iterable[str]) -> tuple[str, ...]:
-    shortened = (truncate_at_word(word, _MAX_UNKNOWN_CHARS) for word in words)
-    return tuple(islice(dict.fromkeys(shortened), _MAX_UNKNOWN))
-
-
 def says_little(word: Word) -> bool:
     """Return whether a word is a stop word, a filler, a short number, or a fragment in a script without spaces."""
     text = word.text.lower()
     if word.stop or text in filler_words() or is_spaceless(text):
         return True
     return text.isdigit() and len(text) < _MIN_NUMBER_DIGITS
-
-
-def _find_names(query: str, language: str) -> Iterator[str]:
-    """Yield capitalized words that follow each other, without stop words and the first word of a sentence."""
-    if base_language(language) in COMPOUNDING or not _SMALL_WORD.search(query):
-        return  # nouns have capital letters, or all words of a title
-    for match in _NAME.finditer(query):
-        name = match[0]
-        words = name.split(" ")
-        before = query[: match.start()].rstrip(" \"'`(")
-        if not before.endswith(_SENTENCE_MIDDLE):
-            del words[0]
-        while words and is_stop_word(words[0], language):
-            del words[0]
-        while words and words[-1].isdigit():
-            del words[-1]
-        if len(words) > 1 and not name.isupper():  # a list of abbreviations is no name
-            yield " ".join(words)

@@ -337,12 +337,3 @@ def _join_pieces(pieces: list[tuple[str, str]]) -> list[str]:
 def is_common_word(word: Word) -> bool:
     """Return whether an English word is so common that its absence from a site says little."""
     return word.stop or word.text.lower() in load_words("en", "common_words")
-
-
-def parse_phrase(text: str, language: str = "en") -> Word:
-    """Parse a phrase as one word whose terms follow each other."""
-    words = parse_words(text, language)
-    if len(words) == 1:
-        return words[0]
-    run = tuple(chain.from_iterable(word.terms for word in words))
-    return Word(text, "".join(run), run, run, (run,))

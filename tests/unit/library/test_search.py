@@ -213,16 +213,6 @@ def test_snippet_shows_window_with_most_words() -> None:
     assert make_snippet("潮位計を設定する。" * 200, parse_query("設定"))[:1]
 
 
-def test_find_specific_returns_sections_with_rare_words_only(make_site: Callable) -> None:
-    pages = [(f"p{at}/", f"# Page {at}\n\nThe server listens to number {at}.\n") for at in range(40)]
-    site = make_site([*pages, ("tide/", "# Tide\n\nThe server measures the tide.\n")])
-    search = Search(site.library())
-    assert search.find("Does the server listen?")
-    assert search.find_specific("Does the server listen?") == []
-    assert search.find_specific("Kubernetes on a server") == []
-    assert [hit.section.section.title for hit in search.find_specific("Does the server measure tides?")] == ["Tide"]
-
-
 POST = "We rewrote the kettle so that it whistles in B minor, and nobody has complained about the noise since then.\n"
 
 
@@ -246,7 +236,7 @@ def test_find_shows_equal_text_if_the_first_is_not_in_the_scope(make_site: Calla
     assert [hit.section.page.path for hit in part.find("kettle")] == ["b/"]
 
 
-@pytest.mark.parametrize(("query", "missing"), TABLES["missing_words_are_names_and_words_of_meaning"])
-def test_missing_words_are_names_and_words_of_meaning(make_site: Callable, query: str, missing: list[str]) -> None:
+@pytest.mark.parametrize(("query", "missing"), TABLES["unknown_words_are_words_of_meaning"])
+def test_unknown_words_are_words_of_meaning(make_site: Callable, query: str, missing: list[str]) -> None:
     text = f"# Kettle\n\nThe powerful kettle whistle runs on steam. {'See it boil. ' * 90}\n\nIt has a red pipe.\n"
-    assert Search(make_site([("a/", text)]).library()).find_missing(query) == tuple(missing)
+    assert Search(make_site([("a/", text)]).library()).find_unknown_words(query) == tuple(missing)
