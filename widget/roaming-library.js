@@ -49,7 +49,7 @@ export class Library {
     const load = (name) => this.#load(new URL(`finder/${name}.bin`, this.#address), {}, "arrayBuffer");
     finder.understanding ??= Promise.all([import("./roaming-meaning.js"), load(files.table), load(files.vectors)]);
     const [{ Meaning }, table, vectors] = await finder.understanding;
-    finder.meaning = new Meaning(table, vectors, finder.rows, files.weight);
+    finder.meaning = new Meaning(table, vectors, files.weight);
     return true;
   }
   /** Return the sections that match a query, best first. */

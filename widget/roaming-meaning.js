@@ -11,7 +11,7 @@ export class Meaning {
   #weights;
   #halves; // the numbers of all pieces
   #windows = []; // of the sections: row, scale, numbers
-  constructor(table, vectors, rows, weight) {
+  constructor(table, vectors, weight) {
     this.weight = weight;
     const [count, dimensions, size] = new Uint32Array(table.slice(8, 20));
     const pieces = new TextDecoder().decode(table.slice(20, 20 + size)).split("\n");
@@ -23,9 +23,8 @@ export class Meaning {
     const ids = new DataView(vectors, 24 + name);
     const scales = 24 + name + 8 * (sections + windows); // after the digests of the windows
     const scale = new DataView(vectors, scales);
-    const byId = new Map(rows.map(({ id, row }) => [id, row]));
     for (let at = 0; at < sections; at++) {
-      const row = byId.get(ids.getUint32(8 * at).toString(16).padStart(8, "0"));
+      const row = ids.getUint32(8 * at);
       for (let number = ids.getUint32(8 * at + 4, true); number; number--) {
         const window = this.#windows.length;
         const numbers = new Int8Array(vectors, scales + 4 * windows + window * dimensions, dimensions);

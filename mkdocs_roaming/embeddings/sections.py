@@ -19,6 +19,7 @@ from mkdocs_roaming.embeddings.store import (
     digest_text,
     encode_vectors,
     get_dimensions,
+    name_row,
     quantize,
 )
 from mkdocs_roaming.errors import RoamingError
@@ -179,13 +180,17 @@ def _list_windows(
 
 
 def embed_sections(sections: SectionIndex, texts: Iterable[str], embedder: Embedder) -> bytes:
-    """Return a file of vectors of the sections of a site, at least one, with their texts."""
+    """Return a file of vectors of the sections of a site, at least one, with their texts; rows stand for ids.
+
+    The ids of sections of several sites have other forms.
+    """
     rows, windows = _list_windows(sections, texts)
     vectors: dict[bytes, QuantizedVector] = {}
     for digest, window in windows.items():
         (vector,) = embedder.embed([window])
         vectors[digest] = quantize(vector)
-    return encode_vectors(embedder.model, rows, vectors)
+    numbered = [(name_row(row), digests) for row, (_, digests) in enumerate(rows)]
+    return encode_vectors(embedder.model, numbered, vectors)
 
 
 def _compute_missing(model: EmbeddingModel, texts: Mapping[bytes, str], vectors: dict[bytes, QuantizedVector]) -> int:

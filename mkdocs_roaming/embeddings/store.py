@@ -90,6 +90,11 @@ def digest_text(text: str) -> bytes:
     return hashlib.sha256(data).digest()[:DIGEST_SIZE]
 
 
+def name_row(row: int) -> str:
+    """Return what stands for the id of a section in a file that only its own process or the finder reads."""
+    return f"{row:08x}"
+
+
 def encode_vectors(
     model: str,
     sections: Iterable[tuple[str, Sequence[bytes]]],

@@ -14,7 +14,7 @@ from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from mkdocs_roaming.embeddings.embedder import FAILURE_PAUSE, Vector
-from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors
+from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, name_row
 from mkdocs_roaming.embeddings.table import TABLE_WEIGHT, TableEmbedder
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.io import VECTORS_PATH
@@ -63,17 +63,16 @@ class SectionVectors:
 
     Args:
         vectors: The vectors.
-        sections: The sections of the site; vectors of others are ignored.
+        rows: The row of each section by the name that it has in the file; vectors of others are ignored.
         weight: The weight of their cosines for a sentence.
         decline: The cosine below which no section fits a question; None if the vectors cannot tell.
     """
 
     def __init__(
-        self, vectors: VectorFile, sections: SectionIndex, weight: float, decline: float | None = None
+        self, vectors: VectorFile, rows: Mapping[str, int], weight: float, decline: float | None = None
     ) -> None:
         self._weight = weight
         self._decline = decline
-        rows = {section.id: row for row, section in enumerate(sections)}
         self.dimensions = vectors.dimensions
         self._rows = [(rows.get(id_), count) for id_, count in vectors.sections]
         self._columns = VectorColumns(vectors)
@@ -111,7 +110,8 @@ class TableVectors:
     ) -> None:
         self._table = TableEmbedder()
         data = recall(lambda: _embed(sections, texts, self._table))
-        self._vectors = SectionVectors(decode_vectors(data), sections, TABLE_WEIGHT)
+        rows = {name_row(row): row for row in range(len(sections))}
+        self._vectors = SectionVectors(decode_vectors(data), rows, TABLE_WEIGHT)
 
     def find_near(self, query: str, words: Iterable[str]) -> Neighbors | None:
         """Return the sections that are near to a query, or None if the table has none of its words as a whole."""
@@ -206,7 +206,8 @@ class PublishedVectors:
         vectors = decode_vectors(data, where + VECTORS_PATH)
         if len(vectors.scales) > MAX_WINDOWS * len(library.sections):  # each search would compare all of them
             raise VectorsError(f"{where}{VECTORS_PATH} has more windows than the site's sections; build the site again")
-        return SectionVectors(vectors, library.sections, MODEL_WEIGHT, self.queries.decline)
+        rows = {section.id: row for row, section in enumerate(library.sections)}
+        return SectionVectors(vectors, rows, MODEL_WEIGHT, self.queries.decline)
 
 
 _LANE_BYTES = 4

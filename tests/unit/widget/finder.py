@@ -20,7 +20,7 @@ RANK = """async (load, folder, scope, queries, byMeaning) => {
     if (finder.search.meaning && byMeaning) {
       const { Meaning } = await load("meaning");
       const { table, vectors, weight } = finder.search.meaning;
-      finder.meaning = new Meaning(bytes(table), bytes(vectors), finder.rows, weight);
+      finder.meaning = new Meaning(bytes(table), bytes(vectors), weight);
     }
     const found = [];
     for (const query of queries) found.push(await finder.find(query));
