@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -65,24 +66,8 @@ PROSE = (
 )
 TOUR = "Tour of a harbour with all of its gauges"
 ANNOUNCEMENT = "Ebb 2 is out: it reads gauges twice as fast, and needs half of the power."
-TITLES = ["Ebb", "Install", "Use", TOUR, "Commands"]
-SECTIONS = [
-    "Ebb",
-    "Install",
-    "From a package",
-    "From source",
-    "Use",
-    "Read a level",
-    "Stop",
-    TOUR,
-    "The first gauge",
-    "The second gauge",
-    "The third gauge",
-    "The fourth gauge",
-    "Commands",
-    "ebb read",
-    "Quiet",
-]
+TITLES = re.findall(r"^# (.*)", "\n".join(PAGES.values()), re.MULTILINE)
+SECTIONS = re.findall(r"^#+ (.*)", "\n".join(PAGES.values()), re.MULTILINE)
 GROUPS = {"Guide": ["Install", "Use", TOUR], "Reference": ["Commands"]}
 CONTAINER = ":::warning[Old gauges]\n\nA gauge of 2009 has no room for it.\n\n:::"
 

@@ -4,7 +4,7 @@ The vector of a text is the sum of the vectors of its pieces, each with a weight
 are those of the model BERT: text in lower case without accents, and of each word the longest known start, then the
 longest known continuation.
 
-The file `table.bin` is little-endian:
+The file `table.bin` is made by `benchmarks/word_table.py`. It is little-endian:
 
     8 bytes   `ROAMTAB` and the version, 1
     3 × 4     pieces, dimensions, bytes of the list of pieces
@@ -27,7 +27,7 @@ from pathlib import Path
 
 from mkdocs_roaming.embeddings.embedder import Vector
 
-TABLE_MODEL = "roaming-table-0"
+TABLE_MODEL = "roaming-table-1"
 """Name of the model with the version of the table: vectors of another table are computed again."""
 
 TABLE_WEIGHT = 0.5
@@ -38,9 +38,10 @@ TABLE_PATH = Path(__file__).with_name("table.bin")
 MAX_TEXT_CHARS = 40_000
 """Text after them is ignored: the sums of longer texts could exceed a lane."""
 
-_HEAD = struct.Struct("<8sIII")
+TABLE_HEAD = struct.Struct("<8sIII")
+MAGIC = b"ROAMTAB\x01"
 _LANE_BYTES = 4
-_ZERO = 8
+ZERO_HALF = 8
 """The half byte for zero."""
 
 _MAX_PIECE_CHARS = 24
@@ -61,16 +62,19 @@ class TableEmbedder:
 
     The numbers of a piece are lanes of a long integer, so Python multiplies and adds whole vectors at the speed of the
     processor.
+
+    Args:
+        file: The table.
     """
 
     model = TABLE_MODEL
 
-    def __init__(self) -> None:
-        self._data = TABLE_PATH.read_bytes()
-        _, count, self.dimensions, size = _HEAD.unpack_from(self._data)
-        self._weights = _HEAD.size + size
+    def __init__(self, file: Path = TABLE_PATH) -> None:
+        self._data = file.read_bytes()
+        _, count, self.dimensions, size = TABLE_HEAD.unpack_from(self._data)
+        self._weights = TABLE_HEAD.size + size
         self._vectors = self._weights + count
-        pieces = self._data[_HEAD.size : self._weights].decode().split("\n")
+        pieces = self._data[TABLE_HEAD.size : self._weights].decode().split("\n")
         self._rows = dict(zip(pieces, range(count), strict=True))
         self._lanes = struct.Struct(f"<{self.dimensions + 1}I")
         self._sum_pieces = lru_cache(_CACHED_WORDS)(self._add_pieces)
@@ -84,7 +88,8 @@ class TableEmbedder:
         return word in self._rows
 
     def split_word(self, word: str) -> list[str]:
-        """Return the pieces of a word in lower case without accents; none if a part of it is unknown."""
+        """Return the pieces of a word in lower case; none if a part of it is unknown."""
+        word = _strip_accents(word)
         pieces: list[str] = []
         start = 0
         mark = ""
@@ -108,7 +113,7 @@ class TableEmbedder:
     def _add_pieces(self, word: str) -> int:
         """Return the weighted sum of a word's pieces, in lanes; the last lane is the sum of their zeros."""
         total = 0
-        for piece in self.split_word(_strip_accents(word)):
+        for piece in self.split_word(word):
             row = self._rows[piece]
             total += self._data[self._weights + row] * self._read_lanes(row)
         return total
@@ -120,7 +125,7 @@ class TableEmbedder:
         lanes = bytearray(self._lanes.size)
         lanes[: -_LANE_BYTES : 2 * _LANE_BYTES] = halves.translate(_LOW_HALVES)
         lanes[_LANE_BYTES : -_LANE_BYTES : 2 * _LANE_BYTES] = halves.translate(_HIGH_HALVES)
-        lanes[-_LANE_BYTES] = _ZERO
+        lanes[-_LANE_BYTES] = ZERO_HALF
         return int.from_bytes(lanes, "little")
 
 
