@@ -24,7 +24,7 @@ DEBIAN := .cache/python3.11
 # Containers forbid Python to keep what it has compiled: then each process compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: install bundle demo test lint check site clean browser parts azurite debian pictures widget widget-check
+.PHONY: install bundle demo test lint check site clean browser parts debian pictures widget widget-check
 
 install: $(INSTALLED)
 
@@ -83,15 +83,11 @@ browser:
 	@test "$$CHROMIUM" || command -v chromium-browser >/dev/null || { $(call apt_install,chromium,chromium); }
 
 # Slow tests run real servers and tools; they are skipped where these cannot be installed.
-parts: $(INSTALLED) browser azurite
+parts: $(INSTALLED) browser
 	@$(call apt_install,nginx,nginx-light)
 	@$(call apt_install,caddy,caddy)
 	@$(call apt_install,redis-server,redis-server)
 	@$(call apt_install,firefox-esr,firefox-esr)
-
-# The slow Azure tests need Azurite from npm; they are skipped where it cannot be installed.
-azurite: $(INSTALLED)
-	@cd tests && ../$(BIN)/python -m fleet_servers.azure_server || true
 
 # A slow test installs the wheel on Debian 12's Python 3.11; it is skipped where that cannot be installed.
 debian: $(INSTALLED)

@@ -53,16 +53,10 @@ class _CrawlCommand(click.Command):
 
 @click.command(cls=_CrawlCommand, context_settings={"show_default": True})
 @click.argument("url", required=False)
-@click.option("-o", "--output", "folder", required=True, metavar="DIR", help="Output folder; with --many also s3://….")
+@click.option("-o", "--output", "folder", required=True, metavar="DIR", help="Output folder.")
 @click.option("--many", type=_FILE, help="Crawl the sites in this file: a URL per line, optionally followed by a name.")
-@click.option(
-    "--engine",
-    metavar="ENGINE",
-    help="With --many: threads (default), or dask=tcp://… of a scheduler.",
-)
 @click.option("--at-once", type=_AT_ONCE, default=4, help="With --many: number of concurrent hosts.")
 @click.option("--refresh-older-than", metavar="AGE", help="With --many: crawl again after this time (7d, 12h, 30m).")
-@click.option("--scratch", type=_FOLDER, help="With --many and a bucket: folder for files before the upload.")
 @setting_options(CrawlConfig, "name", "description")
 @setting_options(ScopeConfig, "include", "exclude", "strict", "prefix", "language", "version")
 @setting_options(CrawlConfig, "refresh")
@@ -82,7 +76,7 @@ def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
     URL is the site's URL or the folder of a built site. Repeating the command updates the folder, or resumes an
     interrupted crawl. With --many, several sites are published into one store.
     """
-    _check_options(url, folder, options)
+    _check_options(url, options)
     if options["many"]:
         crawl_sites = load_entry_point("roaming.crawl", "many")
         if options["workers"] is None:
@@ -91,10 +85,8 @@ def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
             options["many"],
             folder,
             _make_config(options),
-            engine=options["engine"],
             at_once=options["at_once"],
             refresh_older_than=options["refresh_older_than"],
-            scratch=options["scratch"],
             as_json=as_json,
         )
         return
@@ -165,7 +157,7 @@ def _run_crawl(url: str, folder: Path, config: CrawlConfig, *, as_json: bool) ->
         clock.join()
 
 
-def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> None:
+def _check_options(url: str | None, options: dict[str, Any]) -> None:
     """Raise UsageError for options of many sites without `--many`, and the other way round."""
     file = options["many"]
     if file and url:
@@ -173,11 +165,8 @@ def _check_options(url: str | None, folder: str, options: dict[str, Any]) -> Non
     if not file:
         if not url:
             raise click.UsageError("give the URL of a site, or --many with a file of them")
-        for name in ("engine", "refresh_older_than", "scratch"):
-            if options[name]:
-                raise UsageError(f"--{name.replace('_', '-')}: applies to many sites; give them with --many FILE")
-        if folder.lower().startswith(("s3://", "gs://", "az://")):
-            raise UsageError(f"{folder}: one site is published into a folder; list it in a file for --many")
+        if options["refresh_older_than"]:
+            raise UsageError("--refresh-older-than: applies to many sites; give them with --many FILE")
     user_agent = (options["user_agent"] or "").strip()
     options["user_agent"] = user_agent
     if not user_agent.isprintable() or not user_agent.isascii():

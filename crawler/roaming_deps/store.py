@@ -18,7 +18,7 @@ from roaming_crawler.config import MEGABYTE
 from roaming_crawler.versions import locate_version
 from roaming_deps.project import PROJECT_FILE, Project
 from roaming_fleet.cli import drop_sites
-from roaming_fleet.objects import open_bucket
+from roaming_fleet.folder import StoreFolder
 from roaming_fleet.records import RECORDS_DIR, read_record
 
 
@@ -70,16 +70,15 @@ def collect_garbage(data: Path) -> list[tuple[str, int]]:
 
 
 def _remove_unused(data: Path, keep: Iterable[str] = ()) -> list[tuple[str, int]]:
-    store = data / "store"
-    bucket = open_bucket(store)
+    store = StoreFolder(data / "store")
     used = set(keep)
     for project in _find_projects(data)[0]:
         used.update(docs.place for docs in project.packages)
-    keys = sorted(Path(blob.path).stem for blob in bucket.list(RECORDS_DIR))
-    unused = [key for key in keys if key not in used and read_record(bucket, key)]
-    removed = [(key, count_bytes(store / key)) for key in unused]
+    keys = sorted(Path(file.path).stem for file in store.list(RECORDS_DIR))
+    unused = [key for key in keys if key not in used and read_record(store, key)]
+    removed = [(key, count_bytes(store.root / key)) for key in unused]
     if removed:
-        drop_sites(bucket.where, unused)
+        drop_sites(store.where, unused)
         shutil.rmtree(data / "probe", ignore_errors=True)
     return removed
 

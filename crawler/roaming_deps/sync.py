@@ -40,9 +40,8 @@ from roaming_deps.project import Dependency, DepsSettings, PackageDocs, Project
 from roaming_deps.store import USER_ONLY, count_bytes, free_space, make_key
 from roaming_fleet import records
 from roaming_fleet.catalog import update_catalog
-from roaming_fleet.engines import thread_engine
+from roaming_fleet.folder import StoreFolder
 from roaming_fleet.job import RunPlan, SiteSpec
-from roaming_fleet.objects import open_bucket
 from roaming_fleet.records import SiteRecord, read_record
 from roaming_fleet.run import config_digest, crawl_many, group_by_host, prepare_store, site_status
 
@@ -107,7 +106,7 @@ def sync(
 
     Raises:
         UsageError: A lock file or the settings cannot be read, or the data folder cannot be written.
-        BucketError: The store cannot be used.
+        StoreError: The store cannot be used.
     """
     config = replace(_CONFIG, refresh=refresh, allow_private=allow_private, politeness=politeness or Politeness())
     data = project.data_folder(os.environ)
@@ -130,8 +129,8 @@ class _Sync:
     on_event: EventHandler
 
     @property
-    def store(self) -> Path:
-        return self.data / "store"
+    def store(self) -> StoreFolder:
+        return StoreFolder(self.data / "store")
 
     def run(self, *, include_all: bool) -> SyncReport:
         packages, locks = self._choose(include_all=include_all)
@@ -143,7 +142,7 @@ class _Sync:
         self._find_versions([package for package in packages if not self._reuse(package)])
         self._crawl(packages, report)
         report.packages = _assign_keys(self._describe(package, report) for package in packages)
-        _write_view(project.project_folder(self.data, self.root), self.store, report.packages)
+        _write_view(project.project_folder(self.data, self.root), self.store.root, report.packages)
         project.save_project(self.data, Project(str(self.root), locks, tuple(report.packages), time.time()))
         return report
 
@@ -211,7 +210,7 @@ class _Sync:
         return True
 
     def _has_copy(self, key: str) -> bool:
-        record = read_record(open_bucket(self.store), key)
+        record = read_record(self.store, key)
         return bool(record and record.entry and record.config == config_digest(self.config))
 
     def _find_versions(self, packages: Sequence[_Package]) -> None:
@@ -258,7 +257,7 @@ class _Sync:
         used = package.dependency.version
         if used and not version.exact:
             key = make_key(version.url, used)
-            copy = read_record(open_bucket(self.store), key)
+            copy = read_record(self.store, key)
             if copy and copy.entry:
                 package.version = DocumentedVersion(copy.url, used, "version", True, "")
                 package.key = key
@@ -266,14 +265,14 @@ class _Sync:
 
     def _crawl(self, packages: Iterable[_Package], report: SyncReport) -> None:
         """Crawl the sites that are due."""
-        bucket = open_bucket(self.store)
-        plan = RunPlan(bucket.where, self.config, "", config_digest(self.config), "")
+        store = self.store
+        plan = RunPlan(store, self.config, "", config_digest(self.config))
         due: dict[str, SiteSpec] = {}
         for package in packages:
             version = package.version
             if version is None or package.is_stored:
                 continue
-            record = read_record(bucket, package.key)
+            record = read_record(store, package.key)
             age = self.older_than if is_moving(version) else None
             if site_status(record, plan, age) == "due":
                 due[package.key] = SiteSpec(version.url, package.key)
@@ -284,9 +283,9 @@ class _Sync:
             return
         result = crawl_many(
             tuple(due.values()),
-            bucket.where,
+            store,
             self.config,
-            thread_engine(self.at_once),
+            at_once=self.at_once,
             older_than=self.older_than,
             on_event=self.on_event,
         )
@@ -303,9 +302,9 @@ class _Sync:
         info = PackageInfo(dependency.name, dependency.version)
         docs = PackageDocs(info, "", dependency.ecosystem, dependency.direct, imports=metadata.imports)
         if version:
-            record = read_record(open_bucket(self.store), package.key)
+            record = read_record(self.store, package.key)
             if record and record.entry:
-                folder = self.store / package.key
+                folder = self.store.root / package.key
                 bundle = read_inside(Path(metadata.bundle), BUNDLE_PATH) if metadata.bundle else None
                 if bundle:  # names the pages that are left out
                     write_atomically(folder / BUNDLE_PATH, bundle)
@@ -323,7 +322,7 @@ class _Sync:
             why = _explain(record) if record else report.stopped or "not crawled yet; run roaming deps sync"
         old = package.old
         is_same = old is not None and old.info.used == dependency.version and old.crawled
-        if old and is_same and (self.store / old.place / MANIFEST_PATH).exists():
+        if old and is_same and (self.store.root / old.place / MANIFEST_PATH).exists():
             return structs.replace(old, direct=dependency.direct, imports=metadata.imports, why=f"not updated: {why}")
         return structs.replace(docs, why=why)
 
@@ -381,9 +380,9 @@ def _assign_keys(packages: Iterable[PackageDocs]) -> list[PackageDocs]:
 
 def _write_view(folder: Path, store: Path, packages: Iterable[PackageDocs]) -> None:
     """Write the records and the catalog of a project's packages; `home` of a record is the folder."""
-    bucket = open_bucket(folder)
+    view = StoreFolder(folder)
     run = secrets.token_hex(6)
-    prepare_store(bucket)
+    prepare_store(view)
     first = {docs.key: docs for docs in sorted(packages, key=lambda docs: bool(docs.aliases))}  # with all names
     for key, docs in first.items():
         entry = None
@@ -394,12 +393,10 @@ def _write_view(folder: Path, store: Path, packages: Iterable[PackageDocs]) -> N
             entry = structs.replace(entry, summary="", names=tuple(dict.fromkeys(names)), package=docs.info)
         state = "done" if entry else "failed"
         home = str(place) if entry else ""
-        record = SiteRecord(
-            key, docs.url, state, "", run, time.time(), published=run, home=home, error=docs.why, entry=entry
-        )
-        records.write_record(bucket, record)
-    bucket.delete([blob.path for blob in bucket.list(records.RECORDS_DIR) if Path(blob.path).stem not in first])
-    update_catalog(bucket)
+        record = SiteRecord(key, docs.url, state, "", run, time.time(), home=home, error=docs.why, entry=entry)
+        records.write_record(view, record)
+    view.delete([file.path for file in view.list(records.RECORDS_DIR) if Path(file.path).stem not in first])
+    update_catalog(view)
 
 
 _MAX_PAGES = 3_000

@@ -58,7 +58,7 @@ def create_store_app(
     tools = McpEndpoint(
         lambda: StoreNavigator(collection, format_error=partial(public_message, at="/mcp")),
         instructions=INSTRUCTIONS,
-        is_local=lambda: not collection.is_remote,
+        is_local=lambda: True,
     )
     application = create_asgi_app(
         STORE_OPERATIONS,

@@ -14,16 +14,13 @@ import hashlib
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Iterable
 
 import msgspec
 
 from mkdocs_roaming._json import decode_json
-from roaming_fleet.buckets import BlobNotFoundError, BucketError
-from roaming_fleet.objects import Bucket
-from roaming_fleet.records import FLEET_DIR, HEAD_PATH, RECORDS_DIR, SiteRecord, read_record, without_terms
+from roaming_fleet.folder import FLEET_DIR, StoreError, StoreFileNotFoundError, StoreFolder
+from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, SiteRecord, read_record, without_terms
 
 VERSION = 3
 CATALOG_DIR = f"{FLEET_DIR}/catalogue"
@@ -38,7 +35,7 @@ Shard = dict[str, list[int]]
 """Alternating site numbers and weights by term."""
 
 
-class CatalogError(BucketError):
+class CatalogError(StoreError):
     """The catalog is missing, damaged or of another version."""
 
 
@@ -69,71 +66,66 @@ class CatalogHead(msgspec.Struct, frozen=True):
         return sum(1 for length in self.lengths if length)
 
 
-def update_catalog(bucket: Bucket, confirm: Callable[[], None] = lambda: None) -> None:
-    """Write the catalog of a store if it is not current. The caller must hold the store's lock.
-
-    Args:
-        bucket: The store.
-        confirm: Called before the catalog is published; raises an error if the lock was lost.
-    """
-    tags = sorted((blob.path, blob.tag) for blob in bucket.list(RECORDS_DIR) if blob.path.endswith(".json"))
+def update_catalog(store: StoreFolder) -> None:
+    """Write the catalog of a store if it is not current. The caller must hold the store's lock."""
+    tags = sorted((file.path, file.tag) for file in store.list(RECORDS_DIR) if file.path.endswith(".json"))
     generation = hashlib.sha256(msgspec.json.encode([VERSION, tags])).hexdigest()[:12]
-    files = list(bucket.list(CATALOG_DIR))
+    files = list(store.list(CATALOG_DIR))
     try:
-        old = load_head(bucket)
+        old = load_head(store)
     except CatalogError:
         old = CatalogHead()
-    if old.generation == generation and old.size == sum(blob.size for blob in files if generation in blob.path):
+    if old.generation == generation and old.size == sum(file.size for file in files if generation in file.path):
         return
     keys = [path.removeprefix(f"{RECORDS_DIR}/").removesuffix(".json") for path, _ in tags]
-    head, contents = _build(generation, _read_all(bucket, keys), len(keys))
+    records = (read_record(store, key) for key in keys)
+    head, contents = _build(generation, filter(None, records), len(keys))
     for path, data in contents.items():
-        bucket.put(path, data)
-    confirm()
-    bucket.put(HEAD_PATH, msgspec.json.encode(head))
+        store.put(path, data)
+    store.put(HEAD_PATH, msgspec.json.encode(head))
     used = (generation, old.generation or generation, HEAD_PATH)
-    bucket.delete([blob.path for blob in files if not any(part in blob.path for part in used)])
+    store.delete([file.path for file in files if not any(part in file.path for part in used)])
 
 
-def load_head(bucket: Bucket) -> CatalogHead:
+def load_head(store: StoreFolder) -> CatalogHead:
     """Return the head of the catalog.
 
     Raises:
         CatalogError: It is missing, damaged or of another version.
     """
     try:
-        head = decode_json(bucket.get(HEAD_PATH), CatalogHead)
-    except (BlobNotFoundError, ValueError):
-        raise CatalogError(f"{bucket.where}: no sites in it; crawl some: roaming crawl --many FILE -o …") from None
+        head = decode_json(store.get(HEAD_PATH), CatalogHead)
+    except (StoreFileNotFoundError, ValueError):
+        raise CatalogError(f"{store.where}: no sites in it; crawl some: roaming crawl --many FILE -o …") from None
     if head.version != VERSION:
-        raise CatalogError(f"{bucket.where}: its catalog has another format; repeat the crawl, which converts it")
+        raise CatalogError(f"{store.where}: its catalog has another format; repeat the crawl, which converts it")
     return head
 
 
-def read_records(bucket: Bucket) -> list[SiteRecord]:
+def read_records(store: StoreFolder) -> list[SiteRecord]:
     """Return the records in the catalog in the order of their keys, without search terms.
 
     Raises:
         CatalogError: The catalog is missing or damaged.
     """
-    head = load_head(bucket)
+    head = load_head(store)
     try:
-        lines = bucket.get(_lines_path(head.generation)).splitlines()
+        lines = store.get(_lines_path(head.generation)).splitlines()
         return [decode_json(line, SiteRecord) for line in lines]
     except ValueError:
-        raise _damaged_error(bucket) from None
+        raise _damaged_error(store) from None
 
 
-def read_shard(bucket: Bucket, generation: str, number: int) -> Shard:
+def read_shard(store: StoreFolder, generation: str, number: int) -> Shard:
     """Return a shard of the terms.
 
     Raises:
         CatalogError: It is damaged.
     """
     try:
-        return decode_json(bucket.get(_shard_path(generation, number)), Shard)
+        return decode_json(store.get(_shard_path(generation, number)), Shard)
     except ValueError:
-        raise _damaged_error(bucket) from None
+        raise _damaged_error(store) from None
 
 
 def shard_number(term: str, shards: int) -> int:
@@ -177,13 +169,6 @@ def _build(generation: str, records: Iterable[SiteRecord], count: int) -> tuple[
     return CatalogHead(VERSION, generation, ordered, len(shards), size, keys, lengths), contents
 
 
-def _read_all(bucket: Bucket, keys: Sequence[str]) -> Iterator[SiteRecord]:
-    """Yield records, read concurrently if that waits for a network. Damaged ones are left out."""
-    with ThreadPoolExecutor(16 if bucket.is_remote else 1) as threads:
-        for start in range(0, len(keys), _BATCH):
-            yield from filter(None, threads.map(partial(read_record, bucket), keys[start : start + _BATCH]))
-
-
 def _shard_path(generation: str, number: int) -> str:
     return f"{CATALOG_DIR}/terms-{generation}-{number:04}.json"
 
@@ -192,10 +177,9 @@ def _lines_path(generation: str) -> str:
     return f"{CATALOG_DIR}/sites-{generation}.jsonl"
 
 
-def _damaged_error(bucket: Bucket) -> CatalogError:
-    return CatalogError(f"{bucket.where}: its catalog is damaged; crawl its sites again")
+def _damaged_error(store: StoreFolder) -> CatalogError:
+    return CatalogError(f"{store.where}: its catalog is damaged; crawl its sites again")
 
 
 _SITES_PER_SHARD = 64  # a shard is read in a few milliseconds then
 _MAX_SHARDS = 4096
-_BATCH = 256

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import shutil
 import sys
 from collections.abc import Iterable
@@ -18,12 +17,9 @@ from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.text.markdown import pluralize, to_single_line
 from roaming_crawler.cli import print_event_as_json
 from roaming_crawler.config import MEGABYTE
-from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import read_records, update_catalog
-from roaming_fleet.lock import hold_lock
-from roaming_fleet.objects import open_bucket
+from roaming_fleet.folder import StoreFolder
 from roaming_fleet.records import (
-    FLEET_DIR,
     HEAD_PATH,
     SiteNotFoundError,
     SiteRecord,
@@ -44,14 +40,12 @@ def crawl_sites(
     store: str,
     config: CrawlConfig,
     *,
-    engine: str | None,
     at_once: int,
     refresh_older_than: str | None,
-    scratch: Path | None,
     as_json: bool,
 ) -> None:
     """Crawl the sites of a file into a store, and print the report (entry point `roaming.crawl`)."""
-    from roaming_fleet import engines, run  # they need packages that `roaming sites` does without
+    from roaming_fleet import run  # needs packages that `roaming sites` does without
 
     if config.name or config.description or config.scope.prefix or config.options.descriptions:
         raise UsageError(
@@ -62,15 +56,12 @@ def crawl_sites(
     # No reader of a store uses files of single sections, nine in ten of all files, and a second file of a page.
     config = replace(config, options=msgspec.structs.replace(config.options, section_files=False), page_copies=False)
     listed = run.read_sites_file(file)
-    older_than = parse_age(refresh_older_than)
-    run_engine = engines.make_engine(engine, at_once, config)
     report = run.crawl_many(
         listed,
-        store,
+        StoreFolder(store),
         config,
-        run_engine,
-        scratch=scratch,
-        older_than=older_than,
+        at_once=at_once,
+        older_than=parse_age(refresh_older_than),
         on_event=print_event_as_json if as_json else print_event,
     )
     if not as_json:
@@ -137,7 +128,7 @@ def sites(store: str, failed: bool, dropped: tuple[str, ...], as_json: bool) -> 
         else:
             click.echo(f"Dropped {', '.join(removed)}; a crawl whose file lists a site adds it again", err=True)
         return
-    records = [record for record in read_records(open_bucket(store)) if not failed or record.state == "failed"]
+    records = [record for record in read_records(StoreFolder(store)) if not failed or record.state == "failed"]
     if as_json:
         print_json([record_as_json(record) for record in records])
     else:
@@ -148,33 +139,29 @@ def sites(store: str, failed: bool, dropped: tuple[str, ...], as_json: bool) -> 
         sys.exit(NOTHING_FOUND)
 
 
-def drop_sites(store: str, keys: Iterable[str]) -> list[str]:
+def drop_sites(where: str, keys: Iterable[str]) -> list[str]:
     """Remove sites from a store, and return their keys in order.
 
     Args:
-        store: URL or folder of the store.
+        where: Folder of the store.
         keys: Keys of the sites.
 
     Raises:
         SiteNotFoundError: One of the sites is not in the store; none is removed then.
-        BucketError: The store cannot be accessed.
-        StoreLockedError: A run uses the store.
+        StoreError: The store cannot be accessed.
+        FolderBusyError: A run uses the store.
     """
-    bucket = open_bucket(store)
-    bucket.get(HEAD_PATH)  # fails unless this is a store
+    store = StoreFolder(where)
+    store.get(HEAD_PATH)  # fails unless this is a store
     wanted = list(dict.fromkeys(keys))
     for key in wanted:
-        if not is_site_key(key) or read_record(bucket, key) is None:
-            raise SiteNotFoundError(store, key)
-    with hold_lock(bucket, f"drop-{secrets.token_hex(3)}") as lock:
+        if not is_site_key(key) or read_record(store, key) is None:
+            raise SiteNotFoundError(where, key)
+    with store.hold():
         for key in wanted:
-            lock.confirm()
-            for folder in (key, f"{FLEET_DIR}/state/{key}"):
-                bucket.delete([blob.path for blob in bucket.list(folder)])
-            if isinstance(bucket, FolderBucket):
-                shutil.rmtree(bucket.root / key, ignore_errors=True)
-            bucket.delete([record_path(key)])  # the last, so that a partly removed site can still be named
-        update_catalog(bucket, lock.confirm)
+            shutil.rmtree(store.root / key, ignore_errors=True)
+            store.delete([record_path(key)])  # the last, so that a partly removed site can still be named
+        update_catalog(store)
     return wanted
 
 
@@ -188,8 +175,6 @@ def _print_record(record: SiteRecord) -> None:
     else:
         click.echo(f"{click.style(record.key, bold=True)}: {to_single_line(record.url)}")
     next_try = format_next_try(record.next_try)
-    if record.next_try <= record.at:
-        next_try += "; until then some of its pages may be missing"
     if record.state == "failed":
         click.echo(f"  failed {format_age(record.at)}: {to_single_line(record.error)}; {next_try}")
     elif record.kept:

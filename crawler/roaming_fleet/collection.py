@@ -18,22 +18,13 @@ from pathlib import Path
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from mkdocs_roaming.errors import LibraryError, ManifestError, ManifestNotFoundError, RoamingError
+from mkdocs_roaming.errors import LibraryError, ManifestError, RoamingError
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.library.readers import (
-    MAX_MANIFEST_BYTES,
-    MAX_MARKDOWN_BYTES,
-    MissingFileError,
-    Reader,
-    safe_path,
-)
 from mkdocs_roaming.library.search import DEFAULT_HITS, Hit, Search
 from mkdocs_roaming.library.targets import REFRESH_SECONDS, TargetHit, open_library
-from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.text.markdown import pluralize
-from roaming_fleet.buckets import BlobNotFoundError, BucketError, is_bucket_url
 from roaming_fleet.catalog import read_records
-from roaming_fleet.objects import open_bucket
+from roaming_fleet.folder import StoreError, StoreFolder
 from roaming_fleet.ranking import Ranking, coverage_factor
 from roaming_fleet.records import (
     HEAD_PATH,
@@ -98,12 +89,11 @@ class SiteRegistry:
     """The catalog and the records of a store, refreshed at intervals. Thread-safe.
 
     Attributes:
-        where: URL or folder of the store.
-        is_remote: Whether access goes over a network.
+        where: Folder of the store.
         refresh_seconds: Interval between checks of the store.
 
     Raises:
-        BucketError: The store cannot be read, and never could be.
+        StoreError: The store cannot be read, and never could be.
     """
 
     def __init__(self, where: str | Path, *, refresh_seconds: float, clock: Callable[[], float]) -> None:
@@ -111,15 +101,14 @@ class SiteRegistry:
         self.where = str(where)
         self.refresh_seconds = refresh_seconds
         self._clock = clock
-        self._bucket = open_bucket(where, is_interactive=True)
-        self.is_remote = self._bucket.is_remote
+        self._store = StoreFolder(where)
         self._lock = threading.Lock()
         self._refreshing = threading.Lock()
         self._listing_lock = threading.Lock()
         self._records: dict[str, tuple[float, SiteRecord | None]] = {}
         self._listing: tuple[str, Sequence[SiteRecord]] | None = None  # the records, and their generation
         self._listing_failed_at = float("-inf")
-        self._last_ranking = Ranking(self._bucket)
+        self._last_ranking = Ranking(self._store)
         self._refreshed_at = clock()
         self._is_stale = False
 
@@ -137,7 +126,7 @@ class SiteRegistry:
         try:
             self._last_ranking.refresh()
             self._is_stale = False
-        except BucketError:
+        except StoreError:
             self._is_stale = True  # the next read raises the error
         finally:
             self._refreshed_at = self._clock()
@@ -174,8 +163,8 @@ class SiteRegistry:
             is_retried = self._clock() - self._listing_failed_at >= self.refresh_seconds
             if last is None or (last[0] != generation and is_retried):
                 try:
-                    last = (generation, read_records(self._bucket))
-                except BucketError:
+                    last = (generation, read_records(self._store))
+                except StoreError:
                     if last is None:
                         raise
                     self._listing_failed_at = self._clock()
@@ -189,8 +178,8 @@ class SiteRegistry:
         if self._clock() - read_at < self.refresh_seconds:
             return cached
         try:
-            record = read_record(self._bucket, key)
-        except BucketError:
+            record = read_record(self._store, key)
+        except StoreError:
             if cached is None:
                 raise
             record = cached
@@ -220,48 +209,6 @@ def _url_key(url: str) -> str:
     return f"/{host.lower()}{slash}{path}"
 
 
-class BucketReader(Reader):
-    """Reader of a published site below a bucket's prefix. There is no cache to bypass, so `cache_key` is ignored."""
-
-    is_remote = True
-
-    def __init__(self, where: str) -> None:
-        """Open the bucket."""
-        self.where = where.rstrip("/").removesuffix("/" + MANIFEST_PATH)
-        self._bucket = open_bucket(self.where, is_interactive=True)
-
-    def manifest(self, cache_key: str = "") -> bytes:
-        """Return the manifest."""
-        return self._get(MANIFEST_PATH, MAX_MANIFEST_BYTES)
-
-    def file(self, path: str, cache_key: str = "") -> bytes:
-        """Return a file below the prefix."""
-        return self._get(safe_path(path, self.where), MAX_MARKDOWN_BYTES)
-
-    def _get(self, path: str, max_bytes: int) -> bytes:
-        data = self._bucket.get(path)
-        if len(data) > max_bytes:
-            raise LibraryError(f"{self.where}/{path}: larger than {max_bytes // 2**20} MB")
-        return data
-
-
-def open_bucket_site(where: str) -> Library:
-    """Open the site below a bucket's prefix.
-
-    Raises:
-        ManifestNotFoundError: There is no manifest below the prefix.
-        LibraryError: The bucket cannot be read.
-    """
-    reader = BucketReader(where)
-    try:
-        data = reader.manifest()
-    except MissingFileError:
-        raise ManifestNotFoundError(
-            f"{where}: publishes no {MANIFEST_PATH}; check the address, or crawl a site into it"
-        ) from None
-    return Library(load_manifest(data, where=f"{reader.where}/{MANIFEST_PATH}"), reader)
-
-
 class Collection(SiteRegistry):
     """The sites of a store. Recently used libraries stay open. Thread-safe.
 
@@ -281,7 +228,7 @@ class Collection(SiteRegistry):
         """Open a store.
 
         Args:
-            where: URL or folder of the store.
+            where: Folder of the store.
             search: Makes the search of a library.
             open_sites: Number of libraries that stay open.
             refresh_seconds: Interval between checks of the store.
@@ -386,8 +333,7 @@ class Collection(SiteRegistry):
 
     def open_plain(self, key: str) -> Library:
         """Return a site with its own ids, as it publishes them."""
-        where = f"{self.where.rstrip('/')}/{key}"
-        return open_bucket_site(where) if is_bucket_url(where) else open_library(where)
+        return open_library(f"{self.where.rstrip('/')}/{key}")
 
     def choose(self, question: str) -> list[RankedSite]:
         """Return the best sites for a question, ranked by the catalog and by their best sections."""
@@ -475,21 +421,8 @@ class Collection(SiteRegistry):
 
 
 def is_store(where: str) -> bool:
-    """Return whether a URL or a folder is a store of many sites.
-
-    Raises:
-        LibraryError: A bucket cannot be read.
-    """
-    if where.lower().startswith(("http://", "https://")):
-        return False
-    try:
-        return bool(open_bucket(where, is_interactive=True).get(HEAD_PATH))
-    except BlobNotFoundError:
-        return False
-    except (BucketError, ValueError):
-        if is_bucket_url(where):  # else the caller would report that it is no site
-            raise
-        return False
+    """Return whether an address is the folder of a store of many sites."""
+    return "://" not in where and Path(where, HEAD_PATH).is_file()
 
 
 _CHECKED_HITS = 3

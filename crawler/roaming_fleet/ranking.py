@@ -18,7 +18,6 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Hit
 from mkdocs_roaming.text.tokenizer import extract_terms, parse_query
-from roaming_fleet.buckets import BlobNotFoundError
 from roaming_fleet.catalog import (
     NAME_PREFIX,
     WEIGHT_SCALE,
@@ -28,7 +27,7 @@ from roaming_fleet.catalog import (
     read_shard,
     shard_number,
 )
-from roaming_fleet.objects import Bucket
+from roaming_fleet.folder import StoreFileNotFoundError, StoreFolder
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)
@@ -49,22 +48,22 @@ class Ranking:
         head: The head of the catalog.
 
     Raises:
-        BucketError: The store has no catalog.
+        StoreError: The store has no catalog.
     """
 
-    def __init__(self, bucket: Bucket) -> None:
+    def __init__(self, store: StoreFolder) -> None:
         """Read the head of the catalog."""
-        self._bucket = bucket
-        self._read_shard = lru_cache(_MAX_CACHED_SHARDS)(partial(read_shard, bucket))
-        self.head = load_head(bucket)
+        self._store = store
+        self._read_shard = lru_cache(_MAX_CACHED_SHARDS)(partial(read_shard, store))
+        self.head = load_head(store)
 
     def refresh(self) -> None:
         """Read the head again.
 
         Raises:
-            BucketError: It cannot be read.
+            StoreError: It cannot be read.
         """
-        self.head = load_head(self._bucket)
+        self.head = load_head(self._store)
 
     def best(self, question: str, limit: int) -> list[tuple[str, float]]:
         """Return the keys and scores of the best sites for a question, best first."""
@@ -88,7 +87,7 @@ class Ranking:
         """Call a function with the head; retry with a new one if the catalog's files were removed."""
         try:
             return action(self.head)
-        except BlobNotFoundError:  # the catalog was updated twice in the meantime
+        except StoreFileNotFoundError:  # the catalog was updated twice in the meantime
             self.refresh()
             return action(self.head)
 

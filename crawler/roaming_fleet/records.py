@@ -17,10 +17,8 @@ from mkdocs_roaming.library.targets import PackageInfo, SiteInfo
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry
 from mkdocs_roaming.text.markdown import to_single_line, truncate_at_word
 from mkdocs_roaming.text.tokenizer import parse_words
-from roaming_fleet.buckets import BlobNotFoundError
-from roaming_fleet.objects import Bucket
+from roaming_fleet.folder import FLEET_DIR, StoreFileNotFoundError, StoreFolder
 
-FLEET_DIR = ".fleet"
 RECORDS_DIR = f"{FLEET_DIR}/sites"
 STORE_MARKER = f"{FLEET_DIR}/store.json"
 HEAD_PATH = f"{FLEET_DIR}/catalogue/head.json"
@@ -60,7 +58,6 @@ class SiteRecord(msgspec.Struct, frozen=True):
         run: Id of the run.
         at: Unix time of the crawl.
         result: `new`, `changed`, `same` or `failed`.
-        published: Id of the run of the last good copy.
         home: URL to which `url` led then.
         kept: Number of pages that could not be fetched, because of `error` or a limit; their last copies stay.
         tries: Number of successive crawls that failed in whole or in part.
@@ -75,7 +72,6 @@ class SiteRecord(msgspec.Struct, frozen=True):
     run: str
     at: float
     result: str = ""
-    published: str = ""
     home: str = ""
     seconds: float = 0.0
     new: int = 0
@@ -92,18 +88,18 @@ class SiteRecord(msgspec.Struct, frozen=True):
     entry: CatalogEntry | None = None
 
 
-def read_record(bucket: Bucket, key: str) -> SiteRecord | None:
+def read_record(store: StoreFolder, key: str) -> SiteRecord | None:
     """Return the record of a site, or None if there is none or it is damaged."""
     try:
-        record = decode_json(bucket.get(record_path(key)), SiteRecord)
-    except (BlobNotFoundError, ValueError):
+        record = decode_json(store.get(record_path(key)), SiteRecord)
+    except (StoreFileNotFoundError, ValueError):
         return None
     return structs.replace(record, key=key)  # the file may have been renamed
 
 
-def write_record(bucket: Bucket, record: SiteRecord) -> None:
+def write_record(store: StoreFolder, record: SiteRecord) -> None:
     """Write the record of a site."""
-    bucket.put(record_path(record.key), msgspec.json.encode(record))
+    store.put(record_path(record.key), msgspec.json.encode(record))
 
 
 def record_as_json(record: SiteRecord) -> dict[str, Any]:

@@ -15,10 +15,10 @@ import json
 import re
 import secrets
 import shlex
-import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from mkdocs_roaming.errors import RoamingError, UsageError
+from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.html.themes import digest_themes
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from mkdocs_roaming.text.markdown import to_single_line
@@ -35,13 +35,10 @@ from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.files import parse_folder_site
 from roaming_crawler.parser import PARSER_VERSION
 from roaming_crawler.scope import canonical_url, has_web_scheme
-from roaming_fleet.buckets import BlobNotFoundError, BucketError, FolderBucket
 from roaming_fleet.catalog import read_records, update_catalog
-from roaming_fleet.job import RunPlan, SiteSpec, is_unfinished
-from roaming_fleet.lock import StoreLock, hold_lock
-from roaming_fleet.objects import Bucket, open_bucket
+from roaming_fleet.folder import FLEET_DIR, StoreError, StoreFileNotFoundError, StoreFolder
+from roaming_fleet.job import RunPlan, SiteSpec, crawl_site, is_unfinished
 from roaming_fleet.records import (
-    FLEET_DIR,
     STORE_MARKER,
     SiteRecord,
     is_site_key,
@@ -51,12 +48,6 @@ from roaming_fleet.records import (
 RUNS_DIR = f"{FLEET_DIR}/runs"
 
 Status = Literal["due", "fresh", "waiting"]
-
-Engine = Callable[[RunPlan, Sequence[tuple[SiteSpec, ...]], Callable[[], None]], Generator[SiteRecord]]
-"""Crawls groups of sites, the sites of a group one after the other, and yields their records.
-
-The third argument stops all jobs of the run; the engine calls it if it ends early or is closed.
-"""
 
 
 class RunReport(msgspec.Struct):
@@ -93,10 +84,7 @@ class RunReport(msgspec.Struct):
         self.bytes += record.bytes
         if record.result == "failed":
             failure = {"site": record.key, "url": record.url, "error": record.error, "tries": record.tries}
-            is_whole = record.next_try > record.at  # else the upload failed, and some pages may be of the new copy
-            self.failures.append(
-                {**failure, "next_try": record.next_try, "kept": record.entry is not None and is_whole}
-            )
+            self.failures.append({**failure, "next_try": record.next_try, "kept": record.entry is not None})
             return
         self.pages_new += record.new
         self.pages_changed += record.changed
@@ -108,11 +96,10 @@ class RunReport(msgspec.Struct):
 
 def crawl_many(
     sites: Sequence[SiteSpec],
-    store: str,
+    store: StoreFolder,
     config: CrawlConfig,
-    engine: Engine,
     *,
-    scratch: Path | None = None,
+    at_once: int = 4,
     older_than: float | None = None,
     on_event: EventHandler = lambda name, data: None,
 ) -> RunReport:
@@ -120,10 +107,9 @@ def crawl_many(
 
     Args:
         sites: All listed sites.
-        store: URL or folder of the store.
+        store: The store.
         config: Configuration of the crawls.
-        engine: Runs the jobs.
-        scratch: Folder for crawls before the upload to a bucket (default: a folder for temporary files).
+        at_once: Number of concurrent hosts.
         older_than: Age in seconds after which a site is crawled again.
         on_event: Progress callback.
 
@@ -131,20 +117,18 @@ def crawl_many(
         The report; if the run was stopped early, it contains the reason.
 
     Raises:
-        StoreLockedError: Another run uses the store.
+        FolderBusyError: Another run uses the store.
         UsageError: The store contains other files, or the name of a site belongs to another one in it.
-        BucketError: The store cannot be accessed.
+        StoreError: The store cannot be accessed.
     """
-    bucket = open_bucket(store)
-    prepare_store(bucket)
+    prepare_store(store)
     started = time.monotonic()
     run = time.strftime("%Y%m%dT%H%M%S", time.gmtime()) + "-" + secrets.token_hex(3)
-    with hold_lock(bucket, run) as lock:
-        update_catalog(bucket, lock.confirm)
-        records = {record.key: record for record in read_records(bucket)}
-        check_names(bucket, sites, records)
-        staging = (scratch or Path(tempfile.gettempdir())).absolute()
-        plan = RunPlan(bucket.where, config, run, config_digest(config), str(staging))
+    with store.hold():
+        update_catalog(store)
+        records = {record.key: record for record in read_records(store)}
+        check_names(store, sites, records)
+        plan = RunPlan(store, config, run, config_digest(config))
         states = {site: site_status(records.get(site.key), plan, older_than) for site in sites}
         due = [site for site, state in states.items() if state == "due"]
         counts = Counter(states.values())
@@ -155,40 +139,68 @@ def crawl_many(
         )
         groups = group_by_host(due, {key: record.home for key, record in records.items()})
         records.clear()
-        store_failed = _crawl_groups(engine, plan, groups, lock, report, on_event)
+        _crawl_due(groups, plan, at_once, report, on_event)
         report.seconds = round(time.monotonic() - started, 1)
         try:
-            if not store_failed:  # else nothing can be written
-                lock.confirm()
-                bucket.put(f"{RUNS_DIR}/{report.run}.json", msgspec.json.encode(report))
-                if due:
-                    update_catalog(bucket, lock.confirm)
-        except RoamingError as error:
+            store.put(f"{RUNS_DIR}/{report.run}.json", msgspec.json.encode(report))
+            if due:
+                update_catalog(store)
+        except StoreError as error:
             report.stopped = report.stopped or to_single_line(str(error))
     on_event("done", msgspec.to_builtins(report))
     return report
 
 
-def _crawl_groups(
-    engine: Engine,
-    plan: RunPlan,
-    groups: Sequence[tuple[SiteSpec, ...]],
-    lock: StoreLock,
-    report: RunReport,
-    on_event: EventHandler,
-) -> bool:
-    """Crawl, add the results to the report, and return whether the store failed."""
+def _crawl_due(
+    groups: Iterable[tuple[SiteSpec, ...]], plan: RunPlan, at_once: int, report: RunReport, on_event: EventHandler
+) -> None:
+    """Crawl the sites that are due, and add the results to the report."""
     try:
-        with closing(engine(plan, groups, lock.stop_jobs)) as results:
-            for record in results:
+        with closing(crawl_groups(groups, plan, at_once)) as records:
+            for record in records:
                 report.add(record)
                 on_event("site", record_as_json(record))
     except KeyboardInterrupt:
         report.stopped = "interrupted; to continue, give the same command"
-    except RoamingError as error:
+    except StoreError as error:
         report.stopped = to_single_line(str(error))
-        return isinstance(error, BucketError)
-    return False
+
+
+def crawl_groups(groups: Iterable[tuple[SiteSpec, ...]], plan: RunPlan, at_once: int) -> Generator[SiteRecord]:
+    """Crawl groups of sites in threads, the sites of a group one after the other, and yield their records.
+
+    If it ends early or is closed, all jobs stop.
+
+    Args:
+        groups: The sites by host.
+        plan: Parameters of the run.
+        at_once: Number of concurrent hosts.
+    """
+    _raise_file_limit()
+    waiting = deque(groups)
+    running: dict[Future[SiteRecord], tuple[SiteSpec, ...]] = {}
+    with ThreadPoolExecutor(at_once, "site") as pool:
+        try:
+            while waiting or running:
+                while waiting and len(running) < at_once:
+                    group = waiting.popleft()
+                    running[pool.submit(crawl_site, group[0], plan)] = group[1:]
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    if rest := running.pop(future):
+                        waiting.appendleft(rest)
+                    yield future.result()
+        finally:
+            plan.stop.set()
+
+
+def _raise_file_limit() -> None:
+    """Raise the limit of open files as far as it may be: the usual one is too low for a hundred sites."""
+    with suppress(ImportError, OSError, ValueError):  # Windows has no such limit
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if 0 <= soft < _MAX_FILES:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (_MAX_FILES if hard < 0 else min(hard, _MAX_FILES), hard))
 
 
 def site_status(record: SiteRecord | None, plan: RunPlan, older_than: float | None) -> Status:
@@ -220,36 +232,32 @@ def config_digest(config: CrawlConfig) -> str:
     return f"{CONVERTER_VERSION}.{PARSER_VERSION}-{hashlib.sha256(options).hexdigest()[:16]}"
 
 
-def prepare_store(bucket: Bucket) -> None:
-    """Make a bucket or folder a store unless it is one.
+def prepare_store(store: StoreFolder) -> None:
+    """Make a folder a store unless it is one.
 
     Raises:
         UsageError: It contains something else.
     """
-    with suppress(BlobNotFoundError):
-        bucket.get(STORE_MARKER)
+    with suppress(StoreFileNotFoundError):
+        store.get(STORE_MARKER)
         return
-    if isinstance(bucket, FolderBucket):
-        is_used = bucket.root.is_dir() and any(bucket.root.iterdir())
-    else:
-        is_used = any(map(bucket.list, (".roaming", "roaming")))
-    if is_used:
-        raise UsageError(f"{bucket.where}: neither empty nor a store of sites; give another place for many sites")
-    bucket.create(STORE_MARKER, json.dumps({"version": 1}).encode())
+    if store.root.is_dir() and any(store.root.iterdir()):
+        raise UsageError(f"{store.where}: neither empty nor a store of sites; give another place for many sites")
+    store.put(STORE_MARKER, json.dumps({"version": 1}).encode())
 
 
-def check_names(bucket: Bucket, sites: Sequence[SiteSpec], records: Mapping[str, SiteRecord]) -> None:
+def check_names(store: StoreFolder, sites: Sequence[SiteSpec], records: Mapping[str, SiteRecord]) -> None:
     """Raise UsageError if the name of a listed site belongs to another URL in the store.
 
     Args:
-        bucket: The store.
+        store: The store.
         sites: The listed sites.
         records: Records of the store by name.
     """
     for site in sites:
         record = records.get(site.key)
         if record and record.url != site.url:
-            where = bucket.where
+            where = store.where
             raise UsageError(
                 f"{where}: {site.key} is {record.url} there, not {site.url}; give that another name in the list, or "
                 f"drop it first: roaming sites {where} --drop {site.key}"
@@ -337,6 +345,7 @@ def _parse_site(words: Sequence[str], where: str) -> SiteSpec:
 
 
 _MAX_KEY_CHARS = 100
+_MAX_FILES = 65_536
 _LOGIN = re.compile(r"([\w+.-]+:)?//[^/?#]*@")
 """The beginning of an address with a user: `https://ann:secret@docs.example/`."""
 _COMMENT = re.compile(r"(^|\s)#.*$")

@@ -1,4 +1,4 @@
-"""A store as the LIB argument of the commands, such as `roaming search s3://bucket/store WORDS`."""
+"""A store as the LIB argument of the commands, such as `roaming search STORE WORDS`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ from mkdocs_roaming.library.targets import (
     LibraryTarget,
     ResolvedAddress,
     SearchFactory,
-    SiteTarget,
     TargetHit,
     branch_id,
 )
-from roaming_fleet.buckets import is_bucket_url
-from roaming_fleet.collection import Collection, is_store, open_bucket_site
+from roaming_fleet.collection import Collection, is_store
 from roaming_fleet.records import site_info
 from roaming_fleet.tools import CHARS_PER_TOKEN, INSTRUCTIONS, StoreNavigator, grep_sites, resolve_site
 
@@ -34,12 +32,10 @@ def open_store_target(
     open_sites: int = OPEN_SITES,
     refresh_seconds: float = REFRESH_SECONDS,
 ) -> LibraryTarget | None:
-    """Return a store, or one site in a bucket; None for other folders and URLs (entry point `roaming.libraries`)."""
-    if is_store(where):
-        return StoreTarget(Collection(where, search=search, open_sites=open_sites, refresh_seconds=refresh_seconds))
-    if is_bucket_url(where):
-        return SiteTarget(where, search=search, trust_rules=trust_rules, opener=open_bucket_site)
-    return None
+    """Return a store; None for other folders and URLs (entry point `roaming.libraries`)."""
+    if not is_store(where):
+        return None
+    return StoreTarget(Collection(where, search=search, open_sites=open_sites, refresh_seconds=refresh_seconds))
 
 
 class StoreTarget:
@@ -108,7 +104,7 @@ class StoreTarget:
     @property
     def server(self) -> tuple[str, str]:
         """The name of an MCP server for the store, and the extra of this package that opens it."""
-        return self.where.rstrip("/").rpartition("/")[2], "fleet"
+        return self.where.rstrip("/").rpartition("/")[2], "crawl"
 
     def list_sites(self, budget: int) -> tuple[str, Origin, str]:
         """Return the sites as text within a token budget, the label of that text, and the catalog's generation."""

@@ -75,7 +75,7 @@ def grep_sites(collection: Collection, pattern: str, *, limit: int = MAX_SECTION
     keys = [site.key for site in collection.rank(pattern, len(sizes), min_score=0.0)]
     if not collection.find_mentioned(pattern):
         keys = list(dict.fromkeys([*keys, *sizes]))
-    if len(keys) > (1 if collection.is_remote else _MAX_GREP_SITES):
+    if len(keys) > _MAX_GREP_SITES:
         raise UsageError(_TOO_MANY_SITES.format(len(keys)))
     total = GrepResult(text, (), 0, 0, 0)
     columns: list[list[SectionMatch]] = []

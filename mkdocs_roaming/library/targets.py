@@ -242,7 +242,7 @@ def open_library(where: str | Path) -> Library:
 
     Args:
         where: A folder, an http(s) URL of a site or of its manifest, a Markdown file or its URL, or an address that a
-            plugin opens (`s3://…`); `installed:` for the documentation in installed packages.
+            plugin opens (`deps://`); `installed:` for the documentation in installed packages.
 
     Raises:
         ManifestNotFoundError: The site publishes no manifest.
@@ -507,7 +507,7 @@ def open_target(
     """Return what a LIB argument names.
 
     Args:
-        where: A folder, a Markdown file, an http(s) address, or an address that a plugin knows (`s3://…`).
+        where: A folder, a Markdown file, an http(s) address, or an address that a plugin knows (`deps://`).
         search: Makes the search of a library.
         trust_rules: Follow the rules of a site that is not the user's own.
         open_sites: Number of sites of a store that stay open.

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from mkdocs_roaming.text.tokenizer import extract_terms
 from roaming_deps.project import PackageDocs, Project, project_folder, save_project
-from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import update_catalog
+from roaming_fleet.folder import StoreFolder
 from roaming_fleet.records import SiteRecord, make_catalog_entry, write_record
 
 
 def write_project(root: Path, data: Path, packages: Iterable[PackageDocs], *, synced: float = 0.0) -> Project:
     """Write the view of a project on documentation that is in the store already, and on bundles."""
-    view = FolderBucket(project_folder(data, root))
+    view = StoreFolder(project_folder(data, root))
     packages = tuple(packages)
     for docs in reversed(packages):  # the first of those with one key counts
         record = SiteRecord(docs.key, docs.url, "failed", "", "", 0.0, error=docs.why)

@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import update_catalog
+from roaming_fleet.folder import StoreFolder
 from roaming_fleet.records import SiteRecord, make_catalog_entry, write_record
 
 TODAY = time.strftime("%Y-%m-%d", time.gmtime())
@@ -66,7 +66,7 @@ def make_store(root: Path) -> Path:
 
 def add_site(root: Path, key: str, markdown: str, name: str, url: str, **message: Any) -> None:
     """Add a site to a store; keyword arguments change its manifest."""
-    bucket = FolderBucket(root)
+    bucket = StoreFolder(root)
     library = library_from_markdown(markdown, name="Site", url=url)
     data = json.loads(library.file(MANIFEST_PATH))
     data["site"] |= {"name": name, **message.get("site", {})}

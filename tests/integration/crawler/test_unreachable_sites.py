@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
-from roaming_fleet.buckets import FolderBucket
+from roaming_fleet.folder import StoreFolder
 from roaming_fleet.records import SiteRecord, read_record, write_record
 
 NAMES = [f"/p{at}/" for at in range(6)]
@@ -36,7 +36,7 @@ def record(tmp_path: Path) -> Callable[[], SiteRecord]:
     """Return the record of the site."""
 
     def read() -> SiteRecord:
-        found = read_record(FolderBucket(tmp_path / "store"), "demo")
+        found = read_record(StoreFolder(tmp_path / "store"), "demo")
         assert found
         assert found.entry
         return found
@@ -127,7 +127,7 @@ def _forbid_six_pages(site: Any) -> None:
 
 def _expire(store: Path) -> None:
     """End the pause of the site."""
-    bucket = FolderBucket(store)
+    bucket = StoreFolder(store)
     found = read_record(bucket, "demo")
     assert found
     write_record(bucket, replace(found, next_try=time.time() - 1))

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from wheels import write_wheel
 
 from mkdocs_roaming.cli import main
-from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import read_records
+from roaming_fleet.folder import StoreFolder
 
 pytestmark = pytest.mark.slow
 
@@ -214,7 +214,7 @@ def test_gc_removes_what_no_project_uses(project: Any, make_project: Any, kite: 
     removed = project.run("gc")
     assert removed.stdout.split()[0] == first["place"]
     assert "1 site, 0.1 MB removed" in removed.stderr
-    assert [record.key for record in read_records(FolderBucket(project.data / "store"))] == [second["place"]]
+    assert [record.key for record in read_records(StoreFolder(project.data / "store"))] == [second["place"]]
     (project.root / "requirements.txt").unlink()
     (project.root / "pyproject.toml").unlink()
     project.root.rmdir()

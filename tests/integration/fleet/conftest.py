@@ -1,20 +1,12 @@
-"""Fixtures: many sites on loopback addresses, served by one server, and object stores."""
+"""Fixtures: many sites on loopback addresses, served by one server."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import certifi
 import pytest
 from click.testing import CliRunner, Result
-from fleet_servers import azure_server
 from fleet_servers.docs_web import LoopbackServer, serving
 
 from mkdocs_roaming.cli import main
@@ -68,17 +60,6 @@ def sites() -> Iterator[Sites]:
         yield found
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _one_certificate(_no_certificates: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Provide one certificate authority: clients of object stores need one even without TLS."""
-    first, end, _ = Path(certifi.where()).read_text("utf-8").partition("-----END CERTIFICATE-----\n")
-    file = tmp_path_factory.mktemp("authority") / "one.pem"
-    file.write_text(first + end, "utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SSL_CERT_FILE", str(file))
-        yield
-
-
 FAST = ("--allow-private", "--delay", "0", "--connections", "1", "--timeout", "20")
 
 
@@ -110,65 +91,3 @@ def published() -> Callable[[Path], dict[str, bytes]]:
         }
 
     return read
-
-
-@dataclass
-class S3:
-    """An S3 server, and the environment variables for it."""
-
-    port: int
-    environ: dict[str, str]
-    where: str = "s3://shelf/docs"
-
-    def set_faults(self, **settings: float | str) -> None:
-        """Set the faults."""
-        self._request("_faults", "PUT", json.dumps(settings).encode())
-
-    def empty(self) -> None:
-        """Remove all objects."""
-        self._request("_empty", "GET", None)
-
-    def _request(self, at: str, method: str, data: bytes | None) -> None:
-        urllib.request.urlopen(
-            urllib.request.Request(f"http://127.0.0.1:{self.port}/{at}", data, method=method)
-        ).close()
-
-
-@pytest.fixture(scope="session")
-def s3_port() -> Iterator[int]:
-    """Provide the port of an S3 server that all tests share, because it starts slowly."""
-    command = [sys.executable, "-m", "fleet_servers.s3_server", "shelf"]
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True) as process:
-        assert process.stdout is not None
-        yield int(process.stdout.readline())
-        process.kill()
-
-
-@pytest.fixture
-def s3(monkeypatch: pytest.MonkeyPatch, s3_port: int) -> S3:
-    """Provide an S3 server with an empty bucket and credentials."""
-    environ = {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{s3_port}",
-        "AWS_ACCESS_KEY_ID": "AKIASOMEBODY",
-        "AWS_SECRET_ACCESS_KEY": "secret-of-the-shelf",
-        "AWS_SESSION_TOKEN": "token-of-the-shelf",
-        "AWS_REGION": "us-east-1",
-    }
-    for name, value in environ.items():
-        monkeypatch.setenv(name, value)
-    found = S3(s3_port, environ)
-    found.empty()
-    return found
-
-
-@pytest.fixture
-def az(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[azure_server.Azure]:
-    """Provide Azurite with an empty container and a key."""
-    program = azure_server.azurite()
-    if program is None:
-        pytest.skip("npm cannot install Azurite here")
-    with azure_server.serving(program, tmp_path_factory.mktemp("azurite")) as azure:
-        for name, value in azure.environ.items():
-            monkeypatch.setenv(name, value)
-        yield azure

@@ -21,9 +21,9 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.tools import render
 from mkdocs_roaming.serve.middleware import RequestPolicy
 from roaming_fleet.app import create_store_app
-from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import load_head, update_catalog
 from roaming_fleet.collection import Collection
+from roaming_fleet.folder import StoreFolder
 from roaming_fleet.records import HEAD_PATH, RECORDS_DIR, SiteRecord, read_record, write_record
 from roaming_fleet.tools import StoreNavigator
 
@@ -60,10 +60,10 @@ def make_unreadable(file: Path) -> None:
 
 def make_outdated(store: Path, site: str) -> None:
     """Replace a site's record by one of another copy."""
-    record = read_record(FolderBucket(store), site)
+    record = read_record(StoreFolder(store), site)
     assert record
     assert record.entry
-    write_record(FolderBucket(store), replace(record, entry=replace(record.entry, digest="sha256:other")))
+    write_record(StoreFolder(store), replace(record, entry=replace(record.entry, digest="sha256:other")))
 
 
 def test_concurrent_requests_open_site_once(store: Path) -> None:
@@ -89,9 +89,9 @@ def test_unreadable_catalog_keeps_previous_list(store: Path) -> None:
     collection = Collection(store, clock=lambda: now[0])
     before = collection.records()
     make_outdated(store, "boats")
-    update_catalog(FolderBucket(store))
+    update_catalog(StoreFolder(store))
     now[0] += 61
-    file = store / f".fleet/catalogue/sites-{load_head(FolderBucket(store)).generation}.jsonl"
+    file = store / f".fleet/catalogue/sites-{load_head(StoreFolder(store)).generation}.jsonl"
     content = file.read_bytes()
     make_unreadable(file)
     assert collection.records() is before
@@ -131,7 +131,7 @@ def test_health_reports_unreachable_store(store: Path) -> None:
 
 def add_uncrawled_site(store: Path, next_try: float = 4_070_908_800.0) -> None:
     """Add a site whose first crawl failed."""
-    bucket = FolderBucket(store)
+    bucket = StoreFolder(store)
     error = "https://me:pass@gone.example/: /home/me/list cannot be had\nhonest (crawled"
     write_record(
         bucket,
@@ -200,7 +200,7 @@ def call_tool(http: TestClient, tool: str, arguments: dict[str, Any]) -> str:
 def test_just_dropped_site_is_unknown_to_agents(store: Path) -> None:
     collection = Collection(store)
     assert "boats" in collection.keys
-    FolderBucket(store).delete([f"{RECORDS_DIR}/boats.json"])
+    StoreFolder(store).delete([f"{RECORDS_DIR}/boats.json"])
     with serve_store(collection) as http:
         for tool, arguments in json.loads(json.dumps(TABLES["calls_for_gone"]).replace("gone", "boats")):
             assert "there is no site 'boats'; read_outline lists them" in call_tool(http, tool, arguments)

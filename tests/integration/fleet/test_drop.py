@@ -11,21 +11,19 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from mkdocs_roaming.locks import FolderBusyError
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_crawler.config import CrawlConfig, Politeness
-from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.cli import drop_sites
-from roaming_fleet.job import RunPlan, SiteSpec, crawl_site
-from roaming_fleet.lock import LockLostError, LockWatch, StoreLockedError, hold_lock
-from roaming_fleet.objects import open_bucket
-from roaming_fleet.records import STORE_MARKER
+from roaming_fleet.folder import StoreFolder
+from roaming_fleet.job import RunPlan, RunStoppedError, SiteSpec, crawl_site
 
 Roaming = Callable[..., Result]
 
 
 @pytest.fixture
 def crawl(roaming: Roaming, sites: Any, fast_options: tuple[str, ...], tmp_path: Path) -> Callable[..., Path]:
-    """Crawl three sites into a store, and return the store if it is a folder."""
+    """Crawl three sites into a store, and return it."""
 
     def run(store: str | Path = tmp_path / "store") -> Path:
         result = roaming("crawl", "--many", sites.listing(tmp_path / "sites.txt", 3), "-o", store, *fast_options)
@@ -36,9 +34,9 @@ def crawl(roaming: Roaming, sites: Any, fast_options: tuple[str, ...], tmp_path:
 
 
 def _paths(store: str, key: str) -> list[str]:
-    """Return a site's files in a store, without locks."""
-    found = (kept.path for kept in open_bucket(store).list(""))
-    return [path for path in found if f"{key}/" in path or f"{key}." in path if "/lock/" not in path]
+    """Return a site's files in a store."""
+    found = (kept.path for kept in StoreFolder(store).list(""))
+    return [path for path in found if f"{key}/" in path or f"{key}." in path]
 
 
 def test_drop_removes_site(roaming: Roaming, crawl: Any, published: Any, tmp_path: Path) -> None:
@@ -65,34 +63,31 @@ def test_drop_with_unknown_site_removes_nothing(roaming: Roaming, crawl: Any, tm
 
 def test_drop_is_refused_during_run(roaming: Roaming, crawl: Any, tmp_path: Path) -> None:
     store = crawl()
-    with hold_lock(FolderBucket(store), "run"), pytest.raises(StoreLockedError, match="in use by the run run"):
+    with StoreFolder(store).hold(), pytest.raises(FolderBusyError, match="another command is in progress there"):
         drop_sites(str(store), ["site-000"])
     assert (store / "site-000/roaming/manifest.json").exists()
 
 
 @pytest.mark.slow
 def test_url_can_be_corrected_after_interrupted_crawl(sites: Any, tmp_path: Path) -> None:
-    bucket = FolderBucket(tmp_path / "store")
-    bucket.create(STORE_MARKER, b"{}")
+    store = StoreFolder(tmp_path / "store")
     sites.pages, sites.delay = 12, 0.1
 
     def crawl(at: int, run: str) -> str:
         options = CrawlConfig(politeness=Politeness(delay=0, connections=1), allow_private=True, workers=0)
-        plan = RunPlan(bucket.where, options, run, "-", "")
-        with hold_lock(bucket, run):
-            watch = LockWatch(bucket, run)
-            if at == 0:
-                threading.Thread(target=_stop_after, args=(lambda: sites.requests["127.0.1.1/a/p1/"], watch)).start()
-            return crawl_site(bucket, SiteSpec(sites.url(at), "docs"), plan, watch).result
+        plan = RunPlan(store, options, run, "-")
+        if at == 0:
+            threading.Thread(target=_stop_after, args=(lambda: sites.requests["127.0.1.1/a/p1/"], plan.stop)).start()
+        return crawl_site(SiteSpec(sites.url(at), "docs"), plan).result
 
-    with pytest.raises(LockLostError):
+    with pytest.raises(RunStoppedError):
         crawl(0, "one")
-    assert (bucket.root / "docs/.roaming/journal.jsonl").exists()
+    assert (store.root / "docs/.roaming/journal.jsonl").exists()
     assert crawl(1, "two") == "new"
-    assert load_manifest(bucket.get(f"docs/{MANIFEST_PATH}")).site.url == sites.url(1)
+    assert load_manifest(store.get(f"docs/{MANIFEST_PATH}")).site.url == sites.url(1)
 
 
-def _stop_after(there: Callable[[], object], watch: LockWatch) -> None:
+def _stop_after(there: Callable[[], object], stop: threading.Event) -> None:
     while not there():
         threading.Event().wait(0.01)
-    watch.stop()
+    stop.set()

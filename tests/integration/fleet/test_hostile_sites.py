@@ -18,8 +18,8 @@ from mkdocs_roaming.cli import main
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.manifest.io import MANIFEST_PATH
 from mkdocs_roaming.serve.mcp import make_server
-from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.collection import Collection
+from roaming_fleet.folder import StoreFolder
 from roaming_fleet.tools import INSTRUCTIONS, StoreNavigator
 
 pytestmark = pytest.mark.anyio
@@ -132,7 +132,7 @@ def test_invalid_manifest_does_not_affect_other_sites(store: Path, tmp_path: Pat
         tmp_path, "honest", "# Honest\n\n## Pumps\n\nA pump empties the hull.\n", "Honest", "https://honest.example/"
     )
     add_site(tmp_path, "odd", "# Odd\n\n## Pumps\n\nA pump empties the hull.\n", "Odd", "https://odd.example/")
-    bucket = FolderBucket(tmp_path)
+    bucket = StoreFolder(tmp_path)
     bucket.put(f"odd/{MANIFEST_PATH}", json.dumps(json.loads(bucket.get(f"odd/{MANIFEST_PATH}")) | manifest).encode())
     navigator = StoreNavigator(Collection(tmp_path))
     found = navigator.search_sections("a pump empties the hull")

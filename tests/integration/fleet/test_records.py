@@ -10,8 +10,8 @@ import pytest
 from click.testing import Result
 
 from mkdocs_roaming.manifest.models import Manifest, NavEntry, PageEntry, SectionEntry, SiteEntry
-from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import load_head, update_catalog
+from roaming_fleet.folder import StoreFolder
 from roaming_fleet.ranking import Ranking
 from roaming_fleet.records import RECORDS_DIR, CatalogEntry, SiteRecord, make_catalog_entry, write_record
 
@@ -30,7 +30,7 @@ def _record(key: str, entry: CatalogEntry) -> SiteRecord:
 
 
 def test_entry_contains_no_control_characters(tmp_path: Path, roaming: Callable[..., Result]) -> None:
-    bucket = FolderBucket(tmp_path)
+    bucket = StoreFolder(tmp_path)
     entry = make_catalog_entry("odd", _manifest(f"Lock{STEERING}keeping", f"All of {STEERING} it", STEERING), 1.0)
     assert (entry.title, entry.language) == ("Lock]0;owned31m keeping", "en")
     write_record(bucket, _record("odd", entry))
@@ -53,7 +53,7 @@ def test_entry_size_is_bounded(tmp_path: Path) -> None:
         make_catalog_entry("long", _manifest("x" * 5_000_000, "y" * 5_000_000), 1.0),
         make_catalog_entry("same", _manifest("again " * 500_000, "again " * 500_000), 1.0),
     ]
-    bucket = FolderBucket(tmp_path)
+    bucket = StoreFolder(tmp_path)
     for entry, key in zip(entries, ("many", "long", "same"), strict=True):
         write_record(bucket, _record(key, entry))
         assert (tmp_path / RECORDS_DIR / f"{key}.json").stat().st_size < 40_000
@@ -64,7 +64,7 @@ def test_entry_size_is_bounded(tmp_path: Path) -> None:
 
 
 def test_languages_are_sorted_by_frequency(tmp_path: Path) -> None:
-    bucket = FolderBucket(tmp_path)
+    bucket = StoreFolder(tmp_path)
     for at, language in enumerate(["zz", "en", "en", "de", "de", "de", *(f"a{sign}" for sign in "abcdefghij")]):
         write_record(
             bucket, _record(f"k{at:02}", make_catalog_entry(f"k{at:02}", _manifest("Weirs", language=language), 1.0))
@@ -75,7 +75,7 @@ def test_languages_are_sorted_by_frequency(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["moved", "longer-name"])
 def test_record_key_comes_from_file_name(name: str, tmp_path: Path) -> None:
-    bucket = FolderBucket(tmp_path)
+    bucket = StoreFolder(tmp_path)
     write_record(bucket, _record("old", make_catalog_entry("old", _manifest("Weirs"), 1.0)))
     update_catalog(bucket)
     (tmp_path / RECORDS_DIR / "old.json").rename(tmp_path / RECORDS_DIR / f"{name}.json")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,10 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.errors import UsageError
 from roaming_crawler.config import CrawlConfig, CrawlLimits, Politeness
-from roaming_fleet.buckets import BucketError, FolderBucket
 from roaming_fleet.catalog import read_records
-from roaming_fleet.engines import thread_engine
-from roaming_fleet.job import RunPlan, SiteSpec, make_failed_record, run_job
-from roaming_fleet.lock import LockLostError, hold_lock
-from roaming_fleet.records import STORE_MARKER, CatalogEntry, SiteRecord, read_record, write_record
+from roaming_fleet.folder import StoreFolder
+from roaming_fleet.job import RunPlan, SiteSpec, make_failed_record
+from roaming_fleet.records import RECORDS_DIR, CatalogEntry, SiteRecord, read_record, write_record
 from roaming_fleet.run import config_digest, crawl_many, site_status
 
 Roaming = Callable[..., Result]
@@ -60,7 +59,7 @@ def test_run_crawls_each_site_once(crawl: Any, sites: Any, roaming: Roaming, tmp
 
 def test_refresh_older_than_crawls_old_sites(crawl: Any, sites: Any, tmp_path: Path) -> None:
     crawl()
-    bucket = FolderBucket(tmp_path / "store")
+    bucket = StoreFolder(tmp_path / "store")
     for at in (0, 1, 2):
         record = read_record(bucket, f"site-{at:03}")
         assert record
@@ -123,7 +122,7 @@ def test_site_is_parsed_again_after_change_of_built_in_theme(crawl: Any, monkeyp
 
 @pytest.mark.parametrize("tries", [5, 512, 5_000])
 def test_pause_is_at_most_one_week(tries: int) -> None:
-    plan, site = RunPlan("store", CrawlConfig(), "run", "config", ""), SiteSpec("https://a.example/", "a")
+    plan, site = RunPlan(StoreFolder("store"), CrawlConfig(), "run", "config"), SiteSpec("https://a.example/", "a")
     last = SiteRecord("a", site.url, "failed", "config", "run", 0.0, tries=tries)
     record = make_failed_record(site, plan, last, "it is away")
     assert (record.tries, round((record.next_try - record.at) / 86_400)) == (tries + 1, 7)
@@ -131,7 +130,7 @@ def test_pause_is_at_most_one_week(tries: int) -> None:
 
 def test_site_is_due_with_other_options_or_version() -> None:
     config = config_digest(CrawlConfig())
-    plan = RunPlan("", CrawlConfig(), "run", config, "")
+    plan = RunPlan(StoreFolder(""), CrawlConfig(), "run", config)
     entry = CatalogEntry("", "", "", "en", 1, 1, "", crawled=50.0)
     for digest, found in (
         (config, "fresh"),
@@ -145,56 +144,22 @@ def test_site_is_due_with_other_options_or_version() -> None:
         assert site_status(record, plan, None) == found, digest
 
 
-def test_finished_site_is_not_crawled_again_in_same_run(sites: Any, tmp_path: Path) -> None:
-    bucket = FolderBucket(tmp_path / "store")
-    bucket.create(STORE_MARKER, b"{}")
+def test_unusable_store_stops_run_and_is_reported(sites: Any, tmp_path: Path) -> None:
+    store = StoreFolder(tmp_path / "store")
     options = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
-    plan, site = RunPlan(bucket.where, options, "run", "config", ""), SiteSpec(sites.url(0), "one")
-    with hold_lock(bucket, "run"):
-        first = run_job(site, plan)
-        requests = sites.requests.total()
-        assert run_job(site, plan).at == first.at
-    assert sites.requests.total() == requests
-    with pytest.raises(LockLostError):
-        run_job(SiteSpec(sites.url(1), "two"), plan)
-    assert sites.requests.total() == requests
-
-
-def test_failed_store_is_not_accessed_again(sites: Any, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-
-    def engine(plan: RunPlan, groups: Any, stop: Any) -> Iterator[Any]:
-        yield from ()
-        raise BucketError(f"{plan.store}: cannot be read; check that the store is up, and try again later")
-
-    options = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
-    report = crawl_many([SiteSpec(sites.url(0), "one")], str(store), options, engine, scratch=tmp_path)
-    assert "check that the store is up" in report.stopped
-    assert list(FolderBucket(store).list(".fleet/runs")) == []
-
-
-def test_stopped_run_writes_report_and_catalog(sites: Any, tmp_path: Path) -> None:
-    store = tmp_path / "store"
-
-    def engine(plan: RunPlan, groups: Any, stop: Any) -> Generator[SiteRecord]:
-        yield run_job(groups[0][0], plan)
-        raise UsageError("a worker has another version; install the same one")
-
-    options = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
-    listed = [SiteSpec(sites.url(0), "one"), SiteSpec(sites.url(2), "two")]
-    report = crawl_many(listed, str(store), options, engine, scratch=tmp_path)
-    assert (report.new, report.stopped) == (1, "a worker has another version; install the same one")
-    bucket = FolderBucket(store)
-    assert [record.key for record in read_records(bucket)] == ["one"]
-    assert len(list(bucket.list(".fleet/runs"))) == 1
+    crawl_many([], store, options)
+    (store.root / RECORDS_DIR).touch()
+    report = crawl_many([SiteSpec(sites.url(0), "one"), SiteSpec(sites.url(2), "two")], store, options, at_once=1)
+    assert re.fullmatch(r".+\.fleet/sites/\S+ cannot be written \(.+\)", report.stopped)
+    assert len(list(store.list(".fleet/runs"))) == 2
 
 
 def test_copies_of_one_url_may_have_several_names(sites: Any, tmp_path: Path) -> None:
     config = CrawlConfig(politeness=Politeness(delay=0), allow_private=True, workers=0)
-    url, store = sites.url(0), str(tmp_path / "store")
+    url, store = sites.url(0), StoreFolder(tmp_path / "store")
     for name in ("site-1.0", "site-2.0"):
-        report = crawl_many([SiteSpec(url, name)], store, config, thread_engine(1))
+        report = crawl_many([SiteSpec(url, name)], store, config)
         assert (report.new, report.pages_new) == (1, 3)
-    assert [record.key for record in read_records(FolderBucket(tmp_path / "store"))] == ["site-1.0", "site-2.0"]
+    assert [record.key for record in read_records(store)] == ["site-1.0", "site-2.0"]
     with pytest.raises(UsageError, match=r"site-1\.0 is http\S+/a/ there, not http\S+/b/"):
-        crawl_many([SiteSpec(sites.url(1), "site-1.0")], store, config, thread_engine(1))
+        crawl_many([SiteSpec(sites.url(1), "site-1.0")], store, config)

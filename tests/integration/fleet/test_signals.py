@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleet_servers.workers import cluster
 
 pytestmark = pytest.mark.slow
 
@@ -73,21 +72,3 @@ def test_signal_stops_run_in_threads(
     assert message.splitlines()[-1] == "roaming: interrupted; to continue, give the same command"
     assert "Traceback" not in message
     _check_resume(command, sites, tmp_path, published)
-
-
-@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL])
-def test_remote_workers_stop_after_client_is_killed(
-    signum: signal.Signals, command: list[str], sites: Any, tmp_path: Path
-) -> None:
-    sites.pages = 200
-    with cluster(tmp_path, 2) as dask:
-        dask_command = [*command, "--engine", f"dask={dask.address}"]
-        _run_and_stop(dask_command, sites, signum)
-        time.sleep(3)
-        requests = sites.requests.total()
-        time.sleep(2)
-        assert sites.requests.total() == requests
-        sites.pages, sites.delay = 4, 0
-        result = subprocess.run([*dask_command, "--json"], capture_output=True, text=True, check=True)
-    last = json.loads(result.stdout.splitlines()[-1])
-    assert (last["new"], last["failed"]) == (8, 0)

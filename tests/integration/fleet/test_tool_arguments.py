@@ -18,9 +18,9 @@ from mkdocs_roaming.library.grep import GrepResult
 from mkdocs_roaming.library.tools import ExpandResult, OutlineResult, SearchResults, ToolError, render
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
 from mkdocs_roaming.serve.mcp import call_tool_stateless
-from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import update_catalog
 from roaming_fleet.collection import Collection
+from roaming_fleet.folder import StoreFolder
 from roaming_fleet.records import RECORDS_DIR, read_record, write_record
 from roaming_fleet.tools import StoreNavigator
 
@@ -110,7 +110,7 @@ def test_tools_accept_any_arguments(collection: Collection, name: str, arguments
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two thousand sites with a catalog only."""
     root = tmp_path_factory.mktemp("many")
-    bucket = FolderBucket(root)
+    bucket = StoreFolder(root)
     add_site(root, "site-000000", PUMPS.format("Site"), "Site", "https://a.example/")
     first = read_record(bucket, "site-000000")
     assert first
@@ -133,8 +133,8 @@ def test_list_of_sites_contains_every_site_once(many: Path) -> None:
         if more is None:
             break
         if not after:
-            FolderBucket(many).delete([f"{RECORDS_DIR}/{more[2]}.json"])
-            update_catalog(FolderBucket(many))
+            StoreFolder(many).delete([f"{RECORDS_DIR}/{more[2]}.json"])
+            update_catalog(StoreFolder(many))
             now[0] += 61
             dropped = more[2]
         after = more[1].upper()

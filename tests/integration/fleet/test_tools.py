@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from mkdocs_roaming.library.tools import ExpandResult, SearchResults, ToolError, render
 from mkdocs_roaming.manifest.expand import MAX_EXPANSION_CHARS
-from roaming_fleet.buckets import FolderBucket
 from roaming_fleet.catalog import update_catalog
 from roaming_fleet.collection import Collection
+from roaming_fleet.folder import StoreFolder
 from roaming_fleet.records import RECORDS_DIR, read_record, write_record
 from roaming_fleet.tools import StoreNavigator
 
@@ -107,7 +107,7 @@ def test_grep_counts_sections_of_damaged_site_as_unread(tmp_path: Path) -> None:
 
 
 def test_grep_over_many_sites_needs_name(tmp_path: Path) -> None:
-    bucket = FolderBucket(tmp_path)
+    bucket = StoreFolder(tmp_path)
     add_site(tmp_path, "ships", "# Ships\n\nA hull.\n", "Ships", "https://a.example/")
     record = read_record(bucket, "ships")
     assert record is not None
@@ -155,7 +155,7 @@ def test_tools_notice_new_crawl(changing_store: Path) -> None:
         {"Boats": ["A boat floats.", "Colours", "Green is the colour of the hull."]},
     )
     crawl_sites(changing_store.parent, "--refresh")
-    bucket = FolderBucket(changing_store)
+    bucket = StoreFolder(changing_store)
     bucket.delete([f"{RECORDS_DIR}/trains.json"])
     update_catalog(bucket)
     now[0] += 61
@@ -169,13 +169,13 @@ def test_site_being_uploaded_uses_old_copy(changing_store: Path) -> None:
     now = [0.0]
     collection = Collection(changing_store, clock=lambda: now[0])
     before = collection.open("boats").library
-    record = read_record(FolderBucket(changing_store), "boats")
+    record = read_record(StoreFolder(changing_store), "boats")
     assert record
     assert record.entry
     manifest = changing_store / "boats/roaming/manifest.json"
     manifest.rename(manifest.with_suffix(".away"))
     outdated = replace(record, entry=replace(record.entry, digest="sha256:other"))
-    write_record(FolderBucket(changing_store), outdated)
+    write_record(StoreFolder(changing_store), outdated)
     now[0] += 61
     assert collection.open("boats").library is before
     manifest.with_suffix(".away").rename(manifest)

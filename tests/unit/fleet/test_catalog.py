@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.manifest.models import Manifest
-from roaming_fleet.buckets import BucketError, FolderBucket
 from roaming_fleet.catalog import read_records, update_catalog
+from roaming_fleet.folder import StoreError, StoreFolder
 from roaming_fleet.ranking import Ranking, coverage_factor
 from roaming_fleet.records import (
     HEAD_PATH,
@@ -35,13 +35,13 @@ def _record(key: str, rng: random.Random) -> SiteRecord:
     return SiteRecord(key, entry.url, "done", "", "", 1.0, result="new", entry=entry)
 
 
-def _answers(bucket: FolderBucket) -> list[list[tuple[str, float]]]:
+def _answers(bucket: StoreFolder) -> list[list[tuple[str, float]]]:
     ranking = Ranking(bucket)
     return [[(key, round(score, 6)) for key, score in ranking.best(word, 10)] for word in WORDS]
 
 
 def test_reader_survives_catalog_updates(tmp_path: Path) -> None:
-    bucket, rng = FolderBucket(tmp_path), random.Random(1)
+    bucket, rng = StoreFolder(tmp_path), random.Random(1)
     for at in range(100):
         write_record(bucket, _record(f"site{at}", rng))
     update_catalog(bucket)
@@ -54,8 +54,8 @@ def test_reader_survives_catalog_updates(tmp_path: Path) -> None:
 
 
 def test_uncrawled_site_is_not_found(tmp_path: Path) -> None:
-    bucket, rng = FolderBucket(tmp_path), random.Random(1)
-    with pytest.raises(BucketError, match="no sites in it"):
+    bucket, rng = StoreFolder(tmp_path), random.Random(1)
+    with pytest.raises(StoreError, match="no sites in it"):
         Ranking(bucket)
     record = _record("one", rng)
     write_record(bucket, record)
@@ -64,7 +64,7 @@ def test_uncrawled_site_is_not_found(tmp_path: Path) -> None:
     update_catalog(bucket)
     assert [key for key, _ in Ranking(bucket).best("one two three", 10)] == ["one"]
     bucket.put(HEAD_PATH, b"[]")
-    with pytest.raises(BucketError, match="no sites in it"):
+    with pytest.raises(StoreError, match="no sites in it"):
         Ranking(bucket)
     update_catalog(bucket)
     assert [key for key, _ in Ranking(bucket).best("one", 10)] == ["one"]
@@ -72,14 +72,14 @@ def test_uncrawled_site_is_not_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("broken", ["head.json", "sites-", "terms-"])
 def test_damaged_catalog_is_rebuilt(broken: str, tmp_path: Path) -> None:
-    bucket, rng = FolderBucket(tmp_path), random.Random(5)
+    bucket, rng = StoreFolder(tmp_path), random.Random(5)
     for at in range(5):
         write_record(bucket, _record(f"site{at}", rng))
     update_catalog(bucket)
     before = _answers(bucket)
     for file in (tmp_path / ".fleet/catalogue").glob(f"{broken}*"):
         file.write_text('{"key": ')
-    with pytest.raises(BucketError, match=r"no sites in it|is damaged; crawl its sites again"):
+    with pytest.raises(StoreError, match=r"no sites in it|is damaged; crawl its sites again"):
         _answers(bucket) if broken == "terms-" else list(read_records(bucket))
     write_record(bucket, _record("site9", rng))
     update_catalog(bucket)
@@ -92,7 +92,7 @@ def test_damaged_catalog_is_rebuilt(broken: str, tmp_path: Path) -> None:
 class _InterruptedBucket:
     """A bucket of a process that is killed after a number of writes and deletions."""
 
-    def __init__(self, bucket: FolderBucket, steps: int) -> None:
+    def __init__(self, bucket: StoreFolder, steps: int) -> None:
         self._bucket, self._steps, self.where, self.is_remote = bucket, steps, bucket.where, False
 
     def __getattr__(self, name: str) -> Any:
@@ -114,7 +114,7 @@ class _InterruptedBucket:
 
 
 def test_interrupted_update_leaves_readable_catalog(tmp_path: Path) -> None:
-    bucket, rng = FolderBucket(tmp_path), random.Random(3)
+    bucket, rng = StoreFolder(tmp_path), random.Random(3)
     for at in range(80):
         write_record(bucket, _record(f"site{at}", rng))
     update_catalog(bucket)
@@ -136,11 +136,11 @@ def test_interrupted_update_leaves_readable_catalog(tmp_path: Path) -> None:
 
 
 def test_catalog_of_other_version_is_replaced(tmp_path: Path) -> None:
-    bucket = FolderBucket(tmp_path)
+    bucket = StoreFolder(tmp_path)
     bucket.put(HEAD_PATH, b'{"version": 1, "head": {"generation": "abc", "shards": 1, "keys": ["one"]}}')
     bucket.put(".fleet/catalogue/sites-abc.jsonl", b"{}\n")
     write_record(bucket, _record("one", random.Random(1)))
-    with pytest.raises(BucketError, match="its catalog has another format; repeat the crawl"):
+    with pytest.raises(StoreError, match="its catalog has another format; repeat the crawl"):
         Ranking(bucket)
     update_catalog(bucket)
     assert Ranking(bucket).head.keys == ["one"]
@@ -154,7 +154,7 @@ def test_site_is_found_by_words_that_only_a_model_wrote(tmp_path: Path) -> None:
         for key, text in texts.items()
     }
     libraries["pump"] = libraries["pump"].rename_ids(_describe)
-    bucket = FolderBucket(tmp_path)
+    bucket = StoreFolder(tmp_path)
     for key, library in libraries.items():
         entry = make_catalog_entry(key, library.manifest, 1.0)
         write_record(bucket, SiteRecord(key, entry.url, "done", "", "", 1.0, result="new", entry=entry))
