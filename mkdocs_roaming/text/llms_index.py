@@ -5,9 +5,10 @@ from __future__ import annotations
 import os.path
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
+
+from msgspec import Struct
 
 from mkdocs_roaming.text.full_text import Resolver, blank_code, frame_lines
 
@@ -61,8 +62,7 @@ class LlmsLink(NamedTuple):
     group: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class LlmsIndex:
+class LlmsIndex(Struct):
     """A parsed llms.txt.
 
     Attributes:
@@ -81,15 +81,15 @@ class LlmsIndex:
     resolve: Resolver
     title: str = ""
     summary: str = ""
-    entries: dict[str, LlmsLink] = field(default_factory=dict)
-    nested: dict[str, None] = field(default_factory=dict)
-    full: dict[str, None] = field(default_factory=dict)
+    entries: dict[str, LlmsLink] = {}
+    nested: dict[str, None] = {}
+    full: dict[str, None] = {}
     lines: int = 0
     items: int = 0
     _group: tuple[str, ...] = ()
     _above: str = ""
     """Text of the last list item without a link."""
-    _mentioned: dict[str, LlmsLink] = field(default_factory=dict)
+    _mentioned: dict[str, LlmsLink] = {}
     """Links within the descriptions of list items; they are listed last."""
 
     @classmethod
