@@ -31,6 +31,10 @@ _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
 """The charset of a media type: `text/html; charset=utf-8`."""
 _XML_ENCODING = re.compile(r"""<\?xml\b[^>]*?\sencoding\s*=\s*["']([^"']+)""")
 """The encoding in an XML declaration, which browsers read in HTML, too."""
+_NOSCRIPT = re.compile(r"</?noscript\b[^>]*>", re.IGNORECASE)
+"""A tag around what browsers show without scripts."""
+_SCRIPT = re.compile(r"<script\b[^<]*+(?:<(?!/script\b)[^<]*+)*+", re.IGNORECASE)
+"""A script with its first tag: `<script>location.replace("/guide/")`."""
 _DIRECTIVE_VALUE = re.compile(r":\s*\S+")
 """The value of a directive: `: 50` of `max-snippet: 50`."""
 _EXPIRY = re.compile(r"(?i)unavailable_after\s*:\s*((?:[a-z]+,\s*)?[^,]+)")
@@ -91,7 +95,19 @@ def _parse_date(text: str) -> float | None:
 
 
 def find_redirect(html: str) -> str | None:
-    """Return the target of a page that redirects in HTML, None for any other page."""
+    """Return the target of a page that redirects in HTML, None for any other page.
+
+    A redirect for browsers without scripts counts if a script leads to the same target.
+    """
+    target = _find_refresh(html)
+    if target is None and "<noscript" in html and "refresh" in html:
+        target = _find_refresh(_NOSCRIPT.sub("", html))
+        scripts = (script for script in _SCRIPT.findall(html) if "location" in script)
+        return target if target and any(target in script for script in scripts) else None
+    return target
+
+
+def _find_refresh(html: str) -> str | None:
     for tag in _iter_meta_tags(html, "refresh"):
         is_refresh = tag.get("http-equiv", "").strip().lower() == "refresh"
         if is_refresh and (target := parse_refresh(tag.get("content", ""))):

@@ -21,7 +21,10 @@ MIKE = [
     {"version": "1.0", "title": "1.0", "aliases": ["latest"]},
     {"version": "0.9", "title": "0.9", "aliases": []},
 ]
-REDIRECT = '<!DOCTYPE html><noscript><meta http-equiv="refresh" content="1; url=%s" /></noscript>'
+REDIRECT = (
+    '<!DOCTYPE html><noscript><meta http-equiv="refresh" content="1; url={0}" /></noscript>'
+    '<script>window.location.replace("{0}" + window.location.search)</script>'
+)
 
 
 def make_site(root: Path, entries: Any = MIKE, *, published: tuple[str, ...] = ("2.0", "1.0"), url: str = URL) -> Path:
@@ -78,11 +81,11 @@ def test_second_run_writes_nothing_and_new_version_updates_list(tmp_path: Path) 
     ("home", "given", "default"),
     [
         ("", None, "1.0"),  # the alias `latest`
-        (REDIRECT % "dev/", None, "2.0 [beta]"),
-        (REDIRECT % "2.0/index.html", None, "2.0 [beta]"),
-        (REDIRECT % f"{URL}2.0/", None, "2.0 [beta]"),
-        (REDIRECT % "elsewhere/", None, "1.0"),
-        (REDIRECT % "dev/", "latest", "1.0"),
+        (REDIRECT.format("dev/"), None, "2.0 [beta]"),
+        (REDIRECT.format("2.0/index.html"), None, "2.0 [beta]"),
+        (REDIRECT.format(f"{URL}2.0/"), None, "2.0 [beta]"),
+        (REDIRECT.format("elsewhere/"), None, "1.0"),
+        (REDIRECT.format("dev/"), "latest", "1.0"),
         ("<h1>Home</h1>", "2.0", "2.0 [beta]"),
     ],
 )
