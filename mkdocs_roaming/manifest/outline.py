@@ -302,7 +302,14 @@ class _Outline(Struct):
         )
         for line, depth in shown:
             self._open_pages(line, depth, len(line.pages))
-        self._choose_limits(self.shown)
+        placed = heads + shown + self.shown
+        self._choose_limits(placed)
+        for line, depth in placed:
+            wider = max(line.limits - 1, 0)
+            cost = self._cost(line, depth, wider) - self._cost(line, depth)
+            if cost <= self.remaining:
+                self.remaining -= cost
+                line.limits = wider
         text = "".join(self._render_line(line, depth) for line, depth in heads)
         return text + self._render_list(lines, count, top)
 
@@ -350,31 +357,19 @@ class _Outline(Struct):
                 push(section, depth + 1)
 
     def _choose_limits(self, lines: Sequence[_Placed]) -> None:
-        """Choose the widest limits that fit for the texts of all lines, then wider ones for the first lines."""
+        """Choose the widest limits that fit for the texts of all lines."""
         bare = [self._cost(line, depth) for line, depth in lines]
-        costs: list[int] = []
         for limits in range(_BARE + 1):
-            costs.clear()
             remaining = self.remaining
             for (line, depth), own in zip(lines, bare, strict=True):
-                cost = self._cost(line, depth, limits)
-                costs.append(cost)
-                remaining -= cost - own
+                remaining -= self._cost(line, depth, min(limits, line.limits)) - own
                 if remaining < 0:
                     break
-            if remaining >= 0:
-                break
-        else:
-            return
-        self.remaining = remaining
-        for (line, depth), cost in zip(lines, costs, strict=True):
-            line.limits = limits
-            if limits == 0:
-                continue
-            more = self._cost(line, depth, limits - 1) - cost
-            if more <= self.remaining:
-                self.remaining -= more
-                line.limits = limits - 1
+            else:
+                self.remaining = remaining
+                for line, _ in lines:
+                    line.limits = min(limits, line.limits)
+                return
 
     def _cost(self, line: _Line, depth: int, limits: int | None = None) -> int:
         return estimate_tokens(self._render_line(line, depth, limits))
