@@ -1,4 +1,4 @@
-"""Logs of an endpoint and of web servers for tests of the report."""
+"""Logs of an endpoint for tests of the report."""
 
 from __future__ import annotations
 

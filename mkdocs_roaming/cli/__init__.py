@@ -35,7 +35,7 @@ COMMANDS = {
     "mcp": ("mcp:mcp", "Serve a site or a store to an agent over MCP."),
     "outline": ("navigate:outline", "Print the collapsed outline, or one branch of it."),
     "preview": ("preview:preview", "Write a page that shows what agents see of a site."),
-    "report": ("report:report", "Report what readers asked in vain, and what agents read."),
+    "report": ("report:report", "Report what readers asked in vain."),
     "search": ("navigate:search", "Search the sections of a site."),
     "serve": ("serve:serve", "Answer questions over HTTP."),
     "validate": ("index:validate", "Validate a published site."),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from importlib import resources
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from mkdocs_roaming.report.access import KINDS, load_tables
 from mkdocs_roaming.report.report import Report
 
 _FILTERS = {
@@ -28,12 +29,17 @@ def render_report(report: Report) -> str:
     return _render("page.html", report, style=Markup(_read("page.css")))
 
 
+def load_tables() -> dict[str, dict[str, Any]]:
+    """Return the tables of `report.toml`: what a report says of failures and states."""
+    return tomllib.loads(_read("report.toml"))
+
+
 def _render(template: str, report: Report, **context: object) -> str:
     is_page = template.endswith(".html")
     environment = Environment(autoescape=is_page, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     environment.filters |= _FILTERS
     page = environment.from_string(_read(template))
-    return page.render(report=report, tables=load_tables(), kinds=KINDS, **context)
+    return page.render(report=report, tables=load_tables(), **context)
 
 
 def _read(name: str) -> str:

@@ -13,7 +13,6 @@ from mkdocs_roaming.answer.results import Offline
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
-from mkdocs_roaming.report.access import AccessReport
 from mkdocs_roaming.report.groups import Clue, group_questions
 from mkdocs_roaming.report.log import Entry, Log, Rating
 from mkdocs_roaming.search.relevance import MIN_CONFIDENCE
@@ -89,7 +88,6 @@ class Report(Struct, frozen=True):
         groups: What was asked in vain, the heaviest groups first.
         ratings: The ratings of known questions: first those with comments, and bad ones before good ones.
         skipped: Number of lines of the logs that could not be read.
-        access: What agents read, from the web server's log.
     """
 
     site: str = ""
@@ -99,16 +97,14 @@ class Report(Struct, frozen=True):
     groups: tuple[Group, ...] = ()
     ratings: tuple[Rating, ...] = ()
     skipped: int = 0
-    access: AccessReport | None = None
 
 
-def make_report(log: Log, library: Library | None = None, access: AccessReport | None = None) -> Report:
+def make_report(log: Log, library: Library | None = None) -> Report:
     """Return the report of a log.
 
     Args:
         log: The questions and ratings.
         library: The site, for titles and nearest sections.
-        access: What agents read.
     """
     entries = [entry for entry in log.entries if entry.state in _FAILED or not _is_small_talk(entry.text)]
     in_vain = [entry for entry in entries if _is_in_vain(entry, log)]
@@ -126,7 +122,6 @@ def make_report(log: Log, library: Library | None = None, access: AccessReport |
         groups=tuple(_group_entries(in_vain, log, Search(library) if library else None)),
         ratings=tuple(sorted(ratings, key=lambda rating: (not rating.comment, rating.helpful is not False))),
         skipped=log.skipped,
-        access=access,
     )
 
 

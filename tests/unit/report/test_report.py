@@ -11,9 +11,8 @@ from report_logs import line, rate, read
 
 from mkdocs_roaming.answer.events import Finished, summarize
 from mkdocs_roaming.library.library import Library
-from mkdocs_roaming.report.access import AccessReport, load_tables
 from mkdocs_roaming.report.log import Log, read_log
-from mkdocs_roaming.report.output import format_report, render_report
+from mkdocs_roaming.report.output import format_report, load_tables, render_report
 from mkdocs_roaming.report.report import Period, Report, make_report
 from mkdocs_roaming.serve.log import Journal
 from mkdocs_roaming.serve.requests import parse_question
@@ -144,17 +143,3 @@ def test_lines_of_the_endpoint_can_be_read(tmp_path: Path) -> None:
     assert [(rating.question, rating.helpful, rating.comment) for rating in make_report(log).ratings] == [
         ("oil?", True, "Good")
     ]
-
-
-def test_report_of_agents_alone_has_no_questions() -> None:
-    report = make_report(Log(), access=AccessReport(3, {"GPTBot": {"llms.txt": 2, "failed": 1}}, 1))
-    assert text_of(report).splitlines() == [
-        "",
-        "Requests of agents: 3 requests with those of browsers",
-        "agent                     llms.txt  Markdown      HTML    failed",
-        "GPTBot                           2         0         0         1",
-        "Lines of the access logs that could not be read: 1",
-    ]
-    page = render_report(report)
-    assert "No questions" not in page
-    assert '<th scope="row">GPTBot</th><td class="number">2</td>' in page
