@@ -21,13 +21,13 @@ import msgspec
 from mkdocs_roaming._json import prepare
 from mkdocs_roaming._version import __version__
 from mkdocs_roaming.errors import LibraryError
-from mkdocs_roaming.files import user_cache_folder
+from mkdocs_roaming.files import user_cache_folder, write_atomically
 from mkdocs_roaming.library.readers import read_file
 from mkdocs_roaming.manifest.models import Manifest
 
 T = TypeVar("T")
 
-INDEX_VERSION = "5"
+INDEX_VERSION = "6"
 """Increased when a site gets another index or other scores: by the tokenizer, the fields or the format of the files."""
 
 MAX_CACHE_BYTES = 256 * 2**20
@@ -35,6 +35,9 @@ MAX_CACHE_BYTES = 256 * 2**20
 
 _SUFFIX = ".index"
 _CHECKSUM_BYTES = 4
+_PRIVATE = 0o700
+"""The folder can only be read by its user: a site may be private."""
+
 _MAX_SHARE = 4
 """A single file may have this part of the folder's size: a quarter."""
 
@@ -79,22 +82,14 @@ class IndexCache(msgspec.Struct, frozen=True):
 
     def store(self, key: str, data: object) -> None:
         """Write data, unless they are too large or the folder cannot be written; then delete the oldest files."""
-        from tempfile import mkstemp  # a search with a stored index does not need it
-
         content = msgspec.msgpack.encode(data)
         if len(content) > self.max_bytes // _MAX_SHARE:
             return
+        checksum = zlib.crc32(content).to_bytes(_CHECKSUM_BYTES, "little")
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            descriptor, temporary = mkstemp(_SUFFIX, dir=self.folder)  # readable by the user alone
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(zlib.crc32(content).to_bytes(_CHECKSUM_BYTES, "little"))
-                    file.write(content)
-                Path(temporary).replace(self.folder / (key + _SUFFIX))
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+            self.folder.chmod(_PRIVATE)
+            write_atomically(self.folder / (key + _SUFFIX), checksum + content)
             files = [(path.stat(), path) for path in self.folder.glob("*" + _SUFFIX)]
             files.sort(key=lambda file: file[0].st_mtime, reverse=True)
             size = 0

@@ -196,7 +196,7 @@ class Navigator(Toolset):
         query = f"{question}\n{earlier}" if earlier else question
         note = search.judge(question)
         if note not in ("", NO_ANSWER):  # the question is in another language
-            hits = search.find_foreign(query, limit=_MAX_RANKED)
+            hits = search.find(search.find_names(query), limit=_MAX_RANKED)
         else:
             note = note if is_query else ""
             hits = search.find(query, limit=_MAX_RANKED)

@@ -204,17 +204,6 @@ class Search:
         """Return the words of a query in another language that the site contains, if one is a name in its code."""
         return self._get_relevance().find_names(query[:MAX_QUERY_CHARS])
 
-    def find_foreign(self, query: str, *, limit: int = DEFAULT_HITS) -> list[Hit]:
-        """Return the sections for a query in another language: those in its language, then those with its names."""
-        relevance = self._get_relevance()
-        hits = self.find(query, limit=limit)
-        hits = [hit for hit in hits if relevance.is_in_language(query, self._read(hit.section))]
-        names = self.find_names(query)
-        if names:
-            hits += self.find(names, limit=limit)
-        by_id = {hit.section.id: hit for hit in hits}
-        return list(by_id.values())[:limit]
-
     def words_only(self, query: str) -> bool:
         """Return whether the query was searched by words because its vector could not be computed."""
         return self.published is not None and not self.published.has_vector(query)

@@ -23,7 +23,6 @@ from mkdocs_roaming.manifest.models import (
     iter_nav,
     join_url,
     path_to_url,
-    root_path,
     short_markdown_path,
     url_to_path,
 )
@@ -31,14 +30,9 @@ from mkdocs_roaming.manifest.page_kinds import find_listing_pages
 from mkdocs_roaming.manifest.sections import file_digest, split_sections
 from mkdocs_roaming.text.blocks import load_parser
 from mkdocs_roaming.text.markdown import pluralize
-from mkdocs_roaming.text.meta_tags import has_absolute_assets
 
 _MAX_LISTING_CHARS = 50_000
 """Upper limit of llms.txt, of each list that it links to, and of the outline: what agents read at once."""
-
-_LOADING_TAGS = ("link", "script", "template")
-_URL_ATTRIBUTES = ("href", "src", "data-manifest")
-"""The elements that a build adds to pages and that load files, and the attributes with their URLs."""
 
 _FOOTNOTE = re.compile(r"^(\s*)\[\^", re.MULTILINE)
 """The beginning of a footnote, `[^1]: Word.`: CommonMark has none, and would parse it as a link definition."""
@@ -148,7 +142,7 @@ class _Validator:
     # Pages
 
     def check_page(self, page: PageEntry) -> Iterator[str]:
-        """Yield what is wrong with the Markdown of a page, its slices and links, and with what its HTML loads."""
+        """Yield what is wrong with the Markdown of a page, its slices and links."""
         data = self._read(page.markdown)
         if not data:
             yield f"{page.markdown}: cannot be read"
@@ -162,8 +156,6 @@ class _Validator:
         if page.origin == "html" or self._manifest.crawled_from:
             for href in _find_links(data.decode("utf-8", "replace")):
                 yield from self._check_link(page, href)
-        if not self._manifest.crawled_from:
-            yield from self._check_elements(page)
 
     def _check_slices(self, page: PageEntry, data: bytes) -> Iterator[str]:
         end = page.sections[0].start
@@ -213,24 +205,6 @@ class _Validator:
                 anchors.add(unquote(element.get("name", "")))
             self._anchors[page.path] = anchors
         return self._anchors[page.path]
-
-    def _check_elements(self, page: PageEntry) -> Iterator[str]:
-        """Yield addresses in the elements which a build has added to a page that lead to no file."""
-        html = self._read_html(page.path)
-        urls = set[str]()
-        for element in _parse_html(html) if "data-roaming" in html else ():
-            if element.tag in _LOADING_TAGS and "data-roaming" in element.attrib:
-                urls.update(element.get(name, "") for name in _URL_ATTRIBUTES)
-        urls.discard("")
-        addresses = {page.path}
-        stem = page.path.removesuffix("/").removesuffix(".html")
-        if stem and has_absolute_assets(html, root_path(self._site_url)):  # the page itself works at all of them
-            addresses |= {stem, f"{stem}/"}
-        for address in sorted(addresses):
-            for url in sorted(urls):
-                path = url_to_path(self._site_url, urljoin(path_to_url(self._site_url, address), url))
-                if path is None or not self._read(path):
-                    yield f"{address or 'index.html'}: {url} leads to no file of the site"
 
     # Other files
 

@@ -86,9 +86,6 @@ _MIN_NAME_COVERAGE = 0.6
 _RARE_SHARE = 0.03
 """Share of the sections up to which a word is foreign on a site."""
 
-_MIN_SCRIPT_CHARS = 20
-"""Number of characters of its script from which a text is in a language."""
-
 _MIN_SIGNS = 5
 """Signs of another language that a query needs; a stop word or a word in another script counts twice."""
 
@@ -222,17 +219,6 @@ class Relevance:
         names = " ".join(word.text for word in words if self._find(word).rows)
         matched, rows = self._match(names)
         return names if self._contain_name(query, matched, rows, coverage=1) else ""
-
-    def is_in_language(self, query: str, text: str) -> bool:
-        """Return whether a text is in the language of a query in another language than the site's."""
-        language = self.find_language(query) or ""
-        text = text.lower()
-        if language in _SCRIPTS:
-            characters = re.findall(_SCRIPTS[language], text)
-            return len(characters) >= _MIN_SCRIPT_CHARS
-        stops = load_words(language, "stop_words") - load_words(self._language, "stop_words")
-        signs = stops.intersection(split_words(text))
-        return len(signs) >= _MIN_SIGNS
 
     def _count_rows(self, query: str) -> dict[str, int]:
         """Return the folded words of a query that are no names from code, with the number of rows that contain each."""

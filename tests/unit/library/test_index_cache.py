@@ -178,7 +178,7 @@ def test_index_of_small_site_is_not_stored(library: Library, cache: IndexCache) 
 def test_index_files_are_readable_by_their_user_only(library: Library, cache: IndexCache) -> None:
     """They contain the words of sites that may be private."""
     Search(library, cache=cache).load()
-    assert stored_file(cache).stat().st_mode & 0o077 == 0
+    assert stored_file(cache).parent.stat().st_mode & 0o077 == 0
 
 
 def test_environment_names_or_disables_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -374,24 +374,6 @@ def test_elements_have_absolute_paths_if_the_page_itself_works_at_other_addresse
     assert {url.startswith("/v2/") for url in urls} == {not is_relative}
 
 
-def test_validation_resolves_elements_at_each_address_of_a_page(site: Path) -> None:
-    asset = '<link rel="stylesheet" href="/v2/assets/a.css">'
-    page = site / "guide/index.html"
-    page.write_text(GUIDE.replace("<title>", f"{asset}<title>"))
-    index_to_manifest(site, widget=True)
-    assert validate_site(open_library(site)).faults == ()
-    html = page.read_text("utf-8")
-    page.write_text(html.replace('"/v2/roaming/', '"../roaming/'))
-    faults = validate_site(open_library(site)).faults
-    assert "guide: ../roaming/roaming-early.js leads to no file of the site" in faults
-    assert not [fault for fault in faults if fault.startswith("guide/")]  # where the relative address is right
-    page.write_text(html)
-    (site / "roaming/roaming-early.js").unlink()
-    assert (
-        "guide/: /v2/roaming/roaming-early.js leads to no file of the site" in validate_site(open_library(site)).faults
-    )
-
-
 def test_page_in_declared_encoding_is_decoded_and_its_bytes_are_kept(site: Path) -> None:
     html = GUIDE.replace("utf-8", "iso-8859-1").replace("Read it.", "Grüße aus Köln, schöne Grüße.")
     (site / "guide/index.html").write_bytes(html.encode("iso-8859-1"))
