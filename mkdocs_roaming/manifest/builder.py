@@ -141,6 +141,8 @@ def build_manifest(
 def _add_citations(manifest: Manifest, pages: Iterable[PublishedPage]) -> Manifest:
     """Return a manifest with the sections that each section cites by their numbers."""
     numbers = NumberIndex(SectionIndex(manifest))
+    if not numbers.labels:
+        return manifest
     entries: list[PageEntry] = []
     for entry, published in zip(manifest.pages, pages, strict=True):
         data = published.encode()

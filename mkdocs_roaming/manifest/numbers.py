@@ -46,6 +46,9 @@ class NumberIndex:
 
     Args:
         sections: The sections of the site.
+
+    Attributes:
+        labels: The words and signs before several numbers, the most frequent one first.
     """
 
     def __init__(self, sections: SectionIndex) -> None:
@@ -60,7 +63,7 @@ class NumberIndex:
                 self._words.add(match["label"])
                 self._headings[self._read_label(match), _normalize(match["number"])].append(section)
         counts = Counter(label for label, _ in self._headings)
-        self._labels = [label for label, count in counts.most_common() if count >= _MIN_NUMBERS]
+        self.labels = [label for label, count in counts.most_common() if count >= _MIN_NUMBERS]
 
     def find(self, text: str, page: PageEntry | None = None) -> Iterator[list[SectionRef]]:
         """Yield the sections that each citation in a query may mean; with a page, in its text the only one that it may.
@@ -68,7 +71,7 @@ class NumberIndex:
         They are in the document that is named after the number, or else in the page's own, or in that which the query
         names best.
         """
-        if not self._labels:
+        if not self.labels:
             return
         context = self._find_names(page) if page else self._parse(text)
         for match in _CITATION.finditer(text):
@@ -99,18 +102,18 @@ class NumberIndex:
 
     def _find_headings(self, label: str | None, number: str) -> Iterator[SectionRef]:
         """Yield the sections with a number behind a label, or behind any."""
-        for heading in self._labels if label is None else [label]:
+        for heading in self.labels if label is None else [label]:
             yield from self._headings.get((heading, number), ())
 
     def _find_label(self, match: re.Match[str]) -> str | None:
         """Return the label that the word before a number means, also if it is short for the most frequent one."""
         word = self._read_label(match)
-        main = self._labels[0]
-        if word in self._labels:
+        main = self.labels[0]
+        if word in self.labels:
             return word
         if len(word) >= _MIN_LETTERS and main.startswith(word.removesuffix("s")):
             return main
-        return "" if "." in match["number"] and "" in self._labels else None
+        return "" if "." in match["number"] and "" in self.labels else None
 
     def _read_label(self, match: re.Match[str]) -> str:
         """Return the stem of a label; the first of several signs, and a short label with what is behind it."""
