@@ -92,10 +92,11 @@ def bold_title(site: LintContext) -> Iterator[Problem]:
         if len(titles) > 1 and not is_identifier(text, ref):
             message = f"“{titles[0]}” and “{titles[1]}” in “{section.title}” look like headings."
             yield Problem(message, fix, page, ref.position)
-        if ref.position == 1 and page.origin == "html" and not any(further.anchor for further in page.sections[1:]):
+        anchor, *further = [section.anchor for section in page.sections]
+        if ref.position == 1 and anchor and not any(further):
             yield Problem(
-                f"“{section.title}” and all other sections of the page have no anchor, so links lead to its top: "
-                "their titles are lines in bold, or headings without an id.",
+                f"“{section.title}” and all other sections below the title have no anchor, so links lead to the top of "
+                "the page: their titles are lines in bold, or headings without an id.",
                 fix,
                 page,
                 1,
