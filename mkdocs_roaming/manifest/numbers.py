@@ -79,6 +79,7 @@ class NumberIndex:
             before = text[max(match.start() - len("5 "), 0) : match.start()]
             if label is None and before[:1].isdigit():
                 continue  # a part of the section: Abs. 2 in § 5 Abs. 2
+            heading = self.labels[0] if label is None else label  # Paragraph 5 BUrlG
             names: set[_Name] = set()
             for name in (match["name"] or "", match["label"] or ""):
                 if _SHORT_NAME.fullmatch(name) or (page and match["small"] and name[:1].isupper()):
@@ -88,7 +89,7 @@ class NumberIndex:
                 numbers += re.findall(_NUMBER, match["more"])
             for number in numbers:
                 ranks: dict[tuple[int, bool, int], list[SectionRef]] = defaultdict(list)
-                for section in self._find_headings(label, _normalize(number)):
+                for section in self._headings.get((heading, _normalize(number)), ()):
                     known = self._find_names(section.page)
                     ranks[len(names & known), section.page is page, len(context & known)].append(section)
                 best = max(ranks, default=(0, False, 0))
@@ -99,11 +100,6 @@ class NumberIndex:
                 is_elsewhere = names and (page or not is_only)
                 if is_named or (ranks[best] and is_clear and label is not None and not is_elsewhere):
                     yield ranks[best]
-
-    def _find_headings(self, label: str | None, number: str) -> Iterator[SectionRef]:
-        """Yield the sections with a number behind a label, or behind any."""
-        for heading in self.labels if label is None else [label]:
-            yield from self._headings.get((heading, number), ())
 
     def _find_label(self, match: re.Match[str]) -> str | None:
         """Return the label that the word before a number means, also if it is short for the most frequent one."""
