@@ -37,13 +37,6 @@ FENCE = re.compile(" {0,3}" + FENCE_MARK)
 TABLE_RULE = re.compile(r"[ \t]*\|?(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*(?::?-+:?[ \t]*)?$")
 """The line below the header of a table, such as `| --- | :-: |`."""
 
-_ATX_HEADING = re.compile(r"(#{1,6})(?=[ \t]|$)(.*)")
-"""A heading at the margin, as in `## Title`."""
-_HIDING = re.compile(r" {1,3}#|[ \t]*<(?:script|pre|style|textarea|[!?])", re.IGNORECASE)
-"""The beginning of a line after which a parse finds what is a heading: an indented one, HTML with blank lines."""
-_HTML = re.compile(r"[ \t]*<(?!https?://)")
-"""The beginning of a line that may begin a block of HTML, which ends at a blank line."""
-
 _MARKUP = re.compile(r"[\\`*_\[\]<>&!~$\n]")
 """A character of which inline Markdown may be made; text without one needs no parser."""
 
@@ -194,61 +187,8 @@ def load_parser(*, inline: bool) -> MarkdownIt:
 
 
 def find_headings(markdown: str) -> list[Block]:
-    """Return the headings that are not nested in lists or quotes.
-
-    A file with all pages of a site has megabytes, of which the headings are needed before anything else. Where no line
-    can hide a heading, they are found without a parse, which would take as long as the rest of a search in such a file.
-    """
-    headings = _scan_headings(split_lines(markdown))
-    if headings is None:
-        headings = [block for block in parse_blocks(markdown).blocks if block.kind == "heading"]
-    return headings
-
-
-def _scan_headings(lines: Sequence[str]) -> list[Block] | None:
-    """Return headings at the margin, or None where CommonMark may find others.
-
-    That is the case below an underline, in raw HTML, and with code of which a fence or a line is indented otherwise.
-    """
-    headings: list[Block] = []
-    fence = indent = above = ""
-    is_html = False
-    for number, line in enumerate(lines):
-        if fence:
-            if line[: len(indent)].strip(" "):
-                return None
-            before = fence
-            fence = follow_fence(line[len(indent) :], before)
-            if fence != follow_fence(line, before):
-                return None
-            continue
-        if not line.strip(" \t"):
-            is_html = False
-        elif line[0] in "#`~<=- \t":
-            if _HIDING.match(line) or (above and not line.strip("=- \t")):
-                return None
-            fence = follow_fence(line)
-            indent = line[: len(line) - len(line.lstrip(" "))] if fence else ""
-            heading = _ATX_HEADING.match(line)
-            if is_html and (fence or heading):
-                return None
-            if fence or heading:
-                above = ""
-            if heading:
-                title = _strip_closing_hashes(heading[2])
-                headings.append(Block("heading", number, number + 1, title, len(heading[1])))
-            if fence or heading:
-                continue
-            is_html = is_html or _HTML.match(line) is not None
-        above = line.strip(" \t")
-    return None if fence and indent else headings
-
-
-def _strip_closing_hashes(text: str) -> str:
-    """Return the text of a heading. Hashes at its end belong to it unless a space precedes them."""
-    text = text.rstrip(" \t")
-    bare = text.rstrip("#")
-    return (bare if bare[-1:] in (" ", "\t") else text).strip(" \t")
+    """Return the headings that are not nested in lists or quotes."""
+    return [block for block in parse_blocks(markdown).blocks if block.kind == "heading"]
 
 
 # Inline Markdown
