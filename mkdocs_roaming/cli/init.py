@@ -21,9 +21,9 @@ from mkdocs_roaming.text.markdown import pluralize, sanitize
 def init(folder: Path, config_file: Path | None, yes: bool, dry_run: bool) -> None:
     """Add mkdocs-roaming to a project.
 
-    FOLDER contains the project or its documentation (default: the current folder). Configuration, requirements and
-    build commands are changed, shown as a diff and written after confirmation. Where a change might break a
-    deployment, the lines to add are printed instead.
+    FOLDER contains the project or its documentation (default: the current folder). The configuration is changed,
+    shown as a diff and written after confirmation. What is left to do, such as requirements and build commands, is
+    listed.
     """
     setup = find_setup(folder, config_file)
     plan = make_plan(setup)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from functools import partial
@@ -31,6 +31,8 @@ _LLMS_PLUGINS = ("llmstxt", "llms-txt", "llms_txt", "plugin-llms")
 _INSTALL = f"pip install {edits.PACKAGE}"
 _PUBLISH = 'roaming index "$READTHEDOCS_OUTPUT/html" --url "$READTHEDOCS_CANONICAL_URL"'
 
+_INSTALLER = r"(?m)^[^#\n]*(?:install|add|inject|--with|--from)\b[^#;&|\n]*"
+"""A command that installs something: `pip install`, `uv add`, `pipx inject`, `uvx --with`."""
 _OTHER_COMMAND = re.compile(r"\b(?:install|add|inject|echo|roaming|name:)|-b (?!html|dirhtml)")
 """A line with the words of a build command that builds no site: `pip install zensical build`, `sphinx-build -b man`."""
 
@@ -43,16 +45,14 @@ class Plan:
         setup: The project.
         new: The new text of each changed file.
         steps: What the maintainer does.
-        doubt: Why a deployment may lack the package, so that it would stop at the plugin; empty if none does.
     """
 
     setup: Setup
     new: dict[Path, str] = field(default_factory=dict)
     steps: list[str] = field(default_factory=list)
-    doubt: str = ""
 
-    def edit(self, file: Path, change: Callable[[str], str], step: str) -> bool:
-        """Change the text of a file, and return whether that was possible.
+    def edit(self, file: Path, change: Callable[[str], str], step: str) -> None:
+        """Change the text of a file.
 
         Args:
             file: The file.
@@ -64,10 +64,9 @@ class Plan:
             new = change(text)
         except (edits.EditError, OSError, UnicodeError, yaml.YAMLError) as error:
             self.steps.append(step.replace("{reason}", " ".join(str(error).split())))
-            return False
+            return
         if new != text:
             self.new[file] = new
-        return True
 
     @property
     def diff(self) -> str:
@@ -86,9 +85,7 @@ def make_plan(setup: Setup) -> Plan:
     plan = Plan(setup)
     files = find_files((setup.root, setup.work), _DEPLOYMENTS)
     if setup.generator.requirements:
-        _add_requirements(plan, files)
-        if not setup.url and any("strict" in read(file) for file in (setup.config, *files)):
-            plan.doubt = "a strict build stops at the missing site_url"
+        _describe_requirements(plan, files)
     if setup.project.block is None:
         _add_options(plan)
     if not setup.url:
@@ -127,34 +124,27 @@ def _add_options(plan: Plan) -> None:
         change = partial(edits.add_table, keys=keys, options=options)
         lines = edits.render_table(keys, options)
     step = f"add to {file}, which is left as it is ({{reason}}):\n\n{lines}"
-    if plan.doubt:
-        plan.steps.append(step.replace("{reason}", plan.doubt))
-    else:
-        plan.edit(file, change, step)
+    plan.edit(file, change, step)
 
 
-def _add_requirements(plan: Plan, deployments: Sequence[Path]) -> None:
-    """Add the package to each list that names the generator, because MkDocs stops at a plugin that is not installed.
-
-    A list that cannot be changed raises a doubt.
-    """
+def _describe_requirements(plan: Plan, deployments: Iterable[Path]) -> None:
+    """Name the files that list or install the generator: MkDocs stops at a plugin that is not installed there."""
     setup = plan.setup
-    names = setup.generator.requirements
-    files = find_requirements(setup.root, setup.work)
-    changes = {file: partial(edits.add_requirement, names=names, suffix=file.suffix) for file in files}
-    changes |= {file: partial(edits.add_to_installations, names=names) for file in deployments}
-    for file, change in changes.items():
-        step = f"add {edits.PACKAGE} next to {names[-1]} in {file}, which is left as it is ({{reason}})"
-        if not plan.edit(file, change, step):
-            plan.doubt = f"{file} lacks {edits.PACKAGE}"
-    texts = [plan.new.get(file) or read(file) for file in changes]
-    if not any(edits.PACKAGE in text for text in texts):
-        plan.steps.append(f"install {edits.PACKAGE} where the site is built: {_INSTALL}")
-        builders = [file for file in deployments if setup.generator.name in read(file)]
-        if builders:
-            plan.doubt = f"nothing shows how {builders[0]} installs {names[-1]}"
-    if any(file.name == "pyproject.toml" for file in plan.new):
-        plan.steps.append("update the lock file, if there is one, before the next deployment")
+    name = rf"(?<![\w./-])(?:{'|'.join(setup.generator.requirements)})(?![\w./-])"
+    patterns = dict.fromkeys(find_requirements(setup.root, setup.work), rf"(?m)^[^#\n]*{name}(?![ \t]+\w)")
+    patterns |= dict.fromkeys(deployments, rf"{_INSTALLER}{name}(?!\s+(?:build|gh-deploy|serve))")
+    texts = {file: read(file) for file in patterns}
+    users = [file for file, text in texts.items() if edits.PACKAGE in text]
+    lists = [
+        relative(file, setup.root)
+        for file, pattern in patterns.items()
+        if file not in users and re.search(pattern, texts[file])
+    ]
+    step = f"add {edits.PACKAGE} next to {setup.generator.title}, because the build stops without the plugin"
+    if lists:
+        plan.steps.append(f"{step}: {', '.join(lists)}")
+    elif not users:
+        plan.steps.append(f"{step}: {_INSTALL}")
 
 
 # Build commands
