@@ -27,7 +27,7 @@ from mkdocs_roaming.errors import LibraryError
 from mkdocs_roaming.library.installed import find_bundles, normalize_name
 from mkdocs_roaming.library.readers import read_file
 from roaming_crawler.parser import ParsedPage
-from roaming_deps.project import MAX_BYTES, Dependency, DepsSettings
+from roaming_deps.project import MAX_BYTES, Dependency, DepsSettings, Ecosystem
 
 Source = Literal["settings", "documentation", "homepage", "repository"]
 
@@ -38,8 +38,6 @@ _PIP = (
     "--disable-pip-version-check --retries 1 --timeout 10 --report -"
 )
 _NPM = "name version homepage repository --json --fetch-retries=0 --fetch-timeout=10000"
-_NOT_FOUND = re.compile(r"No matching distribution found for (\S+)")
-"""A line of pip: `ERROR: No matching distribution found for kite==1.2`."""
 _UNREACHABLE = ("connection broken by", "failed, reason: ", "network timeout")
 """What pip and npm write if the index cannot be reached."""
 _LABELS: dict[str, Source] = {
@@ -137,49 +135,38 @@ def read_index(dependencies: Iterable[Dependency]) -> dict[str, Metadata]:
 
     Only wheels are read: the metadata of a source distribution are made by its code.
     """
-    python: list[str] = []
-    npm: list[str] = []
-    for dependency in dependencies:
-        if dependency.spec:
-            continue
-        if dependency.ecosystem == "python":
-            python.append(f"{dependency.name}=={dependency.version}".removesuffix("=="))
-        else:
-            npm.append(f"{dependency.name}@{dependency.version}".removesuffix("@"))
     packages: dict[str, Metadata] = {}
-    pip_failures: list[str] = []
-    npm_failures: list[str] = []
+    failures: dict[Ecosystem, list[str]] = {"python": [], "npm": []}
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        calls = [pool.submit(_ask_pip, python[at::_AT_ONCE], pip_failures) for at in range(_AT_ONCE)]
-        calls += [pool.submit(_ask_npm, name, npm_failures) for name in npm]
+        calls = [
+            pool.submit(_READERS[dependency.ecosystem], dependency, failures[dependency.ecosystem])
+            for dependency in dependencies
+            if not dependency.spec
+        ]
         for call in calls:
             packages |= call.result()
     return packages
 
 
-def _ask_pip(names: Sequence[str], failures: list[str]) -> dict[str, Metadata]:
-    """Return the metadata of Python packages; one that pip does not find makes the call fail for all."""
-    if not names:
-        return {}
+def _ask_pip(dependency: Dependency, failures: list[str]) -> dict[str, Metadata]:
     pip = [sys.executable, "-P", "-m", "pip"] if find_spec("pip") else [shutil.which("pip") or "pip"]
-    data, problem = _run([*pip, *_PIP.split(), *names], failures)
-    if data:
-        packages = [_from_python(entry["metadata"]) for entry in data.get("install", ())]
-        return {package.name: package for package in packages}
-    if len(names) == 1:
-        return {}
-    rest = [name for name in names if name not in _NOT_FOUND.findall(problem)]
-    half = len(rest) // 2
-    return _ask_pip(rest[:half], failures) | _ask_pip(rest[half:], failures)
+    requirement = f"{dependency.name}=={dependency.version}".removesuffix("==")
+    data = _run([*pip, *_PIP.split(), requirement], failures) or {}
+    packages = [_from_python(entry["metadata"]) for entry in data.get("install", ())]
+    return {package.name: package for package in packages}
 
 
-def _ask_npm(name: str, failures: list[str]) -> dict[str, Metadata]:
-    data, _ = _run([shutil.which("npm") or "npm", "view", name, *_NPM.split()], failures)
+def _ask_npm(dependency: Dependency, failures: list[str]) -> dict[str, Metadata]:
+    package = f"{dependency.name}@{dependency.version}".removesuffix("@")
+    data = _run([shutil.which("npm") or "npm", "view", package, *_NPM.split()], failures)
     return _from_npm(data[-1] if isinstance(data, list) and data else data)
 
 
-def _run(command: Sequence[str], failures: list[str]) -> tuple[Any, str]:
-    """Return the JSON that a command prints, or None and its errors.
+_READERS = {"python": _ask_pip, "npm": _ask_npm}
+
+
+def _run(command: Sequence[str], failures: list[str]) -> Any:
+    """Return the JSON that a command prints; None if it fails.
 
     It runs in the home folder: pip and npm load code and settings of the current one, and the project is not trusted.
 
@@ -193,10 +180,10 @@ def _run(command: Sequence[str], failures: list[str]) -> tuple[Any, str]:
             done = run(command, cwd=Path.home(), stdin=DEVNULL, capture_output=True, timeout=_SECONDS)
             problem = done.stderr.decode("utf-8", "replace")
             if done.returncode == 0:
-                return json.loads(done.stdout), ""
+                return json.loads(done.stdout)
     if any(text in problem for text in _UNREACHABLE):
         failures.append(problem)
-    return None, problem
+    return None
 
 
 def _from_python(data: Mapping[str, Any], imports: Iterable[str] = ()) -> Metadata:
