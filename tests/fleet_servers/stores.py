@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 import tomllib
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +51,24 @@ def write_site(folder: Path, pages: dict[str, list[str]]) -> None:
         )
 
 
+class _QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *args: Any) -> None: ...
+
+
+@cache
+def serve_folder(folder: Path) -> str:
+    """Serve a folder on this machine until the tests end, and return its URL."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=folder))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}"
+
+
 def crawl_sites(root: Path, *more: str) -> Result:
     listing = root / "sites.txt"
-    listing.write_text("".join(f"{root / 'built' / name[:20]} {name}\n" for name in SITES), "utf-8")
-    done = CliRunner().invoke(main, ["crawl", "--many", str(listing), "-o", str(root / "store"), *more])
+    url = serve_folder(root / "built")
+    listing.write_text("".join(f"{url}/{name[:20]}/ {name}\n" for name in SITES), "utf-8")
+    options = ("--allow-private", "--delay", "0", *more)
+    done = CliRunner().invoke(main, ["crawl", "--many", str(listing), "-o", str(root / "store"), *options])
     assert done.exit_code == 0, done.stderr
     return done
 
