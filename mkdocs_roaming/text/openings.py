@@ -13,12 +13,13 @@ from enum import IntEnum, auto
 from html import unescape
 from string import punctuation
 
-from mkdocs_roaming.text.blocks import split_lines
+from msgspec.structs import replace
+
+from mkdocs_roaming.text.blocks import FENCE, Block, parse_blocks
 from mkdocs_roaming.text.markdown import ends_sentence, first_sentence, iter_sentences, shorten, to_single_line
-from mkdocs_roaming.text.opening_blocks import FENCE, MAX_BLOCK_CHARS, SKIPPED_LINE, Block, iter_blocks, iter_items
 
 _MAX_READ_CHARS = 6_000
-_MAX_LIST_LINES = 60
+_MAX_BLOCK_CHARS = 2_000
 _MIN_LEAD_WORDS = 5  # of a lead-in that says something without what it introduces
 _MIN_PROSE_WORDS = 4  # of a line that is prose although no sentence ends in it
 _MIN_SENTENCE_WORDS = 3  # of a sentence that needs no second one
@@ -41,10 +42,10 @@ def make_opening(
             subsections say more than its admonitions and tables.
         skipped: Openings that are not returned.
     """
-    blocks = iter_blocks(split_lines(markdown[:_MAX_READ_CHARS]))
+    blocks = list(_iter_read(parse_blocks(markdown[:_MAX_READ_CHARS]).blocks))
     if subsections:  # callouts, epigraphs and tables say less than the titles of subsections
-        blocks = (block for block in blocks if block.kind not in ("quote", "table"))
-    candidates = _iter_candidates(blocks) if subsections is None else _iter_page_candidates(list(blocks))
+        blocks = [block for block in blocks if block.kind not in ("quote", "table")]
+    candidates = _iter_candidates(blocks) if subsections is None else _iter_page_candidates(blocks)
     best_rank = _Rank.NONE
     best = ""
     for rank, text in candidates:
@@ -70,12 +71,12 @@ def find_sentences(description: str, title: str = "") -> list[str]:
     A word describes nothing, nor one beside a title or the variables of a template. Sentences that say nothing about a
     page are left out: dates, notes about versions, and what ends in mid-thought.
     """
-    description = description[:MAX_BLOCK_CHARS]
+    description = description[:_MAX_BLOCK_CHARS]
     own = _TEMPLATE_VARIABLE.sub("", description.replace(title, ""))
     words = max(len(own.split()), _count_words(own))  # some languages have no spaces
     if words <= 1 and not ends_sentence(description):
         return []
-    if SKIPPED_LINE.match(description) or FENCE.match(description):
+    if _NO_PROSE.match(description) or FENCE.match(description):
         return []
     text = _plain(description) if _WRITTEN_MARKUP.search(description) else description
     sentences = iter_sentences(to_single_line(text.translate(_UNMASK)))
@@ -88,6 +89,31 @@ _WRITTEN_MARKUP = re.compile(r"\]\(|`|\*\*|</?[a-z][^<>]*>")
 """A sign of Markdown or HTML in a description."""
 _UNFINISHED = re.compile(r"(?:[,;:：(–—…-]|\.\.\.|\s(?:an?|the|of|to|and|or|with|for|from|in|on|at|by|is|are))$")
 """The end of a sentence that ends in mid-thought: `Install it with:`, `A tool for`."""
+
+
+# Blocks
+
+_DIRECTIVE = (
+    r"(?:!!!|\?\?\?|===[ \t]|\.\. |:::|\{[%:#*!{]|\[TOC\]|--8<--|\[[^\]\n]+\]:|import[ \t].*[\"'];?$|export[ \t])"
+)
+_NO_PROSE = re.compile(
+    rf"(?:\|[\s\S]*|{_DIRECTIVE}[^\n]*|[ \t]*(?:</?[a-zA-Z][^<>\n]*>[ \t]*)+)(?:\n(?: {{4}}|\t)[^\n]*)*(?:\n|\Z)",
+    re.MULTILINE,
+)
+"""A line that is no prose, with indented ones below: a directive, the definition of a footnote, MDX, tags alone."""
+
+
+def _iter_read(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield the blocks that say or separate something, paragraphs without lines of directives."""
+    for block in blocks:
+        if block.kind == "paragraph":
+            text = block.text[:_MAX_BLOCK_CHARS]
+            while skipped := _NO_PROSE.match(text):
+                text = text[skipped.end() :]
+            if text:
+                yield replace(block, text=text)
+        elif block.kind not in ("heading", "rule", "html"):
+            yield block
 
 
 # Candidates
@@ -112,7 +138,7 @@ _Candidates = Iterator[tuple[_Rank, str]]
 def _iter_page_candidates(blocks: Sequence[Block]) -> _Candidates:
     """Yield the sentence that says what a page is for, which often follows one that sets the scene, and the others."""
     for block in blocks[:_PURPOSE_BLOCKS]:
-        if block.kind != "text":
+        if block.kind != "paragraph":
             continue
         for sentence in iter_sentences(_plain(block.text)):
             if _PURPOSE.match(sentence) and sentence[-1] in ".!" and _count_words(sentence) >= _MIN_PURPOSE_WORDS:
@@ -129,12 +155,12 @@ def _iter_candidates(blocks: Iterable[Block], *, is_page: bool = False) -> _Cand
             lead = ""
             continue
         yield _rank_lead(lead, is_page=is_page)
-        text = _plain(block.text) if block.kind == "text" else ""
+        text = _plain(block.text) if block.kind == "paragraph" else ""
         is_lead = text.endswith((":", "：", "...")) and first_sentence(text) == text and not _NOISE.match(text)
         lead = text if is_lead else ""
         if block.kind == "quote":
-            yield from _iter_quoted(block.lines)
-        elif not is_lead:
+            yield from _iter_quoted(block)
+        elif text and not is_lead:
             yield _rank_text(block.text, text)
     yield _rank_lead(lead, is_page=is_page)
 
@@ -170,31 +196,29 @@ def _rank_lead(lead: str, *, is_page: bool) -> tuple[_Rank, str]:
     return _Rank.PROSE, lead.rstrip(":：.") + ("。" if lead.endswith("：") else ".")
 
 
-def _iter_quoted(lines: Sequence[str]) -> _Candidates:
-    callout = _CALLOUT.match(lines[0])
-    blocks = iter_blocks([_CALLOUT.sub("", lines[0]), *lines[1:]])
+def _iter_quoted(quote: Block) -> _Candidates:
+    is_callout = any(_CALLOUT.match(block.text) for block in quote.children[:1])
+    blocks = [replace(block, text=_CALLOUT.sub("", block.text, count=1)) for block in _iter_read(quote.children)]
     for rank, text in _iter_candidates(block for block in blocks if block.kind != "quote"):
         if "llms.txt" not in text:
-            yield max(rank, _Rank.ADMONITION if callout else _Rank.PROSE), text
+            yield max(rank, _Rank.ADMONITION if is_callout else _Rank.PROSE), text
 
 
 # Names in lists and tables
 
 
 def _rank_names(block: Block, lead: str, *, is_page: bool) -> tuple[_Rank, str]:
-    items: list[tuple[str, list[str]]]
+    items: list[tuple[str, Sequence[Block]]]
     rank = _Rank.TABLE
     if block.kind == "table":
-        items = []
-        for line in block.lines[2:]:
-            first = _CELL_END.split(line.strip().strip("|"), 1)[0]
-            cell = first.replace("\\|", "|").strip()
-            if "`" in cell or _count_words(cell):
-                items.append((cell, []))
+        cells = [row.text.partition("\n")[0].strip() for row in block.children[1:]]
+        items = [(cell, ()) for cell in cells if "`" in cell or _count_words(cell)]
     else:
-        items = list(iter_items(block.lines[:_MAX_LIST_LINES]))
+        items = [(_read_item(item), item.children[1:]) for item in block.children if item.children]
+        if not items:
+            return _Rank.NONE, ""
         has_labels = all(_LINK_ITEM.match(text) or (below and _BOLD.fullmatch(text)) for text, below in items)
-        if has_labels and (is_page or FENCE.match("".join(items[0][1][:1]))):  # titles of other pages, or tabs of code
+        if has_labels and (is_page or any(below.kind == "fence" for below in items[0][1][:1])):  # of pages, or of code
             return _rank_lead(lead, is_page=is_page)
         if _DATED.fullmatch(items[0][0]):  # facts about a post
             return _Rank.NONE, ""
@@ -204,12 +228,20 @@ def _rank_names(block: Block, lead: str, *, is_page: bool) -> tuple[_Rank, str]:
     names = [_find_name(text) for text, _ in items]
     has_repeated = len(set(names)) < len(names)
     if has_repeated or (len(names) == 1 and not lead):
-        beginnings = ("\n".join((text, *below[:1])) for text, below in items)
+        beginnings = ("\n".join((text, *(block.text for block in below[:1]))) for text, below in items)
         names = [first_sentence(_plain(beginning)) for beginning in beginnings]
     if len(names) > 1:
         names = list(dict.fromkeys(name.rstrip(".。:;, ") for name in names))
     needs_semicolon = any("," in name or ends_sentence(name) for name in names)
     return rank, f"{lead} {('; ' if needs_semicolon else ', ').join(names)}".strip()
+
+
+def _read_item(item: Block) -> str:
+    """Return the first text of an item, which may be in a list of its own."""
+    block = item
+    while block.children:
+        block = block.children[0]
+    return _TASK_BOX.sub("", block.text[:_MAX_BLOCK_CHARS])
 
 
 def _find_name(item: str) -> str:
@@ -235,8 +267,8 @@ _LINK_ITEM = re.compile(r"\s*(?:[-*+] )*(?:\[[^\[\]]*\]\(\S*\)|\w+(?:\.\w+)+)\s*
 """An item that is only a link, or the name of a class."""
 _SEPARATOR = re.compile(r":\s|\s[–—-]\s")
 """What separates a name from its description."""
-_CELL_END = re.compile(r"(?<!\\)\|")
-"""The end of a table's cell: `|`, but not `\\|`."""
+_TASK_BOX = re.compile(r"\A\[[ xX]\] ")
+"""The box of a task: `[x] `."""
 
 
 # Text
