@@ -103,11 +103,9 @@ class SiteRegistry:
         self._clock = clock
         self._store = StoreFolder(where)
         self._lock = threading.Lock()
-        self._refreshing = threading.Lock()
         self._listing_lock = threading.Lock()
         self._records: dict[str, tuple[float, SiteRecord | None]] = {}
         self._listing: tuple[str, Sequence[SiteRecord]] | None = None  # the records, and their generation
-        self._listing_failed_at = float("-inf")
         self._last_ranking = Ranking(self._store)
         self._refreshed_at = clock()
         self._is_stale = False
@@ -121,16 +119,12 @@ class SiteRegistry:
 
     def refresh(self) -> None:
         """Check the store now, for example in the background, so that no query waits for it."""
-        if not self._refreshing.acquire(blocking=False):
-            return
+        self._refreshed_at = self._clock()
         try:
             self._last_ranking.refresh()
             self._is_stale = False
         except StoreError:
             self._is_stale = True  # the next read raises the error
-        finally:
-            self._refreshed_at = self._clock()
-            self._refreshing.release()
 
     def health(self) -> tuple[int, str, bool]:
         """Return the number of readable sites, the catalog's generation, and whether they may be outdated.
@@ -159,17 +153,13 @@ class SiteRegistry:
         """Return the records in the catalog in the order of their keys; after a failure those of the previous one."""
         generation = self.generation
         with self._listing_lock:
-            last = self._listing
-            is_retried = self._clock() - self._listing_failed_at >= self.refresh_seconds
-            if last is None or (last[0] != generation and is_retried):
+            if self._listing is None or self._listing[0] != generation:
                 try:
-                    last = (generation, read_records(self._store))
+                    self._listing = (generation, read_records(self._store))
                 except StoreError:
-                    if last is None:
+                    if self._listing is None:
                         raise
-                    self._listing_failed_at = self._clock()
-                self._listing = last
-            return last[1]
+            return self._listing[1]
 
     def record(self, key: str) -> SiteRecord | None:
         """Return the record of a site without search terms, or None if there is no such site."""
