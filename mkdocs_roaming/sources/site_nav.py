@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -143,33 +143,28 @@ def from_folders(titles: Mapping[str, str]) -> Nav:
     Args:
         titles: The titles of the pages by path.
     """
-    pages: dict[str, list[str]] = {}
-    folders: dict[str, set[str]] = {}
-    for path in titles:
-        *names, _last = path.rstrip("/").split("/")
-        folder = ""
-        for name in names:
-            folders.setdefault(folder, set()).add(name)
-            folder += f"{name}/"
-        pages.setdefault(folder, []).append(path)
 
-    def read(parent: str) -> Iterator[NavItem]:
-        names = folders.get(parent, set())
-        for path in sorted(pages.get(parent, ())):
-            name = path.rstrip("/").rpartition("/")[2]
-            if path == "" or name not in names:
-                yield NavItem(titles[path], path)
-        for name in sorted(names):
-            folder = f"{parent}{name}/"
-            children = tuple(read(folder))
-            for path in (folder, f"{parent}{name}", f"{parent}{name}.html"):
-                if path in titles:
-                    yield NavItem(titles[path], path, children=children)
-                    break
+    def read(parent: str, paths: Iterable[str]) -> Iterator[NavItem]:
+        inner = defaultdict[str, list[str]](list)
+        pages: list[str] = []
+        for path in sorted(paths):
+            name, _, rest = path.removeprefix(parent).partition("/")
+            if rest:
+                inner[name].append(path)
             else:
-                yield NavItem(title_from_path(folder), children=children)
+                pages.append(path)
+        groups: list[NavItem] = []
+        for name in sorted(inner):
+            folder = f"{parent}{name}/"
+            spellings = (folder, f"{parent}{name}", f"{parent}{name}.html")
+            page = next((spelling for spelling in spellings if spelling in titles), None)
+            title = title_from_path(folder) if page is None else titles[page]
+            groups.append(NavItem(title, page, children=tuple(read(folder, inner[name]))))
+        known = {group.path for group in groups}
+        yield from (NavItem(titles[path], path) for path in pages if path not in known)
+        yield from groups
 
-    return tuple(read(""))
+    return tuple(read("", titles))
 
 
 def merge_navs(navs: Sequence[Nav], pages: Iterable[str], read: Callable[[str], Nav]) -> Nav:

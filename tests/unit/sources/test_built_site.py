@@ -16,11 +16,12 @@ from mkdocs_roaming.errors import PublishError, UsageError
 from mkdocs_roaming.library.targets import open_library
 from mkdocs_roaming.library.validate import validate_site
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
-from mkdocs_roaming.manifest.models import Manifest
+from mkdocs_roaming.manifest.models import Manifest, iter_nav
 from mkdocs_roaming.publish.options import parse_options
 from mkdocs_roaming.sources import decode_text
 from mkdocs_roaming.sources.project import IndexOptions, find_project
 from mkdocs_roaming.sources.publication import index_site
+from mkdocs_roaming.sources.site_nav import from_folders
 
 URL = "https://docs.example/v2/"
 HEAD = '<!doctype html><html lang="de"><head><meta charset="utf-8"><title>{title} - Docs</title>{head}</head>'
@@ -293,6 +294,18 @@ def test_index_site_without_html_does_not_change_pages(site: Path) -> None:
     before = read_files(site)
     index_to_manifest(site, html=False)
     assert {path: data for path, data in read_files(site).items() if path in before} == before
+
+
+def test_each_page_is_once_in_the_nav_of_folders() -> None:
+    paths = ["", "guide.html", "guide/start.html", "api", "api/", "api/core/index/"]
+    nav = from_folders({path: path.upper() for path in paths})
+    assert sorted(item.path for item in iter_nav(nav) if item.path is not None) == sorted(paths)
+    assert [(item.path, [child.path for child in item.children]) for item in nav] == [
+        ("", []),
+        ("api", []),
+        ("api/", [None]),
+        ("guide.html", ["guide/start.html"]),
+    ]
 
 
 def test_nav_follows_folders_without_sidebar(site: Path) -> None:
