@@ -48,6 +48,9 @@ _HEADING = re.compile(r"\A\s*#{1,6}[ \t][^\n]*")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 """The blank line between two paragraphs. A pattern suffices, and large sections have thousands of paragraphs."""
 
+_WORD = re.compile(rf"\s*\S{{1,{WINDOW_TOKENS}}}")
+"""A word with the space before it, not longer than a window in any script."""
+
 _LINK = re.compile(r"!?\[([^\[\]\n]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"\n]*\")?\)")
 """A link or image, `[words](url "title")`. No part matches across the next link, for pages may be hostile."""
 
@@ -76,8 +79,8 @@ def split_windows(titles: Sequence[str], markdown: str, opening: str = "") -> li
     return [f"{head}\n\n{text}" for text in texts] or [head]
 
 
-def _join(parts: Iterable[str], separator: str, *, cut_long: bool = False) -> Iterator[str]:
-    """Join parts to texts of at most one window; cut longer parts, or leave them as they are."""
+def _join(parts: Iterable[str], separator: str) -> Iterator[str]:
+    """Join parts to texts of at most one window; longer parts stay as they are."""
     joined: list[str] = []
     size = 0
     for part in parts:
@@ -86,26 +89,16 @@ def _join(parts: Iterable[str], separator: str, *, cut_long: bool = False) -> It
             yield separator.join(joined)
             joined = []
             size = 0
-        if cut_long and tokens > WINDOW_TOKENS:
-            yield from _cut(part)
-        else:
-            joined.append(part)
-            size += tokens
+        joined.append(part)
+        size += tokens
     if joined:
         yield separator.join(joined)
 
 
-def _cut(text: str) -> Iterator[str]:
-    """Cut text that is longer than a window between lines, words or characters."""
-    if estimate_tokens(text) <= WINDOW_TOKENS:
-        yield text
-    elif "\n" in text:
-        yield from _join(text.splitlines(), "\n", cut_long=True)
-    elif " " in text:
-        yield from _join(text.split(" "), " ", cut_long=True)
-    else:
-        size = max(len(text) * WINDOW_TOKENS // estimate_tokens(text), 1)
-        yield from (text[start : start + size] for start in range(0, len(text), size))
+def _cut(paragraph: str) -> Iterator[str]:
+    """Cut a paragraph that is longer than a window between words, or between characters of a long one."""
+    is_short = estimate_tokens(paragraph) <= WINDOW_TOKENS
+    return _join([paragraph] if is_short else _WORD.findall(paragraph), "")
 
 
 # Vectors
