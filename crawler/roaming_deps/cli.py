@@ -139,15 +139,3 @@ def _describe(docs: PackageDocs) -> tuple[str, str, str]:
         origin = info.origin
     age = f", {format_age(docs.crawled)}" if docs.crawled else ""
     return name, used, to_single_line(origin.rstrip()) + age
-
-
-@deps.command()
-def gc() -> None:
-    """Remove the sites that no project uses."""
-    from roaming_deps.store import collect_garbage
-
-    removed = collect_garbage(data_folder(os.environ))
-    for key, size in removed:
-        click.echo(f"{key}  {size / MEGABYTE:.1f} MB")
-    total = sum(size for _, size in removed) / MEGABYTE
-    click.echo(f"{pluralize(len(removed), 'site')}, {total:.1f} MB removed", err=True)

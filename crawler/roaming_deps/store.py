@@ -13,7 +13,6 @@ from pathlib import Path
 
 from mkdocs_roaming._json import decode_json
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.locks import hold_folder
 from roaming_crawler.config import MEGABYTE
 from roaming_crawler.versions import locate_version
 from roaming_deps.project import PROJECT_FILE, Project
@@ -47,54 +46,30 @@ def free_space(data: Path, keys: set[str]) -> str:
     limit = int(setting)
     store = data / "store"
     if count_bytes(store) > limit:
-        _remove_unused(data, keep=keys)
+        _remove_unused(data, keys)
     size = count_bytes(store)
     if size <= limit:
         return ""
-    hint = "run roaming deps gc, or raise ROAMING_DEPS_MAX_BYTES"
-    return f"the store has {size / MEGABYTE:.1f} MB, its limit is {limit / MEGABYTE:.1f} MB; {hint}"
+    limits = f"{size / MEGABYTE:.1f} MB, its limit is {limit / MEGABYTE:.1f} MB"
+    return f"the store has {limits}; repeat the command, or raise ROAMING_DEPS_MAX_BYTES"
 
 
-def collect_garbage(data: Path) -> list[tuple[str, int]]:
-    """Remove sites that no project uses; return their keys and sizes in bytes.
-
-    Raises:
-        FolderBusyError: A sync is running.
-    """
-    data.mkdir(USER_ONLY, parents=True, exist_ok=True)
-    with hold_folder(data):
-        removed = _remove_unused(data)
-        for folder in _find_projects(data)[1]:
-            shutil.rmtree(folder)
-        return removed
-
-
-def _remove_unused(data: Path, keep: Iterable[str] = ()) -> list[tuple[str, int]]:
+def _remove_unused(data: Path, keep: Iterable[str]) -> None:
+    """Remove the sites that no project uses, and the views of projects that are gone or were not synced for long."""
     store = StoreFolder(data / "store")
     used = set(keep)
-    for project in _find_projects(data)[0]:
-        used.update(docs.place for docs in project.packages)
-    keys = sorted(Path(file.path).stem for file in store.list(RECORDS_DIR))
-    unused = [key for key in keys if key not in used and read_record(store, key)]
-    removed = [(key, count_bytes(store.root / key)) for key in unused]
-    if removed:
-        drop_sites(store.where, unused)
-        shutil.rmtree(data / "probe", ignore_errors=True)
-    return removed
-
-
-def _find_projects(data: Path) -> tuple[list[Project], list[Path]]:
-    """Return the projects, and the views of those that are gone or were not synced for long."""
-    projects = list[Project]()
-    old = list[Path]()
     for file in data.glob(f"projects/*/{PROJECT_FILE}"):
         with suppress(ValueError):  # a damaged file is written again by the next sync
             project = decode_json(file.read_bytes(), Project)
             if Path(project.root).is_dir() and time.time() - project.synced < _MAX_AGE:
-                projects.append(project)
+                used.update(docs.place for docs in project.packages)
             else:
-                old.append(file.parent)
-    return projects, old
+                shutil.rmtree(file.parent)
+    keys = sorted(Path(file.path).stem for file in store.list(RECORDS_DIR))
+    unused = [key for key in keys if key not in used and read_record(store, key)]
+    if unused:
+        drop_sites(store.where, unused)
+        shutil.rmtree(data / "probe", ignore_errors=True)
 
 
 def count_bytes(folder: Path) -> int:

@@ -57,9 +57,7 @@ class DepsProject:
         """Run `roaming deps` in this process."""
         command, *more = map(str, arguments)
         fast = ("--allow-private", "--delay", "0") if command == "sync" else ()
-        result = CliRunner(env=self.environ).invoke(
-            main, ["deps", command, *([str(self.root)] if command != "gc" else []), *fast, *more]
-        )
+        result = CliRunner(env=self.environ).invoke(main, ["deps", command, str(self.root), *fast, *more])
         assert result.exit_code == code, result.output
         return result
 

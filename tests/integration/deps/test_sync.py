@@ -15,8 +15,6 @@ from click.testing import CliRunner
 from wheels import write_wheel
 
 from mkdocs_roaming.cli import main
-from roaming_fleet.catalog import read_records
-from roaming_fleet.folder import StoreFolder
 
 pytestmark = pytest.mark.slow
 
@@ -208,29 +206,19 @@ def test_damaged_documentation_is_reported(project: Any, kite: Any) -> None:
     assert (after["place"], after["pages"], after["why"]) == (before["swirl"]["place"], 3, "")
 
 
-def test_gc_removes_what_no_project_uses(project: Any, make_project: Any, kite: Any) -> None:
-    first = project.sync()["kite"]
-    second = project.use(kite="3.2").sync()["kite"]
-    removed = project.run("gc")
-    assert removed.stdout.split()[0] == first["place"]
-    assert "1 site, 0.1 MB removed" in removed.stderr
-    assert [record.key for record in read_records(StoreFolder(project.data / "store"))] == [second["place"]]
-    (project.root / "requirements.txt").unlink()
-    (project.root / "pyproject.toml").unlink()
-    project.root.rmdir()
-    assert project.run("gc").stdout.split()[0] == second["place"]
-    assert not list((project.data / "projects").iterdir())
-
-
 def test_sync_of_store_at_its_limit_removes_garbage_first(project: Any, kite: Any) -> None:
     first = project.sync()["kite"]
+    old = project.data / "projects/old/project.json"
+    old.parent.mkdir()
+    old.write_text(json.dumps({"root": "/nowhere", "locks": {}, "packages": [], "synced": 0.0}), "utf-8")
     project.environ["ROAMING_DEPS_MAX_BYTES"] = str(first["bytes"])
     result = project.use(kite="3.2").run("sync", code=1)
-    assert "its limit is 0.1 MB; run roaming deps gc, or raise ROAMING_DEPS_MAX_BYTES" in result.stderr
+    assert "its limit is 0.1 MB; repeat the command, or raise ROAMING_DEPS_MAX_BYTES" in result.stderr
     docs = project.list()["kite"]
     assert (docs["place"], "ROAMING_DEPS_MAX_BYTES" in docs["why"]) == ("", True)
     project.run("sync")
     assert not (project.data / "store" / first["place"]).exists()
+    assert not old.exists()
     assert "kite 3.2 has" in project.read(project.list()["kite"])
 
 
