@@ -216,7 +216,7 @@ export function inScope({ path, source, tags = [] }, { tags: wanted = [], paths 
 
 const SATURATION = 1.2, LENGTH_SHARE = 0.75, LEAST_RARITY = 1e-6; // of BM25
 const LONGEST = 2000, MOST_WORDS = 48;
-const SENTENCE_WORDS = 4, MOST_NEAR = 200, LEAST_NEAR = 0.7; // of meaning
+const LEAST_ROWS = 0.5, SENTENCE_WORDS = 4, MOST_NEAR = 200, LEAST_NEAR = 0.7; // of meaning
 const SHORTEST_TYPO = 4, SHORTEST_PART = 5, NEXT_PLACE = 0.5;
 const SHORTEST_BEGINNING = 3, MOST_CONTINUED = 60; // of an incomplete word: characters, and terms that begin with it
 const JOINTS = ["", "s", "n", "en", "es"]; // between the parts of a compound
@@ -467,11 +467,11 @@ export class Finder {
   }
   /** Combine scores by words and cosines to scores from 0 to 1; a section without any word must come close to the best. */
   #fuse(words, near, rows, scores) {
-    const share = this.meaning.weight * this.sentence(words);
+    const best = Math.max(...Array.from(rows, (row) => scores[row]));
+    const share = this.meaning.weight * this.sentence(words) * (1 - this.#coverage(words, rows, scores) ** 2);
     const shown = [...near].filter(([row]) => this.rows[row]?.page.shown);
     const nearest = shown.sort(([, one], [, other]) => other - one).slice(0, MOST_NEAR);
     const [most, lowest] = [nearest[0]?.[1], nearest.at(-1)?.[1]];
-    const best = Math.max(...Array.from(rows, (row) => scores[row]));
     const own = new Set(rows);
     for (const row of own) scores[row] *= (1 - share) / best;
     for (const [row, cosine] of nearest) {
@@ -480,6 +480,18 @@ export class Finder {
     }
     const least = LEAST_NEAR * Math.max(...Array.from(rows, (row) => scores[row]));
     for (const row of rows) if (!own.has(row) && scores[row] < least) rows.delete(row);
+  }
+  /** Return how much of a query, by the rarity of its words, is in the best row by words. */
+  #coverage(words, rows, scores) {
+    const [best] = [...rows].sort((one, other) => scores[other] - scores[one] || one - other);
+    let [total, covered] = [0, 0];
+    for (const word of words.filter(({ text }) => !this.search.fillers.includes(text.toLowerCase()))) {
+      const found = (word.match ??= this.#find(word)).rows;
+      const rarity = Math.log1p(this.rows.length / (found.size || LEAST_ROWS));
+      total += rarity;
+      if (found.has(best)) covered += rarity;
+    }
+    return covered / (total || 1);
   }
   /** Return the rows whose title a query is, apart from stop words. */
   #exactTitles(words) {

@@ -30,8 +30,8 @@ from mkdocs_roaming.embeddings.embedder import Vector
 TABLE_MODEL = "roaming-table-1"
 """Name of the model with the version of the table: vectors of another table are computed again."""
 
-TABLE_WEIGHT = 0.5
-"""Weight of its cosines for a sentence; words have the rest."""
+TABLE_WEIGHT = 0.6
+"""Weight of its cosines for a sentence none of whose words is found; words have the rest."""
 
 TABLE_PATH = Path(__file__).with_name("table.bin")
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.client import QueryEmbedder
     from mkdocs_roaming.library.library import Library
 
-MODEL_WEIGHT = 0.7
-"""Weight of the cosines of a model for a sentence; words have the rest."""
+MODEL_WEIGHT = 0.9
+"""Weight of the cosines of a model for a sentence none of whose words is found; words have the rest."""
 
 _CACHE_KEY_CHARS = 16
 """Length of the digest that is added to the URL of the vectors to bypass HTTP caches."""

@@ -32,6 +32,9 @@ _LEAST_NEAR = 0.7
 _SENTENCE_WORDS = 4
 """Number of words, without stop words, fillers and names from code, from which a query counts as a sentence."""
 
+_LEAST_ROWS = 0.5
+"""Number of rows that stands for none in the rarity of a word."""
+
 _MAX_NEAR = 200
 """Number of rows that are found by meaning: the nearest ones."""
 
@@ -110,7 +113,8 @@ class Ranker:
             words: The words of a query.
             cosines: The cosines of rows with the query; None for words alone.
             is_visible: Returns whether a row may be found; all may without it.
-            meaning: The weight of the cosines for a sentence, from 0 to 1; words have the rest.
+            meaning: The weight of the cosines for a sentence none of whose words is found, from 0 to 1; words have the
+                rest.
         """
         scores = self.score(words)
         if is_visible:
@@ -118,7 +122,7 @@ class Ranker:
         if cosines is not None:
             visible = filter(is_visible, cosines) if is_visible else cosines
             nearest = nlargest(_MAX_NEAR, visible, cosines.__getitem__)
-            share = meaning * _measure_sentence(words)
+            share = meaning * self._measure_meaning(words, scores)
             scores = fuse_scores(scores, {row: cosines[row] for row in nearest}, share)
         best = max(scores.values(), default=0.0)
         for row in _find_exact_titles(self.index, words):
@@ -128,6 +132,25 @@ class Ranker:
         for row in sorted(sorted(scores), key=scores.__getitem__, reverse=True):
             best_rows.setdefault(self.index.data.repeats.get(row, row), row)
         return [(row, scores[row]) for row in best_rows.values()]
+
+    def _measure_meaning(self, words: Sequence[Word], scores: Mapping[int, float]) -> float:
+        """Return how much the meaning of a query counts, from 0 to 1.
+
+        It counts less for a few words or names, whose meaning is in the words themselves, and the less the more of the
+        query, by the rarity of its words, is in the best row by words.
+        """
+        content_words = [word for word in words if word.text.lower() not in filler_words()]
+        plain_words = [word for word in content_words if not _is_name(word)]
+        best = max(scores, key=scores.__getitem__, default=-1)
+        total = 0.0
+        covered = 0.0
+        for word in content_words:
+            rows = self.find_word(word).rows
+            rarity = log1p(len(self.index.sections) / (len(rows) or _LEAST_ROWS))
+            total += rarity
+            covered += rarity if best in rows else 0.0
+        coverage = covered / (total or 1.0)
+        return min(max(len(plain_words), 1) / _SENTENCE_WORDS, 1.0) * (1 - coverage**2)
 
     def score(self, words: Sequence[Word]) -> dict[int, float]:
         """Return the score of each row that contains one of the words; repeated texts and pages count in full."""
@@ -182,15 +205,6 @@ class Ranker:
             compounds = self.index.compounds(word.parts[0])
             matches.append((find([(term,) for term in compounds]), weight * weights.compound))
         return merge_matches([(match, share) for match, share in matches if match.rows])
-
-
-def _measure_sentence(words: Iterable[Word]) -> float:
-    """Return 1 for a sentence, and less for a few words or names, whose meaning is in the words themselves."""
-    count = 0
-    for word in words:
-        is_filler = word.text.lower() in filler_words()
-        count += not (is_filler or _is_name(word))
-    return min(max(count, 1) / _SENTENCE_WORDS, 1.0)
 
 
 def fuse_scores(by_words: Mapping[int, float], cosines: Mapping[int, float], meaning: float) -> dict[int, float]:
