@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mkdocs_roaming.cli.common import CONFIG, FAULTS_FOUND, NOTHING_FOUND, given_settings, setting_options, warn
+from mkdocs_roaming.cli.common import (
+    CONFIG,
+    FAULTS_FOUND,
+    NOTHING_FOUND,
+    given_settings,
+    read_age,
+    setting_options,
+    warn,
+)
 from mkdocs_roaming.errors import RoamingError, UsageError
 from mkdocs_roaming.plugins import load_entry_point
 from mkdocs_roaming.publish.options import PublishOptions, parse_options
@@ -56,7 +64,13 @@ class _CrawlCommand(click.Command):
 @click.option("-o", "--output", "folder", required=True, metavar="DIR", help="Output folder.")
 @click.option("--many", type=_FILE, help="Crawl the sites in this file: a URL per line, optionally followed by a name.")
 @click.option("--at-once", type=_AT_ONCE, default=4, help="With --many: number of concurrent hosts.")
-@click.option("--refresh-older-than", metavar="AGE", help="With --many: crawl again after this time (7d, 12h, 30m).")
+@click.option(
+    "--refresh-older-than",
+    "older_than",
+    metavar="AGE",
+    callback=read_age,
+    help="With --many: crawl again after this time (7d, 12h, 30m).",
+)
 @setting_options(CrawlConfig, "name", "description")
 @setting_options(ScopeConfig, "include", "exclude", "strict", "prefix", "language", "version")
 @setting_options(CrawlConfig, "refresh")
@@ -86,7 +100,7 @@ def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
             folder,
             _make_config(options),
             at_once=options["at_once"],
-            refresh_older_than=options["refresh_older_than"],
+            older_than=options["older_than"],
             as_json=as_json,
         )
         return
@@ -165,7 +179,7 @@ def _check_options(url: str | None, options: dict[str, Any]) -> None:
     if not file:
         if not url:
             raise click.UsageError("give the URL of a site, or --many with a file of them")
-        if options["refresh_older_than"]:
+        if options["older_than"] is not None:
             raise UsageError("--refresh-older-than: applies to many sites; give them with --many FILE")
     user_agent = (options["user_agent"] or "").strip()
     options["user_agent"] = user_agent

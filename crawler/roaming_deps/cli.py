@@ -19,6 +19,7 @@ from mkdocs_roaming.cli.common import (
     format_age,
     given_settings,
     print_json,
+    read_age,
     setting_options,
 )
 from mkdocs_roaming.errors import UsageError
@@ -44,6 +45,7 @@ def deps() -> None:
     "age",
     metavar="AGE",
     default="7d",
+    callback=read_age,
     help="Crawl sites without a fixed version after this time.",
 )
 @click.option("--at-once", type=click.IntRange(1, 256), default=4, help="Number of concurrent hosts.")
@@ -51,7 +53,7 @@ def deps() -> None:
 @setting_options(Politeness, "delay", "contact")
 @AS_JSON
 def sync_project(
-    folder: Path, include_all: bool, refresh: bool, age: str, at_once: int, as_json: bool, **options: Any
+    folder: Path, include_all: bool, refresh: bool, age: float, at_once: int, as_json: bool, **options: Any
 ) -> None:
     """Find the documentation of a project's packages, and crawl what is missing.
 
@@ -61,13 +63,13 @@ def sync_project(
     if find_spec("packaging") is None or find_spec("protego") is None:
         raise UsageError("roaming deps needs the packages packaging and protego; pip install 'mkdocs-roaming[deps]'")
     from roaming_deps.sync import sync
-    from roaming_fleet.cli import parse_age, print_event  # `roaming deps list` does without
+    from roaming_fleet.cli import print_event  # `roaming deps list` does without
 
     report = sync(
         find_root(folder),
         include_all=include_all,
         refresh=refresh,
-        older_than=parse_age(age) or 0.0,
+        older_than=age,
         allow_private=bool(options["allow_private"]),
         at_once=at_once,
         politeness=Politeness(**given_settings(Politeness, options)),

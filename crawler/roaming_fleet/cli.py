@@ -41,7 +41,7 @@ def crawl_sites(
     config: CrawlConfig,
     *,
     at_once: int,
-    refresh_older_than: str | None,
+    older_than: float | None,
     as_json: bool,
 ) -> None:
     """Crawl the sites of a file into a store, and print the report (entry point `roaming.crawl`)."""
@@ -61,7 +61,7 @@ def crawl_sites(
         StoreFolder(store),
         config,
         at_once=at_once,
-        older_than=parse_age(refresh_older_than),
+        older_than=older_than,
         on_event=print_event_as_json if as_json else print_event,
     )
     if not as_json:
@@ -70,21 +70,6 @@ def crawl_sites(
         raise UsageError(report.stopped)
     if report.failed and not report.new + report.changed + report.same + report.fresh:
         sys.exit(NOTHING_FOUND)
-
-
-def parse_age(text: str | None) -> float | None:
-    """Return the seconds of an age such as `7d`, None without one.
-
-    Raises:
-        UsageError: It is none.
-    """
-    if text is None:
-        return None
-    number = text.strip()[:-1].rstrip()
-    unit = text.strip()[-1:]
-    if unit not in _UNITS or not number.replace(".", "", 1).isdecimal():
-        raise UsageError(f"--refresh-older-than {text}: give a number and s, m, h, d or w: 7d")
-    return float(number) * _UNITS[unit]
 
 
 def print_event(name: str, data: dict[str, Any]) -> None:
@@ -184,7 +169,3 @@ def _print_record(record: SiteRecord) -> None:
 def _format_kept(count: int, error: str) -> str:
     reason = f" ({to_single_line(error)})" if error else ""
     return f"{pluralize(count, 'page')} not fetched{reason}"
-
-
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-"""Seconds of the units of an age."""

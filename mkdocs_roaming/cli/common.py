@@ -69,6 +69,8 @@ CONFIG_FILE = click.option(
 
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _UNITS = {"day": 86_400, "hour": 3_600, "minute": 60}  # units of an age, in seconds
+_AGE_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_MAX_AGE_CHARS = 6
 
 
 def combine_options(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -188,6 +190,22 @@ def format_age(then: float, now: float | None = None) -> str:
             count = int(seconds // length)
             return f"{count} {name}{'s' if count > 1 else ''} ago"
     return "just now"
+
+
+def parse_age(text: str) -> float | None:
+    """Return the seconds of an age such as `7d`; None if it is none."""
+    number = text.strip()[:-1].rstrip()
+    unit = _AGE_UNITS.get(text.strip()[-1:])
+    is_number = number.replace(".", "", 1).isdecimal() and len(number) <= _MAX_AGE_CHARS
+    return float(number) * unit if unit and is_number else None
+
+
+def read_age(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+    """Return the seconds of an option that is an age (a callback of click)."""
+    age = parse_age(value) if value else None
+    if value and age is None:
+        raise click.BadParameter(f"{value}: give a number and s, m, h, d or w: 7d")
+    return age
 
 
 def print_json(data: Any) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
 import msgspec
 
-from mkdocs_roaming.cli.common import AS_JSON, FILE, print_json
+from mkdocs_roaming.cli.common import AS_JSON, FILE, parse_age, print_json
 from mkdocs_roaming.cli.sites import open_lib
+from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.files import write_text_file
-from mkdocs_roaming.report.log import parse_since, read_log
+from mkdocs_roaming.report.log import read_log
 from mkdocs_roaming.report.output import format_report, render_report
 from mkdocs_roaming.report.report import make_report
 from mkdocs_roaming.text.markdown import sanitize
@@ -45,3 +46,19 @@ def report(
         return
     for line in format_report(result):
         click.echo(sanitize(line))
+
+
+def parse_since(text: str, now: datetime) -> datetime:
+    """Return the time that a period or a date means: `7d`, `24h`, `2w` or `2026-11-01`.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    age = parse_age(text)
+    if age is not None:
+        return now - timedelta(seconds=age)
+    try:
+        date = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise UsageError(f"--since {text}: neither a period, such as 7d, nor a date, such as 2026-11-01") from None
+    return date if date.tzinfo else date.replace(tzinfo=UTC)

@@ -106,7 +106,7 @@ def serve(lib: str, host: str, port: int, check: bool, **given: Any) -> None:
         logging.getLogger("mkdocs_roaming").setLevel(logging.INFO)
         if store:
             names = describe_names(config.policy)
-            _log.info("serving the store %s at %s; %s", strip_address_secrets(lib), config.address, names)
+            _log.info("serving the store %s at %s; %s", lib, config.address, names)
         run_server(app, listener, drain_seconds=config.drain)
 
 
@@ -127,13 +127,6 @@ async def _check(config: AppConfig) -> None:
             failed.append(result.name)
     if failed:
         raise UsageError(f"the endpoint cannot work: {', '.join(failed)}")
-
-
-def strip_address_secrets(address: str) -> str:
-    """Return an address without passwords, query and fragment."""
-    if "://" not in address:
-        return address
-    return strip_passwords(address.partition("?")[0].partition("#")[0])
 
 
 def _refuse_site_options(lib: str) -> None:

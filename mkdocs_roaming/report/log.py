@@ -6,7 +6,7 @@ import glob
 import gzip
 import zlib
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -19,8 +19,6 @@ from mkdocs_roaming.errors import UsageError
 MAX_LINE_BYTES = 2**17
 """Longer lines are read in parts, which are no valid lines."""
 
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_MAX_AGE_DIGITS = 4
 _GZIP = b"\x1f\x8b"
 
 _Time = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -100,28 +98,6 @@ def read_log(questions: Path, ratings: Path | None = None, *, since: datetime | 
         rated = [rating for rating in rated if rating.time >= since]
     last = {rating.turn: rating for rating in rated if rating.turn}
     return Log(tuple(entries), last, skipped + skipped_ratings)
-
-
-def parse_since(text: str, now: datetime) -> datetime:
-    """Return the time that a period or a date means: `7d`, `24h`, `2w` or `2026-11-01`.
-
-    Raises:
-        UsageError: It is neither.
-    """
-    text = text.strip()
-    unit = _UNITS.get(text[-1:])
-    count = text[:-1].rstrip()
-    if unit and count.isdecimal() and len(count) <= _MAX_AGE_DIGITS:
-        return now - int(count) * unit
-    try:
-        return to_utc(datetime.fromisoformat(text))
-    except ValueError:
-        raise UsageError(f"--since {text}: neither a period, such as 7d, nor a date, such as 2026-11-01") from None
-
-
-def to_utc(time: datetime) -> datetime:
-    """Return a time, which is in UTC if it has no time zone."""
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def iter_lines(path: Path) -> Iterator[bytes]:

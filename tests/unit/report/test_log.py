@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from report_logs import line, rate, read, write_lines
 
+from mkdocs_roaming.cli.report import parse_since
 from mkdocs_roaming.errors import UsageError
-from mkdocs_roaming.report.log import MAX_LINE_BYTES, parse_since, read_log
+from mkdocs_roaming.report.log import MAX_LINE_BYTES, read_log
 
 NOW = datetime(2026, 3, 14, 12, tzinfo=UTC)
 
