@@ -202,7 +202,6 @@ class Navigator(Toolset):
             hits = search.find(query, limit=_MAX_RANKED)
         opened: list[Expansion] = []
         prefetch = Prefetch(
-            self.sections,
             self.texts,
             self._is_reference,
             lambda section, size, room: self._open_part(section, query, size, room, opened),

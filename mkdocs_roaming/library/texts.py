@@ -41,15 +41,8 @@ _PART_TOKENS = (1_600, 600, 300)
 """Maximum size of the first, the second and each further section of a prefetch; whole sections are mostly shorter."""
 
 _MAX_PREFETCHED = 12
-_FIRST_SECTIONS = 3
-"""Number of prefetched sections after which those near to them are ranked higher."""
-
-_PROMOTED_PLACES = 6
 _MIN_PART_TOKENS = 80
 """A shorter part of a section says too little, and finding it takes as long."""
-
-_MIN_TOKENS = 30
-"""A smaller section is one of the first, or is opened with the one around it."""
 
 _COMPARED_CHARS = 300
 _STRIPPED_CHARS = 4 * _COMPARED_CHARS
@@ -243,72 +236,48 @@ class OpenSections:
 class Prefetch:
     """The sections that search opens for one question: the first hits whole, of further ones the best parts.
 
-    Left out are sections that only introduce their subsections, repeated texts, and most of reference pages. Hits that
-    are next to one of the first, below or above it, or linked from it, are ranked some places higher: what a question
-    asks for is often on both.
+    Left out are sections that only introduce their subsections, repeated texts, and most of reference pages.
 
     Attributes:
-        sections: The sections of the site.
-        texts: Their texts.
+        texts: The texts of the sections.
         is_reference: Returns whether a section is on a reference page.
         open_part: Opens a section's text within a size if it fits into a room; returns its size, 0 if it is not opened.
         max_tokens: The room that is left, in estimated tokens.
         max_reference: Maximum number of sections of reference pages.
     """
 
-    sections: SectionIndex
     texts: SectionTexts
     is_reference: Callable[[SectionRef], bool]
     open_part: Callable[[SectionRef, int, int], int]
     max_tokens: int
     max_reference: int | None
-    _opened: list[SectionRef] = field(default_factory=list)
     _beginnings: set[str] = field(default_factory=set)
     _references: int = 0
 
     def open(self, ranked: Sequence[SectionRef]) -> None:
         """Open the first useful ones of ranked sections."""
         share = max(1.0, self.max_tokens / PREFETCH_TOKENS)  # more room is for more and for longer texts
-        queue = list(ranked)
-        while queue and len(self._opened) < int(_MAX_PREFETCHED * share):
-            section = queue.pop(0)
+        opened = 0
+        for section in ranked:
+            if opened >= int(_MAX_PREFETCHED * share):
+                break
             beginning = read_beginning(self.texts.read_published(section))
             if not self._is_useful(section, beginning):
                 continue
-            rank = min(len(self._opened), len(_PART_TOKENS) - 1)
+            rank = min(opened, len(_PART_TOKENS) - 1)
             size = min(int(_PART_TOKENS[rank] * share), self.max_tokens)
             used = self.open_part(section, size, self.max_tokens)
             if not used:
                 continue
             self.max_tokens -= used
-            self._opened.append(section)
+            opened += 1
             self._beginnings.add(beginning)
             self._references += self.is_reference(section)
-            if len(self._opened) == _FIRST_SECTIONS:
-                queue = self._promote_neighbours(queue)
 
     def _is_useful(self, section: SectionRef, beginning: str) -> bool:
         if len(beginning) < MIN_BODY_CHARS or beginning in self._beginnings:
             return False
-        tokens = section.section.tokens
-        if self.max_tokens < min(_MIN_PART_TOKENS, tokens):
+        if self.max_tokens < min(_MIN_PART_TOKENS, section.section.tokens):
             return False
-        if tokens < _MIN_TOKENS and len(self._opened) >= _FIRST_SECTIONS:
-            ancestors = self.sections.ancestors(section)
-            if not any(ancestor in self._opened for ancestor in ancestors):
-                return False
         is_enough = self.max_reference is not None and self._references >= self.max_reference
         return not (is_enough and self.is_reference(section))
-
-    def _promote_neighbours(self, queue: Sequence[SectionRef]) -> list[SectionRef]:
-        """Return the sections with those near the opened ones some places higher."""
-        sections = self.sections
-        near: set[str] = set()
-        for section in self._opened:
-            around = (*sections.neighbours(section), *sections.children(section), *sections.ancestors(section))
-            near |= {neighbour.id for neighbour in around if neighbour}
-            near.update(section.section.links, section.section.cites)
-        places = {section.id: at for at, section in enumerate(queue)}
-        for id_ in near & places.keys():
-            places[id_] -= _PROMOTED_PLACES
-        return sorted(queue, key=lambda section: places[section.id])

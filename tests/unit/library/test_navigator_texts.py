@@ -210,28 +210,6 @@ def test_prefetch_with_more_room_opens_more_and_longer_texts(library: Library, m
     assert len(usual.sections[0].text) < 7_000 < len(larger.sections[0].text) < 14_000
 
 
-@pytest.mark.parametrize(
-    "pages", [("winch/", "lid/", *map(str, range(13)), "mast/"), (*map(str, range(13)), "mast/", "winch/")]
-)
-def test_prefetch_prefers_what_is_linked_from_the_first_hits_or_next_to_them(
-    make_site: Callable, pages: tuple[str, ...]
-) -> None:
-    raising = "A rope raises the sail of the boat on a hook"
-    link = ", see the [winch](https://docs.example/p/winch/)" if pages[0] == "winch/" else ""
-    texts = {
-        "mast/": f"# Raising the sail\n\n{raising}{link}.\n",
-        "winch/": f"# Winch\n\nTurn it by hand until the rope is tight. {CLOTH}\n",
-        "lid/": "# Lid\n\nIt closes the box.\n",
-    }
-    sail = "# Sail {0}\n\nA sail of the boat, number {0}, with a rope and a hook. {1}\n"
-    navigator = Navigator(make_site([(page, texts.get(page) or sail.format(page, CLOTH)) for page in pages]).library())
-    result = navigator.prefetch("raising the sail of the boat: which rope and hook?")
-    ranked = [hit.section.section.title for hit in navigator.search.find(result.query, limit=20)]
-    opened = [section.title for section in result.sections]
-    assert ranked.index("Winch") > 12
-    assert opened.index("Winch") < 12
-
-
 # What is missing
 
 
