@@ -50,16 +50,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
-class _CrawlCommand(click.Command):
-    """Accepts `--skip-flagged` without a value; click would take the next argument for it."""
-
-    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
-        """Parse the arguments with a value for each flag."""
-        values = {"--skip-flagged": "--skip-flagged=yes", "--no-skip-flagged": "--skip-flagged=no"}
-        return super().parse_args(context, [values.get(argument, argument) for argument in arguments])
-
-
-@click.command(cls=_CrawlCommand, context_settings={"show_default": True})
+@click.command(context_settings={"show_default": True})
 @click.argument("url", required=False)
 @click.option("-o", "--output", "folder", required=True, metavar="DIR", help="Output folder.")
 @click.option("--many", type=_FILE, help="Crawl the sites in this file: a URL per line, optionally followed by a name.")

@@ -150,10 +150,7 @@ class CrawlConfig:
     allow_private: Annotated[bool, Meta(description="Allow a private address for the host and port of URL.")] = False
     workers: Annotated[int, _limit("Number of processes that parse pages.", 0, 64)] = 2
     """0 uses a thread of this process."""
-    skip_flagged: Annotated[
-        Literal["high"] | bool,
-        Meta(description="Leave out pages with text that is written for language models; high: that asks them to act."),
-    ] = False
+    skip_flagged: Annotated[bool, Meta(description="Leave out pages with text written for language models.")] = False
     page_copies: bool = True
     """Whether pages are written to both paths where agents look for them on a website."""
     options: PublishOptions = field(default_factory=PublishOptions)

@@ -7,7 +7,6 @@ below the HTTP client, so it covers redirects, robots.txt and sitemaps as well.
 from __future__ import annotations
 
 import codecs
-import math
 import re
 import socket
 import time
@@ -48,23 +47,14 @@ _MIN_SLOW_DELAY = 0.5
 """Seconds between requests that are doubled when a host without a delay reports overload."""
 _MAX_FACTOR = 64.0
 _MAX_GAP = 60.0
-_LOAD_FACTOR = 3
-"""Minimum ratio of response time to the fastest one of a host that is under load."""
-_LATENCY_WEIGHT = 0.2
-"""Weight of a new response time in the moving average."""
 _RECOVERY = 10
 """Number of good responses after which the rate is doubled again."""
 _MAX_CONNECT_SECONDS = 30.0
 _KEEPALIVE_SECONDS = 15
-_MAX_HEADER_BYTES = 64 * 1024
-_HEADER_OVERHEAD = 4
-"""Bytes of a header line beside its name and value."""
 _MAX_VALUE_CHARS = 1_000
 """Longest part of a header that is stored."""
 _MAX_MESSAGE_CHARS = 200
 _MAX_AGE_DIGITS = 9
-_MAX_DISCARDED_BYTES = 64 * 1024
-"""Longest body that is read although it is not needed, so that the connection can be reused."""
 _STEP = 2**20
 _GZIP_MAGIC = b"\x1f\x8b"
 _CODINGS = frozenset(("", "identity", "gzip", "x-gzip", "deflate", "x-deflate"))
@@ -176,16 +166,13 @@ class Clock:
 
 @dataclass(slots=True)
 class HostPace:
-    """Request rate of one host: slower after 429 and 503 or slow responses, faster again after good ones."""
+    """Request rate of one host: slower after 429 and 503, faster again after good ones."""
 
     delay: float
     limiter: anyio.CapacityLimiter
     next_start: float = 0.0
     """Earliest start of the next request on the monotonic clock."""
     factor: float = 1.0
-    latency: float = 0.0
-    """Moving average of the response times in seconds."""
-    best_latency: float = math.inf
     good_responses: int = 0
 
     @property
@@ -194,17 +181,10 @@ class HostPace:
         gap = self.delay
         if self.factor > 1:
             gap = self.factor * max(gap, _MIN_SLOW_DELAY)
-        if self.latency > max(1.0, _LOAD_FACTOR * self.best_latency):
-            gap = max(gap, self.latency)
         return min(gap, _MAX_GAP)
 
-    def record_response(self, seconds: float) -> None:
-        """Record the response time of a request."""
-        self.best_latency = min(self.best_latency, seconds)
-        if self.latency:
-            self.latency += _LATENCY_WEIGHT * (seconds - self.latency)
-        else:
-            self.latency = seconds
+    def speed_up(self) -> None:
+        """Double the request rate after several good responses, up to that before the overload."""
         self.good_responses += 1
         if self.good_responses >= _RECOVERY and self.factor > 1:
             self.factor = max(1.0, self.factor / 2)
@@ -380,7 +360,6 @@ class WebFetcher(AbstractAsyncContextManager["WebFetcher"]):
         if request.cached and request.cached.url == url:
             validators = {"If-None-Match": request.cached.etag, "If-Modified-Since": request.cached.modified}
             sent_headers |= {name: value for name, value in validators.items() if value}
-        started = self.clock.monotonic()
         with anyio.fail_after(self.politeness.seconds):
             try:
                 sent = self._client.build_request("GET", url, headers=sent_headers)
@@ -388,7 +367,7 @@ class WebFetcher(AbstractAsyncContextManager["WebFetcher"]):
             except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
                 raise FetchError(f"{url}: not a valid URL ({error})") from None
             try:
-                pace.record_response(self.clock.monotonic() - started)
+                pace.speed_up()
                 body = await _read_body(reply, url, request.cap)
             finally:
                 await reply.aclose()
@@ -413,16 +392,7 @@ class WebFetcher(AbstractAsyncContextManager["WebFetcher"]):
 
 async def _read_body(reply: httpx2.Response, url: str, cap: int) -> bytes:
     """Read and decompress a body. Reading stops as soon as it exceeds the cap."""
-    size = sum(len(name) + len(value) + _HEADER_OVERHEAD for name, value in reply.headers.raw)
-    if size > _MAX_HEADER_BYTES:
-        raise FetchError(f"{url}: {size} bytes of headers, more than {_MAX_HEADER_BYTES}; refused")
     body = bytearray()
-    if reply.status_code in (*_REDIRECTS, NOT_MODIFIED):
-        async for piece in reply.aiter_raw():
-            body += piece
-            if len(body) > _MAX_DISCARDED_BYTES:
-                break
-        return b""
     async for piece in reply.aiter_raw():
         body += piece
         if len(body) > cap:

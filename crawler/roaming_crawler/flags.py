@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from msgspec import structs
 
@@ -42,14 +41,14 @@ class FlaggedText:
 
 
 def flag_pages(
-    batch: Batch, hidden: Mapping[str, Sequence[InjectedText]], which: Literal["high"] | bool
+    batch: Batch, hidden: Mapping[str, Sequence[InjectedText]], *, skip: bool
 ) -> tuple[list[FlaggedText], list[SkippedPage]]:
     """Mark the sections of a batch with what they contain; return the findings, and the pages dropped because of them.
 
     Args:
         batch: The converted pages. Pages that link to dropped ones are converted again before and after.
         hidden: Findings in hidden texts in the HTML of pages, by path.
-        which: The option `skip_flagged`.
+        skip: Whether pages with findings are dropped.
     """
     reconvert_stale_pages(batch)
     remove_left_out_entries(batch)
@@ -66,7 +65,7 @@ def flag_pages(
             sections = tuple(replace(section, flags=tuple(flags)) for section, flags in pairs)
             batch.converted[path] = replace(converted, sections=sections)
             flagged += _report(findings, page.url or path_to_url(batch.site.url, path), path)
-    unwanted = select_flagged(flagged, which)
+    unwanted = list_flagged_pages(flagged) if skip else {}
     for path in unwanted:
         batch.drop(path, "flagged")
     reconvert_stale_pages(batch)
@@ -96,13 +95,12 @@ def flag_manifest(manifest: Manifest, texts: Mapping[str, bytes]) -> tuple[Manif
     return structs.replace(manifest, pages=tuple(map(mark, manifest.pages))), flagged
 
 
-def select_flagged(flagged: Sequence[FlaggedText], which: Literal["high"] | bool) -> dict[str, SkippedPage]:
-    """Return the pages that the option `skip_flagged` leaves out, with the first reason, by path."""
-    chosen: dict[str, SkippedPage] = {}
+def list_flagged_pages(flagged: Sequence[FlaggedText]) -> dict[str, SkippedPage]:
+    """Return the pages with findings as skipped, with the first reason, by path."""
+    pages: dict[str, SkippedPage] = {}
     for text in flagged:
-        if which in (True, text.severity):
-            chosen.setdefault(text.path, SkippedPage(text.url, f"flagged: {_FLAG_DESCRIPTIONS[text.kind]}"))
-    return chosen
+        pages.setdefault(text.path, SkippedPage(text.url, f"flagged: {_FLAG_DESCRIPTIONS[text.kind]}"))
+    return pages
 
 
 def _scan_page(markdown: str, descriptions: Iterable[str], hidden: Iterable[InjectedText]) -> list[InjectedText]:

@@ -73,21 +73,18 @@ async def visit_pages(
     fetcher = PageFetcher(session, scope, parser, config.source, discovered.full)
     published = read_published_pages(session.state.folder) if session.state.old else ()
     table = _PageTable(bodies)
-    try:
-        if discovered.is_alone:
-            fetcher.learning = False
-        else:
-            await fetcher.learn_not_found_page()
-        if loose_key(scope.url) not in discovered.entries:
-            discovered.add(PageRef(scope.url))
-        language = (await fetcher.read_html(PageRef(start))).language
-        variants = VariantFilter(scope, start, config.scope, language, fetcher.read_html)
-        limit = config.limits.pages or sys.maxsize
-        new_pages = max(0, limit - len(published))
-        frontier = _Frontier(fetcher, discovered, config, on_event, table, variants, limit, new_pages)
-        await frontier.run()
-    finally:
-        parser.close()
+    if discovered.is_alone:
+        fetcher.learning = False
+    else:
+        await fetcher.learn_not_found_page()
+    if loose_key(scope.url) not in discovered.entries:
+        discovered.add(PageRef(scope.url))
+    language = (await fetcher.read_html(PageRef(start))).language
+    variants = VariantFilter(scope, start, config.scope, language, fetcher.read_html)
+    limit = config.limits.pages or sys.maxsize
+    new_pages = max(0, limit - len(published))
+    frontier = _Frontier(fetcher, discovered, config, on_event, table, variants, limit, new_pages)
+    await frontier.run()
     has_variants = ALL in (config.scope.language, config.scope.version)
     base = scope.url if has_variants else ""
     copies = await anyio.to_thread.run_sync(table.drop_duplicates, base)

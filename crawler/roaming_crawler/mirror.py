@@ -19,7 +19,7 @@ from mkdocs_roaming.publish.writer import publish_mirror
 from roaming_crawler.config import EventHandler
 from roaming_crawler.discover import MAX_FULL_BYTES, DiscoveredPages
 from roaming_crawler.fetch import FetchError
-from roaming_crawler.flags import flag_manifest, select_flagged
+from roaming_crawler.flags import flag_manifest, list_flagged_pages
 from roaming_crawler.page import SkippedPage
 from roaming_crawler.publish import CrawlResult, compare_with_previous
 from roaming_crawler.scope import Scope, disambiguate_paths, storage_path
@@ -74,7 +74,7 @@ async def mirror_site(
         manifest, counts = describe_manifest(manifest, descriptions)
         notes.append(str(counts))
     manifest, flagged = flag_manifest(manifest, texts)
-    unwanted = select_flagged(flagged, config.skip_flagged)
+    unwanted = list_flagged_pages(flagged) if config.skip_flagged else {}
     texts = {path: text for path, text in texts.items() if path not in unwanted}
     skipped += unwanted.values()
     skipped.sort(key=lambda page: page.url)

@@ -134,7 +134,7 @@ def publish_crawl(
         if not batch.pages:
             raise _make_no_pages_error(url, skipped[-1:], notes)
         hidden = {path: page.parsed.hidden for path, page in by_path.items()}
-        flagged, unwanted = flag_pages(batch, hidden, config.skip_flagged)
+        flagged, unwanted = flag_pages(batch, hidden, skip=config.skip_flagged)
         if not batch.pages:
             reason = unwanted[-1].reason
             raise NoPagesError(f"{url}: all pages {reason}; to look at them, leave out --skip-flagged")

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 
 from roaming_crawler.config import Politeness
-from roaming_crawler.fetch import Clock, HostPace, Request
+from roaming_crawler.fetch import Clock, Request
 
 
 class FakeClock:
@@ -44,19 +44,6 @@ def test_delay_doubles_after_429_and_recovers(site: Any, fetcher: Any, html: Any
     gaps = [round(wait, 1) for wait in fake_clock.slept]
     assert 2.0 in gaps[:4]
     assert gaps[-1] == 1.0
-
-
-def test_delay_follows_slow_responses() -> None:
-
-    async def pace_requests() -> list[float]:
-        pace = HostPace(0.2, anyio.CapacityLimiter(2))
-        gaps = []
-        for seconds in [0.1] * 30 + [8.0] * 30 + [0.1] * 30:
-            pace.record_response(seconds)
-            gaps.append(round(pace.gap, 1))
-        return gaps[29::30]
-
-    assert anyio.run(pace_requests) == [0.2, 8.0, 0.2]
 
 
 def test_crawl_delay_is_capped_at_thirty_seconds(site: Any, run_crawl: Any) -> None:

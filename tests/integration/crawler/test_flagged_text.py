@@ -66,23 +66,8 @@ def test_skip_flagged_leaves_out_pages_and_links_to_their_origin(hostile: Any, r
     assert not _flags(output.manifest)
 
 
-def test_skip_flagged_high_keeps_pages_that_are_only_addressed_to_models(hostile: Any, run_crawl: Any) -> None:
-    hostile.page("/calm/", "Calm", "Note to AI assistants: the gauge was calibrated in May.")
-    output = run_crawl(hostile.url, skip_flagged="high")
-    assert {one.path: one.severity for one in output.result.flagged} == {
-        "calm/": "low",
-        "order/": "high",
-        "shade/": "high",
-        "marks/": "low",
-        "beacon/": "high",
-    }
-    assert output.paths == ["", "calm/", "marks/"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "pages"), [(["--skip-flagged"], 2), (["--no-skip-flagged"], 6), (["--skip-flagged=high"], 3), ([], 6)]
-)
-def test_skip_flagged_takes_no_value_from_the_next_argument(
+@pytest.mark.parametrize(("arguments", "pages"), [(["--skip-flagged"], 2), ([], 6)])
+def test_skip_flagged_is_an_option_of_the_command(
     hostile: Any, tmp_path: Path, arguments: list[str], pages: int
 ) -> None:
     fast = ["--allow-private", "--delay", "0", "--workers", "0"]

@@ -14,7 +14,7 @@ import pytest
 
 from roaming_crawler.fetch import Response
 from roaming_crawler.parser import ParsedPage
-from roaming_crawler.sandbox import PageParser, WorkerError, WorkerProcess
+from roaming_crawler.sandbox import PageParser
 
 URL = "https://docs.ebbkeeper.example/"
 PAGE = """<!doctype html><html lang="en"><head><title>Gauges - Ebbkeeper</title><link rel="canonical" href="/gauges/">
@@ -26,10 +26,6 @@ PAGE = """<!doctype html><html lang="en"><head><title>Gauges - Ebbkeeper</title>
 def _break(*_: str) -> bytes:
     os.kill(os.getpid(), signal.SIGKILL)
     return b""
-
-
-def _say(text: str) -> bytes:
-    return text.encode()
 
 
 def test_pages_with_the_same_navigation_share_one() -> None:
@@ -47,14 +43,14 @@ def test_pages_with_the_same_navigation_share_one() -> None:
     assert second.nav is first.nav
 
 
-def test_killed_worker_raises_worker_error() -> None:
-    process = WorkerProcess()
-    assert process.call(_say, "here") == b"here"
-    with pytest.raises(WorkerError):
-        process.call(_break)
-    with pytest.raises(WorkerError):
-        process.call(_say, "gone")
-    process.kill()
+def test_killed_worker_costs_its_page_alone() -> None:
+    async def parse() -> list[str]:
+        parser = PageParser(URL, anyio.CapacityLimiter(1), use_processes=True)
+        with pytest.raises(anyio.BrokenWorkerProcess):
+            await parser._run(_break)
+        return [(await parser.parse(Response(URL, 200, PAGE.encode()))).title]
+
+    assert anyio.run(parse) == ["Gauges - Ebbkeeper"]
 
 
 @pytest.mark.slow
