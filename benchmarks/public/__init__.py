@@ -1,1 +1,1 @@
-"""Public evaluation sets: a command for each set, and what the commands share."""
+"""Public evaluation sets, and the command `all` that measures them."""

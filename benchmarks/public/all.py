@@ -1,12 +1,13 @@
-"""All public figures, with the date and the commits that they result from.
+"""All public figures, with the dates and the commits that they result from.
 
-    python -m benchmarks.public.all --data FOLDER
+    python -m benchmarks.public.all --data FOLDER [SET …]
 
-FOLDER has the checkouts that the commands of the sets name, and the model that `vectors.py` names. The figures are recorded in `records/figures.json`; from
-there they come to marked places of pages:
+FOLDER has the checkouts that the modules of the sets name, and the model that `vectors.py` names. The figures of the measured sets, by default all, are
+recorded in `records/figures.json`; those of the others remain. From there they come to marked places of pages:
 
 - `<!-- figures: SET TABLE; COLUMN; … -->` … `<!-- /figures -->` is a table with some columns, or all, and all methods,
-- `<!-- figure: SET TABLE; METHOD; COLUMN -->` … `<!-- /figure -->` is one figure; the method is written without backticks.
+- `<!-- figure: SET TABLE; METHOD; COLUMN -->` … `<!-- /figure -->` is one figure; the method is written without backticks,
+- `<!-- run: SET -->` … `<!-- /run -->` is the day of a run, and the commit of its code.
 
 A test compares the pages with the record; `UPDATE=1` lets it rewrite them.
 """
@@ -25,7 +26,7 @@ from msgspec import Struct
 
 from . import answers, cookbook, newcomers, ray
 from .corpus import Checkout, read_checkout
-from .report import Measure, SetReport, find_versions, iter_tables
+from .report import Measure, find_versions, iter_tables
 
 ROOT = Path(__file__).parents[2]
 FILE = answers.RECORDS / "figures.json"
@@ -61,56 +62,41 @@ class Table(Struct, frozen=True):
         yield from (f"| {row[0]} | {' | '.join(map(format_cell, row[1:]))} |" for row in self.rows)
 
 
-class SetFigures(Struct, frozen=True):
-    """The figures of a set: what they were read from, counts, and tables by title."""
-
-    checkouts: tuple[Checkout, ...]
-    facts: dict[str, int]
-    tables: dict[str, Table]
-
-
-class Figures(Struct, frozen=True):
-    """All figures.
-
-    Attributes:
-        date: The day of the run.
-        code: The commit of this repository.
-        versions: The versions of the programs that affect the figures.
-        sets: The figures of the sets by name.
-    """
+class Run(Struct, frozen=True):
+    """When figures were measured, with which commit of this repository, and with which versions of programs."""
 
     date: str
     code: Checkout
     versions: dict[str, str]
-    sets: dict[str, SetFigures]
 
 
-def measure_all(data: Path) -> Figures:
-    """Measure every set.
+class SetFigures(Struct, frozen=True):
+    """The figures of a set: what they were read from, counts, tables by title, and the run that measured them."""
 
-    Args:
-        data: The folder with the checkouts.
-    """
-    sets: dict[str, SetFigures] = {}
-    for name, measure in SETS.items():
-        with tempfile.TemporaryDirectory() as folder:
-            sets[name] = make_figures(measure(data, Path(folder)))
-        print(f"{name}: measured", flush=True)
+    checkouts: tuple[Checkout, ...]
+    facts: dict[str, int]
+    tables: dict[str, Table]
+    run: Run | None = None
+
+
+Figures = dict[str, SetFigures]
+"""The figures of the sets by name."""
+
+
+def measure_set(name: str, data: Path) -> SetFigures:
+    """Measure a set with the checkouts in a folder."""
     code = msgspec.structs.replace(read_checkout(Path(__file__).parent), name="mkdocs-roaming")
-    return Figures(f"{datetime.now(UTC):%Y-%m-%d}", code, find_versions(), sets)
-
-
-def make_figures(report: SetReport) -> SetFigures:
-    """Return the figures of a set."""
+    run = Run(f"{datetime.now(UTC):%Y-%m-%d}", code, find_versions())
+    with tempfile.TemporaryDirectory() as folder:
+        report = SETS[name](data, Path(folder))
     tables = {title: Table.from_lines(lines) for title, lines in iter_tables(report)}
-    return SetFigures(report.checkouts, report.facts, tables)
+    print(f"{name}: measured", flush=True)
+    return SetFigures(report.checkouts, report.facts, tables, run)
 
 
-def read_figures(file: Path = FILE) -> Figures:
-    """Return the recorded figures, and those of the recorded answers."""
-    figures = msgspec.json.decode(file.read_bytes(), type=Figures)
-    recorded = {f"{name}_answers": read_answers(name) for name in answers.SETS}
-    return msgspec.structs.replace(figures, sets={**figures.sets, **recorded})
+def read_figures() -> Figures:
+    """Return the recorded figures of the sets that are measured."""
+    return msgspec.json.decode(FILE.read_bytes(), type=Figures)
 
 
 def read_answers(name: str) -> SetFigures:
@@ -140,6 +126,10 @@ def fill(text: str, figures: Figures) -> str:
         chosen = found.select(columns) if columns else found
         return f"{match[1]}\n\n" + "\n".join(chosen.lines()) + f"\n\n{match[4]}"
 
+    def run(match: re.Match[str]) -> str:
+        measured = figures[match[2]].run
+        return f"{match[1]}{measured.date}, commit {measured.code.commit[:7]}{match[4]}" if measured else match[0]
+
     def figure(match: re.Match[str]) -> str:
         found, (method, column) = _split(match[2], figures)
         row = next((row for row in found.rows if row[0].replace("`", "") == method), None)
@@ -149,17 +139,19 @@ def fill(text: str, figures: Figures) -> str:
         return match[1] + format_cell(value) + match[4]
 
     text = re.sub(r"(<!-- figures: (.*?) -->)(.*?)(<!-- /figures -->)", table, text, flags=re.DOTALL)
+    text = re.sub(r"(<!-- run: (.*?) -->)(.*?)(<!-- /run -->)", run, text)
     return re.sub(r"(<!-- figure: (.*?) -->)(.*?)(<!-- /figure -->)", figure, text)
 
 
 def _split(place: str, figures: Figures) -> tuple[Table, list[str]]:
     address, *names = place.split("; ")
     name, _, title = address.partition(" ")
-    return figures.sets[name].tables[title], names
+    return figures[name].tables[title], names
 
 
-def make_pages(figures: Figures) -> dict[Path, str]:
-    """Return the texts that all pages have with the figures."""
+def make_pages() -> dict[Path, str]:
+    """Return the texts that all pages have with the recorded figures, also those of answers."""
+    figures = read_figures() | {f"{name}_answers": read_answers(name) for name in answers.SETS}
     return {file: fill(file.read_text("utf-8"), figures) for file in MARKED}
 
 
@@ -167,9 +159,11 @@ def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="Folder with the checkouts.")
-    figures = measure_all(parser.parse_args().data)
+    parser.add_argument("sets", nargs="*", metavar="SET", help=f"Sets: {', '.join(SETS)} (default: all).")
+    options = parser.parse_args()
+    figures = read_figures() | {name: measure_set(name, options.data) for name in options.sets or SETS}
     FILE.write_bytes(msgspec.json.encode(figures).replace(b"],[", b"],\n[").replace(b'},"', b'},\n"') + b"\n")
-    for file, text in make_pages(read_figures()).items():
+    for file, text in make_pages().items():
         file.write_text(text, "utf-8")
 
 

@@ -1,7 +1,6 @@
 """Retrieval on Anthropic's cookbook: 100 questions about 45 pages, with the sections that answer them.
 
     git clone https://github.com/anthropics/anthropic-cookbook
-    python -m benchmarks.public.cookbook --data anthropic-cookbook
 
 The set is the guide to retrieval-augmented generation of the repository, which is not part of this one. Its 232 chunks
 are sections of a documentation site, each with an address (`page#anchor`), a heading and a text. They become Markdown
@@ -43,7 +42,7 @@ from mkdocs_roaming.manifest.models import Heading
 
 from .corpus import Checkout, build_library, find_checkout, read_checkout
 from .methods import Method, count_tokens, make_methods
-from .report import TOKENS, Column, Row, SetReport, choose_half, mean_of, run_set
+from .report import TOKENS, Column, Row, SetReport, choose_half, mean_of
 from .vectors import find_embeddings
 
 FOLDERS = ("capabilities/retrieval_augmented_generation", "skills/retrieval_augmented_generation")
@@ -93,7 +92,7 @@ def open_cookbook(data: Path, site: Path) -> Cookbook:
     """Read the set and build its library.
 
     Args:
-        data: The checkout of the repository, or the folder that has it.
+        data: The folder with the checkout of the repository.
         site: An empty folder for the library.
 
     Raises:
@@ -221,7 +220,7 @@ def iter_rows(questions: Sequence[Question], methods: Sequence[Method], addresse
 
 
 def measure(data: Path, site: Path) -> SetReport:
-    """Measure the set; see `run_set`."""
+    """Measure the set; see `Measure`."""
     cookbook = open_cookbook(data, site)
     questions, library, addresses = cookbook.questions, cookbook.library, cookbook.addresses
     right = {address for question in questions for address in question.correct_chunks}
@@ -240,7 +239,3 @@ def measure(data: Path, site: Path) -> SetReport:
     methods = make_methods(library, is_chunk, embeddings)
     rows = (*read_published(cookbook.folder, questions), *iter_rows(questions, methods, addresses))
     return SetReport("cookbook", (cookbook.checkout,), facts, rows, COLUMNS, gains=GAIN_COLUMNS)
-
-
-if __name__ == "__main__":
-    run_set(measure, __doc__)

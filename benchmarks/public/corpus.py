@@ -54,14 +54,14 @@ def find_checkout(data: Path, name: str, *folders: str) -> Path:
     """Return a checkout, or the first of some folders that it has.
 
     Args:
-        data: The folder that has it, or the checkout itself under any name.
+        data: The folder that has it.
         name: The name of the checkout in the folder.
         folders: Folders in it: where a set has been, the newest place first.
 
     Raises:
         SystemExit: There is none.
     """
-    checkout = data / name if (data / name).is_dir() else data
+    checkout = data / name
     found = next((path for folder in folders or ("",) if (path := checkout / folder).is_dir()), None)
     if found is None:
         raise SystemExit(f"{checkout}: no folder {' or '.join(folders or (name,))}")

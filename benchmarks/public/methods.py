@@ -35,6 +35,7 @@ CHARS_PER_TOKEN = 4
 IsResult = Callable[[SectionRef], bool]
 """Returns whether a section can be a result."""
 SEPARATOR = "\n\n"
+WORDS_NAME = f"{SEARCH_NAME}, words alone"
 HYBRID_NAME = f"{SEARCH_NAME}, hybrid with {MODEL}"
 
 
@@ -131,15 +132,16 @@ class EmbeddingsMethod:
     def rank(self, question: str) -> Ranked:
         """Return the nearest sections."""
         vectors = self._hybrid.published
-        near = (vectors and vectors.find_near(question)) or {}
+        near = vectors.find_near(question) if vectors else None
+        rows = near.rows if near else {}
         sections = list(self._library.sections)
-        ordered = [sections[row] for row in sorted(near, key=lambda row: -near[row].cosine)]
+        ordered = [sections[row] for row in sorted(rows, key=lambda row: -rows[row].cosine)]
         found = (RankedSection(section, self._library.text(section)) for section in ordered if self._is_result(section))
         return Ranked(tuple(islice(found, MAX_DEPTH)))
 
 
 class SearchMethod:
-    """Ranks as `roaming search` does, without a model, and sends the sections' own texts.
+    """Ranks as `roaming search` does, and sends the sections' own texts.
 
     Args:
         library: The library.
@@ -212,6 +214,7 @@ def make_methods(
         TextMethod("BM25", library, make_bm25, is_result=is_result),
         TextMethod("BM25 over outline lines", library, make_bm25, outline_line, is_result=is_result),
         *(_iter_embeddings_methods(library, is_result, embeddings) if embeddings else ()),
+        SearchMethod(library, Search(library, with_table=False), WORDS_NAME, is_result=is_result),
         SearchMethod(library, search, is_result=is_result),
         PrefetchMethod(library, search, is_result=is_result),
     ]

@@ -1,4 +1,4 @@
-r"""Retrieval on newcomers' questions: 40 about each of three sites, which avoid the words of the documentation.
+"""Retrieval on newcomers' questions: 40 about each of three sites, which avoid the words of the documentation.
 
     git clone https://github.com/pi-hole/docs pi-hole
     git clone https://github.com/syncthing/docs syncthing
@@ -6,17 +6,16 @@ r"""Retrieval on newcomers' questions: 40 about each of three sites, which avoid
     cd pi-hole && mkdocs build -d site
     cd syncthing && sphinx-build -b html . _build/html
     cd klipper && PYTHONPATH=. mkdocs build -f docs/_klipper3d/mkdocs.yml
-    python -m benchmarks.public.newcomers --data FOLDER
 
-FOLDER has the three checkouts, at the commits {commits}. The
-questions are part of this repository under a free licence, with the rule by which they were written:
-`benchmarks/questions/newcomers`. Each site has another author, a language model that had read the documentation but not
-seen search, and did not use it. About a quarter of the questions are those of administrators and developers.
+The checkouts are at the commits of `SITES`. The questions are part of this repository under a free licence, with the
+rule by which they were written: `benchmarks/questions/newcomers`. Each site has another author, a language model that had
+read the documentation but not seen search, and did not use it. About a quarter of the questions are those of
+administrators and developers.
 
 Definitions: section@k and page@k are the shares of questions with a right section or its page among the first k
 sections or different pages that were found; MRR is the mean of 1 / rank of the first right section among the first 12;
-tokens are those of 12 sections. Search was not improved with these questions. Intervals are about other questions on these
-sites, not about other sites.
+tokens are those of 12 sections. Search by words was not improved with these questions; the table of word-piece vectors
+and its weight were. Intervals are about other questions on these sites, not about other sites.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from mkdocs_roaming.library.library import Library
 
 from .corpus import find_checkout, has_text, read_checkout
 from .methods import Method, count_tokens, make_methods
-from .report import TOKENS, Column, Group, Row, SetReport, choose_half, mean_of, run_set
+from .report import TOKENS, Column, Group, Row, SetReport, choose_half, mean_of
 from .vectors import find_embeddings
 
 QUESTIONS = Path(__file__).parents[1] / "questions/newcomers"
@@ -63,7 +62,6 @@ SITES: Mapping[str, Site] = {
     "klipper": Site("Klipper", "https://www.klipper3d.org/", "site", "84104bbbd762"),
 }
 """The sites by the name of their checkout, which is also that of their questions."""
-__doc__ = __doc__.format(commits=", ".join(site.commit for site in SITES.values()))
 
 
 class Question(Struct, frozen=True):
@@ -99,7 +97,7 @@ def open_site(data: Path, name: str, folder: Path) -> Library:
     if not read_checkout(checkout).commit.startswith(site.commit):
         raise SystemExit(f"{checkout}: not at {site.commit}. Run `git -C {checkout} checkout {site.commit}`.")
     if not (checkout / site.html).is_dir():
-        raise SystemExit(f"{checkout}: not built. See `python -m benchmarks.public.newcomers --help`.")
+        raise SystemExit(f"{checkout}: not built. benchmarks/public/newcomers.py has the commands.")
     shutil.copytree(checkout / site.html, folder, dirs_exist_ok=True)
     publish_site(folder, url=site.url, name=site.name)
     return open_library(str(folder))
@@ -146,7 +144,7 @@ COLUMNS = (
 
 
 def measure(data: Path, site: Path) -> SetReport:
-    """Measure the set; see `run_set`."""
+    """Measure the set; see `Measure`."""
     facts: dict[str, int] = {}
     rows: list[Row] = []
     numbers = count(1)
@@ -165,7 +163,3 @@ def measure(data: Path, site: Path) -> SetReport:
     checkouts = tuple(read_checkout(find_checkout(data, name)) for name in SITES)
     ordered = sorted(rows, key=lambda row: row.number)
     return SetReport("newcomers", checkouts, facts, tuple(ordered), COLUMNS, gains=COLUMNS[:-1], groups=groups)
-
-
-if __name__ == "__main__":
-    run_set(measure, __doc__)

@@ -8,9 +8,8 @@ r"""Retrieval on the questions of Ray's users: 177 questions with the place in R
         -D project=Ray -D exclude_patterns='templates/*' -D nb_execution_mode=off \
         -D myst_enable_extensions=dollarmath,amsmath,deflist,html_admonition,html_image,colon_fence,smartquotes \
         -D extensions=myst_nb,sphinx_design,sphinx_tabs.tabs,sphinx_external_toc,sphinx.ext.doctest,callouts,queryparamrefs
-    python -m benchmarks.public.ray --data FOLDER
 
-FOLDER has both checkouts. The set (CC BY 4.0) is Anyscale's guide to production applications, which is not part of this
+The set (CC BY 4.0) is Anyscale's guide to production applications, which is not part of this
 repository. It has the ranked sources that each of its systems found for each question. What differs from them:
 
 - The set does not name the version of the documentation. The commit is the first of those, of August and September
@@ -43,7 +42,7 @@ from mkdocs_roaming.library.library import Library
 
 from .corpus import find_checkout, has_text, read_checkout
 from .methods import Method, count_tokens, make_methods
-from .report import TOKENS, Column, Row, SetReport, choose_half, mean_of, run_set
+from .report import TOKENS, Column, Row, SetReport, choose_half, mean_of
 from .vectors import find_embeddings
 
 URL = "https://docs.ray.io/en/master/"
@@ -156,12 +155,12 @@ COLUMNS = (
 
 
 def measure(data: Path, site: Path) -> SetReport:
-    """Measure the set; see `run_set`."""
+    """Measure the set; see `Measure`."""
     folder, docs = find_checkout(data, "llm-applications", "datasets").parent, find_checkout(data, "ray", "doc")
     lines = (folder / "datasets/eval-dataset-v1.jsonl").read_bytes().splitlines()
     questions = [msgspec.json.decode(line, type=Question) for line in lines]
     if not (docs / "_build/html").is_dir():
-        raise SystemExit(f"{docs}: not built. See `python -m benchmarks.public.ray --help`.")
+        raise SystemExit(f"{docs}: not built. benchmarks/public/ray.py has the commands.")
     shutil.copytree(docs / "_build/html", site, dirs_exist_ok=True)
     publish_site(site, url=URL, name="Ray")
     library = open_library(str(site))
@@ -182,7 +181,3 @@ def measure(data: Path, site: Path) -> SetReport:
         *iter_rows(make_methods(library, embeddings=find_embeddings(data, "ray")), questions, golds),
     )
     return SetReport("ray", (read_checkout(folder), read_checkout(docs)), facts, rows, COLUMNS, gains=COLUMNS[:6])
-
-
-if __name__ == "__main__":
-    run_set(measure, __doc__)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import platform
 import random
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib import metadata
@@ -247,24 +245,6 @@ def iter_tables(report: SetReport) -> Iterator[tuple[str, list[str]]]:
                 yield f"{part}, {group.title}", list(iter_table(own, group.columns))
 
 
-def run_set(measure: Measure, description: str | None) -> None:
-    """Measure a set from the command line.
-
-    Args:
-        measure: Measures the set.
-        description: What `--help` prints.
-    """
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="Folder with the checkouts, or the only checkout.")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        report = measure(options.data, Path(folder))
-    print("\n".join(map(str, report.checkouts)))
-    print("\n".join(f"{name}: {value}" for name, value in report.facts.items()))
-    for title, lines in iter_tables(report):
-        print(f"\n## {title}\n\n" + "\n".join(lines), flush=True)
-
-
 def find_versions() -> dict[str, str]:
     """Return the versions of the programs that affect the figures."""
     versions = {
@@ -273,8 +253,8 @@ def find_versions() -> dict[str, str]:
         "sqlite": sqlite3.sqlite_version,
     }
     with suppress(metadata.PackageNotFoundError):
-        versions[_SENTENCE_MODELS] = metadata.version(_SENTENCE_MODELS)
+        versions[_MODEL_RUNTIME] = metadata.version(_MODEL_RUNTIME)
     return versions
 
 
-_SENTENCE_MODELS = "onnxruntime"
+_MODEL_RUNTIME = "onnxruntime"

@@ -3,7 +3,7 @@
     pip install 'mkdocs-roaming[meaning]'
 
 FOLDER has the checkouts of the sets, and `all-MiniLM-L6-v2` with `tokenizer.json` and an ONNX file of the model: see
-docs/guides/embeddings.md. Without the model the commands of the sets print no rows with embeddings.
+docs/guides/embeddings.md. Without the model there are no rows with embeddings.
 """
 
 from __future__ import annotations

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from public.all import make_pages, read_figures
+from public.all import make_pages
 
 
 def test_pages_have_the_recorded_figures() -> None:
     """UPDATE=1 writes them into the pages."""
-    pages = make_pages(read_figures())
+    pages = make_pages()
     if os.environ.get("UPDATE"):
         for file, text in pages.items():
             file.write_text(text, "utf-8")
