@@ -1,6 +1,6 @@
 """The ranking of sections by the words of a query: BM25 over their fields, plus the score of their page.
 
-`widget/roaming-finder.js` ranks in the same way; `tests/browser/widget/test_widget_ranking.py` compares both.
+`widget/roaming-finder.js` ranks in the same way; `tests/unit/widget/test_ranking.py` compares both.
 """
 
 from __future__ import annotations
