@@ -1,4 +1,4 @@
-"""Pages that repeat others: copies, print views, archives of full texts, a whole site on one page."""
+"""Pages that repeat others: copies, and print views of one or many pages."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ _MIN_LINE = 30
 _SAMPLE_LINES = 8
 _MAX_SHARED = 20
 """Lines of more pages are not looked up: they could take quadratic time."""
-_MIN_PAGES = 3
 _MIN_SHARE = 0.9
-"""Share of the text of a collection that others have."""
+"""Share of the text of a print view that others have."""
 _TEXT = re.compile(r"(?:\A|[>\n])([^<>\n]+)")
 """A piece of text between the tags and line ends of a body, such as `Install` in `<h1>Install</h1>`."""
 _PRINT = re.compile(r"(^|[/_.-])(print(able|view|page)?|all|single(page|html)?)([/_.-]|$)", re.IGNORECASE)
@@ -79,12 +78,10 @@ def find_copies(pages: Collection[FetchedPage], summaries: Mapping[str, TextSumm
     return copies
 
 
-def find_collections(
+def find_print_views(
     pages: Sequence[FetchedPage], summaries: Mapping[str, TextSummary], bodies: Mapping[str, PageBody]
 ) -> dict[str, str]:
-    """Return the paths of pages whose text is that of several others, and what they repeat.
-
-    The overview of a folder stays, and the home page. Versions of one page are no collection.
+    """Return the paths of pages that print others, such as `print/` or `all.html`, and what they repeat.
 
     Args:
         pages: The pages without copies, in any order.
@@ -96,32 +93,33 @@ def find_collections(
         for line in summaries[page.path].sample[:1]:
             by_line.setdefault(line, []).append(page)
     by_line = {line: sharing for line, sharing in by_line.items() if len(sharing) <= _MAX_SHARED}
-    collections: dict[str, str] = {}
-    for page in sorted(pages, key=lambda page: (summaries[page.path].line_size, page.path)):
+    views = [page for page in pages if _is_print(page)]
+    repeats: dict[str, str] = {}
+    for page in sorted(views, key=lambda page: (summaries[page.path].line_size, page.path)):
         size = summaries[page.path].line_size
-        is_print = _PRINT.search(page.path) is not None
-        max_size = size if is_print else size // 2
         lines = _select_lines(_split_text(bodies[page.key]))
         repeated: list[FetchedPage] = []
         for candidate in chain.from_iterable(by_line[line] for line in lines & by_line.keys()):
             summary = summaries[candidate.path]
-            is_apart = candidate.path not in collections and not candidate.path.startswith(page.path)
-            if is_apart and summary.line_size <= max_size and lines.issuperset(summary.sample):
+            is_apart = candidate.path not in repeats and not candidate.path.startswith(page.path)
+            if is_apart and summary.line_size <= size and lines.issuperset(summary.sample):
                 repeated.append(candidate)
-        min_pages = 1 if is_print else _MIN_PAGES
-        if len(repeated) >= min_pages and sum(summaries[part.path].line_size for part in repeated) >= _MIN_SHARE * size:
+        if repeated and sum(summaries[part.path].line_size for part in repeated) >= _MIN_SHARE * size:
             first = min(repeated, key=_rank)
-            collections[page.path] = f"{len(repeated)} pages such as {first.url}"
-    return collections
+            repeats[page.path] = f"{len(repeated)} pages such as {first.url}"
+    return repeats
 
 
 def _names_another(page: FetchedPage) -> bool:
     return page.parsed.canonical not in ("", page.url)
 
 
+def _is_print(page: FetchedPage) -> bool:
+    return _PRINT.search(page.path) is not None
+
+
 def _rank(page: FetchedPage) -> tuple[bool, int, int, str]:
-    is_print = _PRINT.search(page.path) is not None
-    return is_print, page.path.count("/"), len(page.path), page.path
+    return _is_print(page), page.path.count("/"), len(page.path), page.path
 
 
 def _split_text(body: PageBody) -> list[str]:

@@ -18,12 +18,11 @@ from mkdocs_roaming.manifest.models import NavItem
 from mkdocs_roaming.sources import site_nav
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import DiscoveredPages
-from roaming_crawler.duplicates import TextSummary, find_collections, find_copies, summarize_text
+from roaming_crawler.duplicates import TextSummary, find_copies, find_print_views, summarize_text
 from roaming_crawler.page import FetchedPage, PageBody, PageFetcher, PageRef, PageResult, SkippedPage, make_page_ref
 from roaming_crawler.sandbox import PageParser
 from roaming_crawler.scope import file_suffix, loose_key
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
-from roaming_crawler.state import read_published_pages
 from roaming_crawler.variants import ALL, OtherVariant, VariantFilter, find_variant_folders
 
 _SAMPLE = 3
@@ -71,7 +70,6 @@ async def visit_pages(
     limiter = anyio.CapacityLimiter(max(1, config.workers))
     parser = PageParser(scope.url, limiter, bool(config.workers))
     fetcher = PageFetcher(session, scope, parser, config.source, discovered.full)
-    published = read_published_pages(session.state.folder) if session.state.old else ()
     table = _PageTable(bodies)
     if discovered.is_alone:
         fetcher.learning = False
@@ -82,8 +80,7 @@ async def visit_pages(
     language = (await fetcher.read_html(PageRef(start))).language
     variants = VariantFilter(scope, start, config.scope, language, fetcher.read_html)
     limit = config.limits.pages or sys.maxsize
-    new_pages = max(0, limit - len(published))
-    frontier = _Frontier(fetcher, discovered, config, on_event, table, variants, limit, new_pages)
+    frontier = _Frontier(fetcher, discovered, config, on_event, table, variants, limit)
     await frontier.run()
     has_variants = ALL in (config.scope.language, config.scope.version)
     base = scope.url if has_variants else ""
@@ -142,8 +139,8 @@ class _PageTable:
         summaries = {page.path: self.texts[page.key] for page in self.pages.values()}
         copies = find_copies(self.pages.values(), summaries, base)
         originals = [page for page in self.pages.values() if page.path not in copies]
-        collections = find_collections(originals, summaries, self.bodies)
-        for path, repeated in (copies | collections).items():
+        print_views = find_print_views(originals, summaries, self.bodies)
+        for path, repeated in (copies | print_views).items():
             self.skipped.append(SkippedPage(self.pages.pop(path).url, f"duplicate of {repeated}"))
         return copies
 
@@ -159,12 +156,8 @@ class _Frontier:
     table: _PageTable
     variants: VariantFilter
     limit: int
-    new_pages: int
-    """Number of pages that may be new; others would take the place of published pages, which stay outdated then."""
     known: set[str] = field(default_factory=set)
     """URLs that were in a level."""
-    deferred: list[PageRef] = field(default_factory=list)
-    """Pages beyond the limit."""
     sample: int = _SAMPLE
     """Number of pages that are still fetched one by one."""
     _seen_links: set[str] = field(default_factory=set)
@@ -181,42 +174,26 @@ class _Frontier:
         self.known = {ref.url for ref in entries.values()}
         level = sorted(entries.values(), key=lambda ref: (ref.url != home, ref.url))
         entries.clear()  # texts of llms-full.txt are moved to disk with their pages
-        while level or self.deferred:
+        while level:
             self._next_level = {}
-            room = self.limit - len(self.table.pages)
-            if level:
-                await self._visit_level(level)
-            elif room > self.new_pages:  # published pages have vanished
-                self.new_pages = room
-                level = self.deferred
-                self.deferred = []
-                continue
-            else:
-                await self._add_deferred()
+            await self._visit_level(level)
             level = sorted(self._next_level.values(), key=lambda ref: ref.url)
 
     async def _visit_level(self, level: list[PageRef]) -> None:
         """Visit pages, and collect those of the next level."""
         selected, later = await self.variants.select(level)
         self._next_level |= {ref.url: ref for ref in later}
+        selected.sort(key=lambda ref: ref.trial != "")
         room = self.limit - len(self.table.pages)
-        new_room = self.new_pages
-        refs: list[PageRef] = []
-        for ref in sorted(selected, key=lambda ref: ref.trial != ""):
-            is_new = not self.fetcher.is_known(ref)
-            if room <= 0 or (is_new and new_room <= 0):
-                if not ref.trial:
-                    self.deferred.append(ref)
-                continue
-            refs.append(ref)
-            room -= 1
-            new_room -= is_new
+        refs = selected[:room]
         head = refs[: self.sample]
         await self._visit_pages(head, 1)
         self.sample -= len(head)
         if not self.sample:
             self.fetcher.learning = False
         await self._visit_pages(refs[len(head) :], 2 * self.config.politeness.connections)
+        for ref in selected[room:]:
+            self._skip_beyond_limit(ref)
 
     async def _visit_pages(self, refs: Sequence[PageRef], tasks: int) -> None:
         """Fetch pages concurrently, and add the results in order."""
@@ -236,17 +213,11 @@ class _Frontier:
             for _ in range(min(tasks, len(refs))):
                 group.start_soon(work)
 
-    async def _add_deferred(self) -> None:
-        """Add what the last crawl has of the deferred pages."""
-        session = self.fetcher.session
-        session.stopped = session.stopped or f"stopped at {self.limit} pages ({MAX_PAGES_OPTION})"
-        deferred = self.deferred
-        self.deferred = []
-        for ref in deferred:
-            result: PageResult = SkippedPage(ref.url, session.stopped)
-            if self.fetcher.is_known(ref):
-                result = await self.fetcher.get(ref)
-            self._add(ref, self._store(ref, result))
+    def _skip_beyond_limit(self, ref: PageRef) -> None:
+        if not ref.trial:
+            session = self.fetcher.session
+            session.stopped = session.stopped or f"stopped at {self.limit} pages ({MAX_PAGES_OPTION})"
+            self.table.skipped.append(SkippedPage(ref.url, session.stopped))
 
     async def _fetch(self, ref: PageRef) -> PageResult:
         result = self._store(ref, await self.fetcher.get(ref))
@@ -287,7 +258,6 @@ class _Frontier:
                 if ref.depth:
                     self.discovered.ways[_LINKS] = None
                 self.known.add(result.url)
-                self.new_pages -= not self.fetcher.is_known(ref)
         if ref.trial:
             self._misses[ref.trial] += 1 if isinstance(result, SkippedPage) else -1
         max_depth = self.config.limits.depth

@@ -192,12 +192,6 @@ class PageFetcher:
         except FetchError:
             return ParsedPage()
 
-    def is_known(self, ref: PageRef) -> bool:
-        """Return whether the last crawl found the page."""
-        session = self.session
-        is_known = session.has_last_response(ref.url, ACCEPT_HTML)
-        return is_known or session.has_last_response(ref.markdown, ACCEPT_MARKDOWN)
-
     async def learn_not_found_page(self) -> None:
         """Fetch two URLs that cannot exist, because many hosts answer with status 200 and suggest random pages."""
         for name in _MISSING_NAMES:

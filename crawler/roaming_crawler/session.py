@@ -195,11 +195,6 @@ class Session:
         """Return whether the response for a URL is one of the last crawl because the request failed."""
         return _make_key(url, accept) in self._stale
 
-    def has_last_response(self, url: str, accept: str) -> bool:
-        """Return whether the last crawl had a successful response for a URL."""
-        old = self.state.old.get(_make_key(url, accept))
-        return old is not None and old.ok
-
     async def robots(self, url: str) -> Robots:
         """Return the robots.txt rules for a URL's host."""
         host = url_origin(url)

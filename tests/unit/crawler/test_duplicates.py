@@ -1,10 +1,10 @@
-"""Which pages are copies or collections of others, apart from crawls."""
+"""Which pages are copies or print views of others, apart from crawls."""
 
 from __future__ import annotations
 
 import pytest
 
-from roaming_crawler.duplicates import find_collections, find_copies, summarize_text
+from roaming_crawler.duplicates import find_copies, find_print_views, summarize_text
 from roaming_crawler.page import FetchedPage, PageBody
 
 BASE = "https://docs.example/"
@@ -22,8 +22,8 @@ class Pages:
     def copies(self, base: str = "") -> dict[str, str]:
         return {path: url.removeprefix(BASE) for path, url in find_copies(self.pages, self.texts, base).items()}
 
-    def collections(self) -> dict[str, str]:
-        found = find_collections(self.pages, self.texts, self.bodies)
+    def print_views(self) -> dict[str, str]:
+        found = find_print_views(self.pages, self.texts, self.bodies)
         return {path: text.replace(BASE, "") for path, text in found.items()}
 
 
@@ -57,21 +57,21 @@ def test_same_text_in_two_variants_is_no_copy_if_all_are_crawled() -> None:
 
 
 @pytest.mark.parametrize("is_reversed", [False, True])
-def test_collection_in_collection_is_counted_by_its_pages(is_reversed: bool) -> None:
+def test_print_view_in_print_view_is_counted_by_its_pages(is_reversed: bool) -> None:
     names = "abcdef"
     articles = {f"{name}/": make_article(name) for name in names}
-    articles |= {"archive-of-three/": make_article(*"abc"), "whole/": make_article(*names)}
+    articles |= {"print/three/": make_article(*"abc"), "all/": make_article(*names)}
     pages = Pages(dict(sorted(articles.items(), reverse=is_reversed)))
-    assert pages.collections() == {
-        "archive-of-three/": "3 pages such as a/",
-        "whole/": "6 pages such as a/",
+    assert pages.print_views() == {
+        "print/three/": "3 pages such as a/",
+        "all/": "6 pages such as a/",
     }
 
 
-def test_collection_with_text_of_its_own_stays() -> None:
+def test_print_view_with_text_of_its_own_stays() -> None:
     articles = {f"{name}/": make_article(name) for name in "abc"}
-    assert Pages(articles | {"all/": make_article(*"abc") + "".join(make_lines("guide", 30))}).collections() == {}
-    assert set(Pages(articles | {"all/": make_article(*"abc", "d")[:2_000]}).collections()) == {"all/"}
+    assert Pages(articles | {"all/": make_article(*"abc") + "".join(make_lines("guide", 30))}).print_views() == {}
+    assert set(Pages(articles | {"all/": make_article(*"abc", "d")[:2_000]}).print_views()) == {"all/"}
 
 
 @pytest.mark.parametrize(
@@ -79,16 +79,16 @@ def test_collection_with_text_of_its_own_stays() -> None:
     [
         ("print/a/", make_article("a") + "<p>Printed at 13:20 in the afternoon of a day.</p>", "1 pages such as a/"),
         ("overview/", make_article("overview", "a"), None),
-        ("pair/", make_article("a", "b"), None),
+        ("archive/", make_article("a", "b", "c"), None),
         ("version/a/", make_article("a") + "<p>This line is in one version of the page alone.</p>", None),
     ],
 )
-def test_few_pages_are_repeated_by_print_views_alone(path: str, text: str, repeated: str | None) -> None:
+def test_pages_are_repeated_by_print_views_alone(path: str, text: str, repeated: str | None) -> None:
     articles = {f"{name}/": make_article(name) for name in "abc"} | {path: text}
-    assert Pages(articles).collections().get(path) == repeated
+    assert Pages(articles).print_views().get(path) == repeated
 
 
 def test_short_lines_of_pages_are_ignored() -> None:
     """A table of names may contain all names of several short pages."""
     articles = {f"{name}/": "".join(f"<td>{name} {at}</td>" for at in range(12)) for name in "abc"}
-    assert Pages(articles | {"table/": "".join(articles.values())}).collections() == {}
+    assert Pages(articles | {"all/": "".join(articles.values())}).print_views() == {}

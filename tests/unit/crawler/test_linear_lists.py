@@ -17,7 +17,7 @@ from mkdocs_roaming.sources import site_nav
 from mkdocs_roaming.text.llms_index import LlmsIndex
 from roaming_crawler.config import ScopeConfig
 from roaming_crawler.discover import DiscoveredPages, parse_sitemap
-from roaming_crawler.duplicates import find_collections, find_copies, summarize_text
+from roaming_crawler.duplicates import find_copies, find_print_views, summarize_text
 from roaming_crawler.page import FetchedPage, PageBody, PageRef, make_page_ref
 from roaming_crawler.parser import ParsedPage
 from roaming_crawler.scope import Scope, canonical_url, disambiguate_paths, storage_path
@@ -80,7 +80,7 @@ def _compare(paths: Sequence[str]) -> None:
     bodies = {page.key: PageBody(f"{shared}<p>This line is on the page {page.path} alone.</p>") for page in pages}
     texts = {path: summarize_text(body) for path, body in bodies.items()}
     find_copies(pages, texts, BASE)
-    find_collections(pages, texts, bodies)
+    find_print_views(pages, texts, bodies)
 
 
 def _clean(paths: Sequence[str]) -> None:
