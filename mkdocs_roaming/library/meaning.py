@@ -14,7 +14,7 @@ from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from mkdocs_roaming.embeddings.embedder import FAILURE_PAUSE, Vector
-from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors, name_row
+from mkdocs_roaming.embeddings.store import MAX_WINDOWS, VectorFile, VectorsError, decode_vectors
 from mkdocs_roaming.embeddings.table import TABLE_WEIGHT, TableEmbedder
 from mkdocs_roaming.errors import RoamingError
 from mkdocs_roaming.manifest.io import VECTORS_PATH
@@ -63,18 +63,18 @@ class SectionVectors:
 
     Args:
         vectors: The vectors.
-        rows: The row of each section by the name that it has in the file; vectors of others are ignored.
+        rows: The row of each section of the file; None for a section whose vectors are ignored.
         weight: The weight of their cosines for a sentence.
         decline: The cosine below which no section fits a question; None if the vectors cannot tell.
     """
 
     def __init__(
-        self, vectors: VectorFile, rows: Mapping[str, int], weight: float, decline: float | None = None
+        self, vectors: VectorFile, rows: Iterable[int | None], weight: float, decline: float | None = None
     ) -> None:
         self._weight = weight
         self._decline = decline
         self.dimensions = vectors.dimensions
-        self._rows = [(rows.get(id_), count) for id_, count in vectors.sections]
+        self._rows = [(row, count) for row, (_, count) in zip(rows, vectors.sections, strict=True)]
         self._columns = VectorColumns(vectors)
 
     def find_near(self, vector: Vector) -> Neighbors:
@@ -110,8 +110,7 @@ class TableVectors:
     ) -> None:
         self._table = TableEmbedder()
         data = recall(lambda: _embed(sections, texts, self._table))
-        rows = {name_row(row): row for row in range(len(sections))}
-        self._vectors = SectionVectors(decode_vectors(data), rows, TABLE_WEIGHT)
+        self._vectors = SectionVectors(decode_vectors(data), range(len(sections)), TABLE_WEIGHT)
 
     def find_near(self, query: str, words: Iterable[str]) -> Neighbors | None:
         """Return the sections that are near to a query, or None if the table has none of its words as a whole."""
@@ -207,7 +206,8 @@ class PublishedVectors:
         if len(vectors.scales) > MAX_WINDOWS * len(library.sections):  # each search would compare all of them
             raise VectorsError(f"{where}{VECTORS_PATH} has more windows than the site's sections; build the site again")
         rows = {section.id: row for row, section in enumerate(library.sections)}
-        return SectionVectors(vectors, rows, MODEL_WEIGHT, self.queries.decline)
+        known = (rows.get(id_) for id_, _ in vectors.sections)
+        return SectionVectors(vectors, known, MODEL_WEIGHT, self.queries.decline)
 
 
 _LANE_BYTES = 4
@@ -233,7 +233,8 @@ class VectorColumns:
 
     Example with two windows of two dimensions, (3, 1) and (2, 5), in lanes of three decimal digits: the columns are
     002003 and 005001. The query (4, 6) gives 4 * 002003 + 6 * 005001 = 038018: 18 for the first window, 38 for the
-    second. No lane may overflow into the next, so all numbers are positive, and no finer than the lanes have room for.
+    second. No lane may overflow into the next or be negative, so columns are positive, lanes do not begin at zero, and
+    numbers are no finer than the lanes have room for.
 
     Safe for several threads.
     """
@@ -252,8 +253,6 @@ class VectorColumns:
                 lanes[::_LANE_BYTES] = values[dimension::size]
                 columns.append(int.from_bytes(lanes, "little"))
             self._blocks.append((count, columns))
-        ones = [1] * self.dimensions
-        self._sums = [total - _OFFSET * self.dimensions for total in self._dot_products(ones)]
 
     def cosines(self, vector: Sequence[float]) -> list[float]:
         """Return the cosine of each window with a vector, or an empty list for a zero vector."""
@@ -265,19 +264,15 @@ class VectorColumns:
         finest = (lane_end - 1) // (2 * _MAX_SHIFTED * self.dimensions)
         steps = [round(finest * (number / largest)) for number in vector]
         length = sqrt(sum(step * step for step in steps))
-        # Both factors are shifted to be positive; what the shifts add to the products is subtracted.
-        shifted = [step + finest for step in steps]
-        surplus = _OFFSET * sum(shifted)
-        rows = zip(self._dot_products(shifted), self._sums, self._scales, strict=True)
-        return [(product - finest * total - surplus) * scale / length for product, total, scale in rows]
-
-    def _dot_products(self, numbers: Sequence[int]) -> list[int]:
+        # Lanes begin with what the smallest sum lacks to be positive. It is subtracted, as what the offset adds is.
+        least = finest * _MAX_SHIFTED * self.dimensions
+        surplus = least + _OFFSET * sum(steps)
         products: list[int] = []
         for count, columns in self._blocks:
-            total = sum(map(mul, columns, numbers))
-            lanes = total.to_bytes(_LANE_BYTES * count, "little")
-            products += struct.unpack(f"<{count}I", lanes)
-        return products
+            start = int.from_bytes(least.to_bytes(_LANE_BYTES, "little") * count, "little")
+            total = sum(map(mul, columns, steps), start)
+            products += struct.unpack(f"<{count}I", total.to_bytes(_LANE_BYTES * count, "little"))
+        return [(product - surplus) * scale / length for product, scale in zip(products, self._scales, strict=True)]
 
 
 _SHIFTED = bytes((byte + _OFFSET) % (_MAX_SHIFTED + 1) for byte in range(_MAX_SHIFTED + 1))

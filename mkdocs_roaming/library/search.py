@@ -29,7 +29,7 @@ from mkdocs_roaming.search.relevance import (
 )
 from mkdocs_roaming.text.languages import base_language
 from mkdocs_roaming.text.markdown import truncate_at_word
-from mkdocs_roaming.text.tokenizer import Word, extract_terms, is_spaceless
+from mkdocs_roaming.text.tokenizer import Word, is_spaceless
 
 if TYPE_CHECKING:
     from mkdocs_roaming.embeddings.client import QueryEmbedder
@@ -264,13 +264,7 @@ class Search:
     def _make_snippet(self, section: SectionRef, words: Sequence[Word], window: int = 0) -> str:
         """Return the best part of a section, which is in the nearest window if the section has none of the words."""
         text = self._read(section)
-        terms = {term for word in words for run in word.runs for term in run}
-        if window and terms.isdisjoint(extract_terms(text, self._language)):
-            from mkdocs_roaming.embeddings.sections import split_windows  # few searches need it
-
-            windows = split_windows((), text, section.section.opening)
-            text = windows[min(window, len(windows) - 1)]
-        return make_snippet(text, words, self._language)
+        return make_snippet(text, words, self._language, partial(_read_window, text, window) if window else None)
 
     def _resolve_address(self, query: str) -> SectionRef | None:
         """Return the section that an id, a path or a URL names; a single word is a query, not a path."""
@@ -410,6 +404,13 @@ def _read_texts(library: Library) -> Iterator[str | None]:
                 yield library.text(section)
             except LibraryError:
                 yield None
+
+
+def _read_window(text: str, number: int) -> str:
+    from mkdocs_roaming.embeddings.sections import split_windows  # few searches need it
+
+    windows = split_windows((), text)
+    return windows[min(number, len(windows) - 1)]
 
 
 def says_little(word: Word) -> bool:

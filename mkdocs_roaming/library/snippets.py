@@ -61,13 +61,19 @@ _MARKUP = re.compile(
 """Other markup: links, whose text is the group, headings, quotes, items, tables, footnotes, callouts, tags."""
 
 
-def make_snippet(markdown: str, words: Iterable[Word], language: str = "en") -> str:
+def make_snippet(
+    markdown: str,
+    words: Iterable[Word],
+    language: str = "en",
+    read_nearest: Callable[[], str] | None = None,
+) -> str:
     """Return the part of a section's text with the most words of a query, without markup, on one line.
 
     Args:
         markdown: The section's text, with its heading.
         words: The words of the query.
         language: The site's language.
+        read_nearest: Returns the part that is shown if the text has none of the words; its beginning without it.
     """
     terms = collect_terms(words)
     text = _strip_section(markdown[:_SEARCHED_CHARS])
@@ -78,6 +84,8 @@ def make_snippet(markdown: str, words: Iterable[Word], language: str = "en") -> 
         shared = _extract_cached(chunk[0], language) & terms
         if shared:
             matches.append((chunk.start(), chunk.end(), shared))
+    if read_nearest and not matches:
+        return make_snippet(read_nearest(), (), language)
     best_score = 0.0
     best_start = 0
     for at, (start, _, _) in enumerate(matches):

@@ -96,6 +96,7 @@ class Ranker:
         self.index = index
         self._weights = weights
         self._language = index.language
+        self._score_once = lru_cache(1)(self.score)  # an answer ranks its question with and without cosines
         self.find_word = lru_cache(_WORD_CACHE_SIZE)(self._find_word)
         """Return the matches of a word, of similar terms if it has none, and of its compounds."""
 
@@ -116,7 +117,7 @@ class Ranker:
             meaning: The weight of the cosines for a sentence none of whose words is found, from 0 to 1; words have the
                 rest.
         """
-        scores = self.score(words)
+        scores = dict(self._score_once(tuple(words)))
         if is_visible:
             scores = {row: score for row, score in scores.items() if is_visible(row)}
         if cosines is not None:
