@@ -194,3 +194,87 @@ def test_find_takes_linear_time(manifest: Manifest, text: str) -> None:
     start = process_time()
     list(numbers.find(text, manifest.pages[0]))
     assert process_time() - start < 5
+
+
+FEES = """\
+# Harbour Fees Act 2014
+
+## 1. Title
+
+As in section 2.
+
+## 2. Fees
+
+Under section 3, read with section 2 of the Act of 2009.
+
+## 3. Appeals
+
+An appeal within 2 days, as in section 1 of the Pilotage of Ships Act 2014.
+"""
+SHIPS = """\
+# Pilotage of Ships Act 2014
+
+## 1. Pilots
+
+This is the title.
+
+## 2. Duties
+
+As section 3 says.
+
+## 3A. Ranks
+
+See section 1.
+"""
+CODE = """\
+# Code of ports
+
+## Article L312-1
+
+Ports.
+
+## Article L312-14
+
+Piers.
+
+## Article L312-15
+
+Quays.
+
+## Article L312-16
+
+Tides, as in article L. 312-14.
+"""
+
+
+@pytest.fixture(scope="module")
+def acts() -> Manifest:
+    return build({"fees/": FEES, "ships/": SHIPS, "code/": CODE})
+
+
+@pytest.mark.parametrize(
+    ("query", "cited"),
+    [
+        ("section 2 of the Harbour Fees Act 2014", [["2. Fees"]]),
+        ("What does s.2 of the Pilotage of Ships Act provide?", [["2. Duties"]]),
+        ("s. 3A POSA 2014", [["3A. Ranks"]]),
+        ("Harbour Fees Act, sections 2 and 3", [["2. Fees"], ["3. Appeals"]]),
+        ("Harbour Fees Act, ss. 2-3", [["2. Fees"], ["3. Appeals"]]),
+        ("article L. 312-14 of the code", [["Article L312-14"]]),
+        ("L312-14", [["Article L312-14"]]),
+        ("What does the Harbour Fees Act 2014 say on appeals?", []),
+        ("2 days after the title", []),
+    ],
+)
+def test_find_reads_numbers_without_labels_and_with_hyphens(acts: Manifest, query: str, cited: list[list[str]]) -> None:
+    assert find_titles(acts, query) == cited
+
+
+@pytest.mark.parametrize(
+    ("title", "cited"),
+    [("2. Fees", ["3. Appeals"]), ("3. Appeals", ["1. Pilots"]), ("Article L312-16", ["Article L312-14"])],
+)
+def test_manifest_contains_citations_of_numbers_without_labels(acts: Manifest, title: str, cited: list[str]) -> None:
+    ids = ids_by_title(acts)
+    (section,) = (section for section in acts.sections() if section.title == title)
+    assert section.cites == tuple(ids[title] for title in cited)
