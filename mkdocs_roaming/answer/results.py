@@ -38,14 +38,15 @@ from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.search.ranking import parse_query
 from mkdocs_roaming.search.relevance import NO_ANSWER
 from mkdocs_roaming.text.blocks import sub_outside_code
-from mkdocs_roaming.text.languages import load_words
+from mkdocs_roaming.text.languages import load_phrases
 from mkdocs_roaming.text.markdown import escape_markup
-from mkdocs_roaming.text.tokenizer import collect_terms, estimate_tokens, extract_terms, is_common_word, split_words
+from mkdocs_roaming.text.tokenizer import collect_terms, estimate_tokens, extract_terms, is_common_word
 
 MAX_RESULTS = 3
 
 _CALL_ID = "search"
 _MAX_HITS = 10
+_MAX_ELLIPTIC_CHARS = 64  # of a question; pronouns in longer ones refer to their own words
 _MIN_CHARS = 40  # of words; a shorter text without words of the question only leads to its links or subsections
 _REPLACEMENT_SECONDS = 5.0
 # `[words](address)`
@@ -251,11 +252,10 @@ def _link_to_page(sections: SectionIndex, section: SectionRef, match: re.Match[s
 def is_elliptic(question: str, language: str) -> bool:
     """Return whether a follow-up can only be understood with the question before it.
 
-    It starts with a conjunction or a preposition, contains a pronoun, or has no subject of its own.
+    It is short, and starts with a conjunction or a preposition, or contains a pronoun; or it has no subject of its own.
     """
-    words = [word.lower() for word in split_words(question)]
-    if not load_words(language, "answer.follow_up_openings").isdisjoint(words[:1]):
-        return True
-    if not load_words(language, "answer.follow_up_words").isdisjoint(words):
-        return True
+    if len(question) <= _MAX_ELLIPTIC_CHARS:
+        for pattern in load_phrases(language, "answer.follow_ups"):
+            if re.search(pattern, question, re.IGNORECASE):
+                return True
     return all(is_common_word(word) for word in parse_query(question, language))

@@ -336,4 +336,4 @@ def _join_pieces(pieces: list[tuple[str, str]]) -> list[str]:
 
 def is_common_word(word: Word) -> bool:
     """Return whether an English word is so common that its absence from a site says little."""
-    return word.stop or word.text.lower() in load_words("en", "common_words")
+    return word.stop or "".join(word.parts) in load_words("en", "common_words")

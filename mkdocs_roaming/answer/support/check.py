@@ -240,8 +240,8 @@ def blank_citations(answer: str) -> str:
 
 def _is_english(prose: str) -> bool:
     words = [word.lower() for word in find_words(_NAME.sub(" ", prose))]
-    function_words = load_words("en", "support.function_words")
-    count = sum(word in function_words for word in words)
+    stop_words = load_words("en", "stop_words")
+    count = sum(word in stop_words for word in words)
     return count >= _MIN_LANGUAGE_SHARE * len(words)
 
 

@@ -161,9 +161,13 @@ def test_offline_answers_other_languages(ask: Ask, markdown: str, language: str,
     assert wanted in result.text
 
 
-@pytest.mark.parametrize(("question", "elliptic"), TABLES["is elliptic finds questions without subject"])
-def test_is_elliptic_finds_questions_without_subject(question: str, elliptic: bool) -> None:
-    assert is_elliptic(question, "en") is elliptic
+@pytest.mark.parametrize(
+    ("language", "question", "elliptic"), TABLES["is elliptic finds questions without subject in any language"]
+)
+def test_is_elliptic_finds_questions_without_subject_in_any_language(
+    language: str, question: str, elliptic: bool
+) -> None:
+    assert is_elliptic(question, language) is elliptic
 
 
 def test_offline_follow_up_with_own_subject_ignores_previous_question(ask: Ask, ids: dict[str, str]) -> None:
