@@ -24,7 +24,7 @@ from roaming_crawler.page import SkippedPage
 from roaming_crawler.publish import CrawlResult, compare_with_previous
 from roaming_crawler.scope import Scope, disambiguate_paths, storage_path
 from roaming_crawler.session import ACCEPT_ANY, Session
-from roaming_crawler.state import Rollback
+from roaming_crawler.state import read_published_pages
 from roaming_crawler.variants import OtherVariant
 
 _MIRROR_TASKS = 4
@@ -79,13 +79,12 @@ async def mirror_site(
     skipped += unwanted.values()
     skipped.sort(key=lambda page: page.url)
     folder = session.state.folder
-    rollback = Rollback(folder)
-    rollback.save({page.path: page.digest for page in manifest.pages})
+    before = read_published_pages(folder)
     report = publish_mirror(manifest, texts, folder, config.options, embeddings=config.embeddings)
     # A page that matches the manifest is as current as the manifest, wherever it came from.
     is_stale = session.is_stale(scope.url + MANIFEST_PATH, ACCEPT_ANY)
     stale = [_page_url(manifest, page) for page in manifest.pages if is_stale and page.path in texts]
-    result = compare_with_previous(session, rollback, report, skipped, notes, stale)
+    result = compare_with_previous(session, before, report, skipped, notes, stale)
     site = manifest.site
     languages = [variant.language for variant in site.alternates if variant.version == site.version]
     left_out = tuple(OtherVariant("language", name, 0) for name in languages if name)

@@ -17,8 +17,7 @@ from mkdocs_roaming.errors import PublishError, RoamingError
 from mkdocs_roaming.html.boilerplate import SAMPLE_SIZE, learn_boilerplate, remove_boilerplate
 from mkdocs_roaming.html.titles import CommonPart, find_common_part
 from mkdocs_roaming.manifest.descriptions import Descriptions
-from mkdocs_roaming.manifest.models import NavItem, Page, Site, path_to_url, url_to_path
-from mkdocs_roaming.manifest.sections import file_digest
+from mkdocs_roaming.manifest.models import NavItem, Page, PageEntry, Site, path_to_url, url_to_path
 from mkdocs_roaming.publish.cache import ConversionCache, ConvertedPage
 from mkdocs_roaming.publish.ownership import PublishedFiles
 from mkdocs_roaming.publish.pipeline import Batch, convert_pages
@@ -34,7 +33,7 @@ from roaming_crawler.page import FetchedPage, SkippedPage, make_page_ref
 from roaming_crawler.parser import ParsedPage, describe_failure
 from roaming_crawler.scope import disambiguate_paths, loose_key, storage_path
 from roaming_crawler.session import Session
-from roaming_crawler.state import DiskDict, Rollback, read_published_pages
+from roaming_crawler.state import DiskDict, read_published_pages
 from roaming_crawler.variants import OtherVariant
 
 _MIN_REPEATED = 3
@@ -118,8 +117,8 @@ def publish_crawl(
     folder = session.state.folder
     cache_folder = session.state.path
     site = _make_site(session, discovered, visited, outputs, common.name)
-    rollback = Rollback(folder)
-    previous = read_previous(str(folder), Path.cwd(), notes.append) if rollback.pages else None
+    before = read_published_pages(folder)
+    previous = read_previous(str(folder), Path.cwd(), notes.append) if before else None
     with ExitStack() as stack:
         batch = convert_pages(
             site,
@@ -140,11 +139,6 @@ def publish_crawl(
             raise NoPagesError(f"{url}: all pages {reason}; to look at them, leave out --skip-flagged")
         skipped += unwanted
         coverage = _measure_pages(batch, {path: page.parsed.outside for path, page in by_path.items()})
-        digests = {}
-        for path in batch.pages:
-            digests[path] = file_digest(batch.converted[path].markdown.encode("utf-8", "surrogatepass"))
-        rollback.save(digests)
-        previous = rollback.restore_texts(previous) if previous else None
         # A skill would name addresses of the original site, and instruct agents with texts of others.
         options = structs.replace(config.options, agent_skill=False)
         report = publish_batch(
@@ -157,7 +151,7 @@ def publish_crawl(
             page_copies=config.page_copies,
         )
     stale = [page.url for page in pages if page.is_stale]
-    result = compare_with_previous(session, rollback, report, skipped, notes, stale)
+    result = compare_with_previous(session, before, report, skipped, notes, stale)
     result = _with_coverage(result, coverage)
     return replace(result, flagged=tuple(flagged), left_out=visited.left_out)
 
@@ -204,29 +198,28 @@ def _with_coverage(result: CrawlResult, pages: Mapping[str, Coverage]) -> CrawlR
 
 def compare_with_previous(
     session: Session,
-    rollback: Rollback,
+    before: Iterable[PageEntry],
     report: PublishReport,
     skipped: Sequence[SkippedPage],
     notes: Sequence[str],
     stale: Sequence[str],
 ) -> CrawlResult:
-    """Compare a folder with its pages before the crawl, and remove the backup.
+    """Compare a folder with its pages before the crawl.
 
     Args:
         session: The session of the crawl.
-        rollback: The pages before the crawl, and their backup.
+        before: The pages before the crawl.
         report: What was published.
         skipped: Pages that were not published.
         notes: Messages.
         stale: URLs of pages that could not be updated.
     """
     pages = read_published_pages(session.state.folder)
-    rollback.finish(pages)
-    before = {page.path: page.digest for page in rollback.pages}
+    old = {page.path: page.digest for page in before}
     after = {page.path: page.digest for page in pages}
-    new = tuple(path for path in after if path not in before)
-    changed = tuple(path for path in after if path in before and before[path] != after[path])
-    gone = tuple(path for path in before if path not in after)
+    new = tuple(path for path in after if path not in old)
+    changed = tuple(path for path in after if path in old and old[path] != after[path])
+    gone = tuple(path for path in old if path not in after)
     reasons = tuple((page.url, page.reason) for page in skipped)
     return CrawlResult(
         new=new,

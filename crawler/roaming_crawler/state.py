@@ -1,4 +1,4 @@
-"""State of a crawl in `DIR/.roaming/`: all responses, large values, and a backup of published pages.
+"""State of a crawl in `DIR/.roaming/`: all responses, and large values.
 
 A crawl can be resumed or updated. Each response is appended to a journal; a finished crawl replaces the journal by
 `state.json`. Bodies are compressed files named by their digest. All files are written atomically.
@@ -9,10 +9,9 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-import shutil
 import tempfile
 from collections import UserDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,13 +21,11 @@ import zstandard
 from msgspec import structs
 
 from mkdocs_roaming._json import decode_json
-from mkdocs_roaming.errors import ManifestError, PublishError, UsageError, explain_os_error
-from mkdocs_roaming.files import resolve_inside, write_atomically
+from mkdocs_roaming.errors import ManifestError, UsageError, explain_os_error
+from mkdocs_roaming.files import write_atomically
 from mkdocs_roaming.locks import STATE_DIR, hold_folder
-from mkdocs_roaming.manifest.aliases import PreviousSite
 from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_pages
-from mkdocs_roaming.manifest.models import PageEntry, SectionEntry, page_files
-from mkdocs_roaming.manifest.sections import file_digest
+from mkdocs_roaming.manifest.models import PageEntry
 from roaming_crawler.fetch import Response
 
 V = TypeVar("V")
@@ -36,7 +33,6 @@ V = TypeVar("V")
 _TEMPORARY_PREFIX = ".roaming-"
 _TEMPORARY_CHARS = len(".roaming-0123456789ab")
 """Length of the names that `write_atomically` gives to temporary files."""
-_BACKUP_NAME_CHARS = 32
 
 
 class CachedResponse(Response, frozen=True, omit_defaults=True, kw_only=True):
@@ -203,70 +199,6 @@ def read_published_pages(folder: Path) -> tuple[PageEntry, ...]:
         return load_pages(folder / MANIFEST_PATH)
     except (OSError, ManifestError):
         return ()
-
-
-class Rollback:
-    """Backup of the Markdown of a folder's pages, and the list of their files with the digests of what was written.
-
-    Pages are written first and the manifest last. If the crawl is killed in between, the folder contains the old
-    manifest with new pages, or the new manifest with files that it does not name. The backup resolves both cases.
-
-    Attributes:
-        pages: The pages that were published before the crawl.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        """Use the backup of a folder, and read its published pages."""
-        self.pages = read_published_pages(folder)
-        self._folder = folder
-        self._backup = folder / STATE_DIR / "before"
-        self._digests: dict[str, set[str]] = {}
-        with suppress(OSError, ValueError):
-            self._digests = decode_json((self._backup / "files.json").read_bytes(), dict[str, set[str]])
-
-    def save(self, new: Mapping[str, str]) -> None:
-        """Back up the pages that will be overwritten or removed; `new` has the digests of the next ones by path."""
-        written = list(new.items())
-        for page in self.pages:
-            written.append((page.path, page.digest))
-            backup = self._copy_of(page)
-            with suppress(OSError, PublishError):
-                if new.get(page.path) != page.digest and not backup.exists():
-                    text = resolve_inside(self._folder, page.markdown).read_bytes()
-                    if file_digest(text) == page.digest:
-                        write_atomically(backup, text)
-        for path, digest in written:
-            for file in page_files(path):
-                self._digests.setdefault(file, set()).add(digest)
-        write_atomically(self._backup / "files.json", msgspec.json.encode(self._digests, order="sorted"))
-
-    def restore_texts(self, previous: PreviousSite) -> PreviousSite:
-        """Return the previous site with the texts that a killed crawl has overwritten."""
-
-        def read_text(page: PageEntry, section: SectionEntry) -> str | None:
-            text = previous.text(page, section)
-            if text is None:
-                with suppress(OSError):
-                    text = section.cut(self._copy_of(page).read_bytes())
-            return text
-
-        return PreviousSite(previous.manifest, read_text)
-
-    def finish(self, pages: Iterable[PageEntry]) -> None:
-        """Remove the files of pages that are no longer published, unless they were changed, and the backup."""
-        published = {file for page in pages for file in page_files(page.path)}
-        for path, digests in self._digests.items():
-            if path in published:
-                continue
-            with suppress(OSError, PublishError):
-                file = resolve_inside(self._folder, path)
-                if file_digest(file.read_bytes()) in digests:
-                    file.unlink()
-        shutil.rmtree(self._backup, ignore_errors=True)
-
-    def _copy_of(self, page: PageEntry) -> Path:
-        name = f"{page.path} {page.digest}".encode("utf-8", "surrogatepass")
-        return self._backup / hashlib.sha256(name).hexdigest()[:_BACKUP_NAME_CHARS]
 
 
 @contextmanager
