@@ -145,7 +145,7 @@ def make_vectors(sums: Any, alone: Any, counts: Any) -> Any:
 
 
 def encode_table(pieces: Sequence[str], vectors: Any) -> bytes:
-    """Return the file of the table."""
+    """Return the file of the table; the pieces are sorted."""
     names = "\n".join(pieces).encode()
     largest = ZERO_HALF - 1
     sizes = SPREAD / largest * vectors.std(1)

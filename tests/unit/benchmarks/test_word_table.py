@@ -62,10 +62,10 @@ def test_make_vectors_weighs_frequent_pieces_less() -> None:
 
 
 def test_encode_table_keeps_direction_and_ratio_of_vectors(tmp_path: Path) -> None:
-    vectors = np.random.default_rng(2).normal(size=(3, 64)) * [[1], [2], [0.1]]
+    vectors = np.random.default_rng(2).normal(size=(3, 64)) * [[0.1], [2], [1]]
     file = tmp_path / "table.bin"
-    file.write_bytes(encode_table(["oil", "lamp", "##s"], vectors))
+    file.write_bytes(encode_table(["##s", "lamp", "oil"], vectors))
     oil, lamp, lamps = map(np.array, TableEmbedder(file).embed(["oil", "Lamp", "lamps"]))
-    for read, vector in ((oil, vectors[0]), (lamp, vectors[1]), (lamps, vectors[1] + vectors[2])):
+    for read, vector in ((oil, vectors[2]), (lamp, vectors[1]), (lamps, vectors[1] + vectors[0])):
         assert read @ vector / np.linalg.norm(read) / np.linalg.norm(vector) > 0.97
     assert np.linalg.norm(lamp) / np.linalg.norm(oil) == pytest.approx(2, rel=0.2)
