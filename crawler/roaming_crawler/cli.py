@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -66,7 +65,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @setting_options(ScopeConfig, "include", "exclude", "strict", "prefix", "language", "version")
 @setting_options(CrawlConfig, "refresh")
 @setting_options(CrawlLimits, "pages", "depth", "seconds", "page_bytes", "total_bytes")
-@setting_options(Politeness, "redirects", "delay", "connections", "seconds", "contact", "user_agent")
+@setting_options(Politeness, "delay", "connections", "seconds", "contact", "user_agent")
 @setting_options(CrawlConfig, "allow_private")
 @setting_options(DiscoveryConfig, "llms", "manifest", "sitemap")
 @setting_options(CrawlConfig, "links", "source")
@@ -152,14 +151,10 @@ def _run_crawl(url: str, folder: Path, config: CrawlConfig, *, as_json: bool) ->
     if as_json:
         return anyio.run(partial(run, on_event=print_event_as_json))
     progress = CrawlProgress(redraws=sys.stderr.isatty())
-    done = threading.Event()
-    clock = threading.Thread(target=progress.run, args=(done,), daemon=True)
-    clock.start()
     try:
         return anyio.run(partial(run, on_event=progress.on_event))
     finally:
-        done.set()
-        clock.join()
+        progress.clear()
 
 
 def _check_options(url: str | None, options: dict[str, Any]) -> None:
@@ -200,7 +195,7 @@ def _make_config(options: dict[str, Any]) -> CrawlConfig:
 
 @dataclass(slots=True)
 class CrawlProgress:
-    """Progress on standard error: a line that is redrawn a few times a second, or one every five seconds."""
+    """Progress on standard error at events: a line that is redrawn, or one every five seconds."""
 
     redraws: bool
     pages: int = 0
@@ -208,16 +203,15 @@ class CrawlProgress:
     known: int = 0
     waiting: str = ""
     started: float = field(default_factory=time.monotonic)
+    shown: float = field(default_factory=time.monotonic)
 
-    def run(self, done: threading.Event) -> None:
-        """Show the numbers and the time at intervals, also during steps without events, until `done` is set."""
-        while not done.wait(_REDRAW_INTERVAL if self.redraws else _LINE_INTERVAL):
-            self.show()
+    def clear(self) -> None:
+        """Clear the line that is redrawn."""
         if self.redraws:
             click.echo(_CLEAR_LINE, err=True, nl=False)
 
     def on_event(self, name: str, data: dict[str, Any]) -> None:
-        """Update the numbers."""
+        """Update the numbers, and show them if that is due."""
         if name == "wait":
             seconds = data["seconds"]
             self.waiting = f", waits {seconds:.0f} s for {data['host']}" if seconds >= _MIN_WAIT_ON_LINE else ""
@@ -228,6 +222,10 @@ class CrawlProgress:
             self.known = max(self.known, known, self.pages + self.skipped)
         elif name == "publish":
             self.waiting = ", publishing"
+        now = time.monotonic()
+        if now - self.shown >= (_REDRAW_INTERVAL if self.redraws else _LINE_INTERVAL):
+            self.shown = now
+            self.show()
 
     def show(self) -> None:
         """Show the numbers and the time."""

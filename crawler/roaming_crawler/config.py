@@ -51,7 +51,6 @@ class Politeness:
     connections: Annotated[int, _limit("Simultaneous connections to a host.", 1, 8)] = 2
     seconds: Annotated[float, _limit("Maximum seconds for a response.", 0.1, option="timeout")] = 60.0
     """However slowly it arrives."""
-    redirects: Annotated[int, _limit("Maximum number of redirects per request.", 0, 20, option="max_redirects")] = 5
     tries: int = 3
     max_retry_after: float = 120.0
     """Longest Retry-After, in seconds, that is waited for."""

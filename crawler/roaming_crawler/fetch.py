@@ -40,6 +40,7 @@ NOT_MODIFIED = 304
 _MISSING = (404, 410)
 _OVERLOADED = (429, 503)
 _RETRIED = (429, 500, 502, 503, 504)
+_MAX_REDIRECTS = 5
 _REDIRECTS = (301, 302, 303, 307, 308)
 _TEMPORARY = re.compile(r", \d{1,3} times$|try again later$|\bstatus (?:429|5\d\d)$")
 """Ends of messages about hosts that did not answer: `no such host, 3 times`, `try again later`, `status 503`."""
@@ -307,7 +308,7 @@ class WebFetcher(AbstractAsyncContextManager["WebFetcher"]):
     async def get(self, request: Request) -> Response:
         """Return the response after redirects. Overload and connection errors are retried after a pause."""
         url = request.url
-        for _ in range(self.politeness.redirects + 1):
+        for _ in range(_MAX_REDIRECTS + 1):
             response, headers = await self._get_with_retries(url, request)
             if response.status not in _REDIRECTS:
                 return response
@@ -320,7 +321,7 @@ class WebFetcher(AbstractAsyncContextManager["WebFetcher"]):
             if not request.allow_redirect(target):
                 raise FetchError(f"{url}: redirects to {target}, out of scope")
             url = target
-        raise FetchError(f"{request.url}: more than {self.politeness.redirects} redirects")
+        raise FetchError(f"{request.url}: more than {_MAX_REDIRECTS} redirects")
 
     async def _get_with_retries(self, url: str, request: Request) -> tuple[Response, httpx2.Headers]:
         politeness = self.politeness

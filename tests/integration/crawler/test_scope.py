@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -113,8 +112,6 @@ def test_user_agent_option_is_used_for_requests_and_robots(site: Any, tmp_path: 
 
 
 def test_progress_line_shows_numbers_and_waits(capsys: Any) -> None:
-    done = threading.Event()
-    done.set()
     progress = CrawlProgress(redraws=True)
     progress.on_event("found", {"pages": 1000})
     progress.show()
@@ -123,22 +120,11 @@ def test_progress_line_shows_numbers_and_waits(capsys: Any) -> None:
     progress.on_event("skipped", {"known": 2000})
     progress.on_event("wait", {"host": "https://docs.example", "seconds": 12.0})
     progress.show()
-    progress.run(done)
+    progress.clear()
     shown = capsys.readouterr().err
     assert shown.count("\r") == 3
     assert "Crawling: 1001 of 2000 pages, 1 skipped, waits 12 s" in shown
     assert shown.endswith("\r")  # click removes the code that clears the line
-
-
-def test_progress_is_shown_until_the_crawl_is_done(capsys: Any) -> None:
-    class TwoIntervals(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            waited.append(timeout)
-            return len(waited) > 2
-
-    waited: list[float | None] = []
-    CrawlProgress(redraws=False).run(TwoIntervals())
-    assert (capsys.readouterr().err, waited) == ("Crawling: looking for pages, 0 s\n" * 2, [5.0] * 3)
 
 
 def test_json_option_prints_events(site: Any, tmp_path: Any) -> None:
