@@ -60,6 +60,9 @@ _MARKUP = re.compile(
 )
 """Other markup: links, whose text is the group, headings, quotes, items, tables, footnotes, callouts, tags."""
 
+_SHORT_REST_CHARS = 400
+"""Length up to which text before or after a part is shown, too: a call that opens it costs far more."""
+
 
 def make_snippet(
     markdown: str,
@@ -122,7 +125,7 @@ def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars
         markdown: The section's text, with its heading.
         words: The words of the query.
         language: The site's language.
-        max_chars: Maximum length without what is repeated and the marks.
+        max_chars: Maximum length without what is repeated, the marks, and a short rest before or after it.
     """
     terms = collect_terms(words)
     ends = _find_block_ends(markdown)
@@ -132,6 +135,9 @@ def cut_best_part(markdown: str, words: Iterable[Word], language: str, max_chars
     max_chars -= lead
     start, end = _find_best_part(markdown, _cut_long_blocks(markdown, ends, max_chars), terms, language, max_chars)
     lead = lead or _heading_end(markdown)
+    short_rest = min(max_chars // 4, _SHORT_REST_CHARS)
+    start = start if start - lead > short_rest else lead
+    end = end if len(markdown) - end > short_rest else len(markdown)
     beginning = ""
     if start > lead:
         beginning = f"{markdown[:lead].rstrip()}\n\n{describe_rest(markdown[lead:start])}\n"
