@@ -66,7 +66,7 @@ def sniff_kind(response: Response) -> ContentKind:
     """Return the content type of a body, whatever the server calls it. Text of no other type is Markdown."""
     data = response.body
     if not data.strip():
-        return "nothing"
+        return "html" if response.refresh else "nothing"
     head = decode_text(data[:_HEAD_BYTES], response.charset).lstrip("\ufeff \t\r\n")
     while head.startswith("<!--"):
         head = head.partition("-->")[2].lstrip()

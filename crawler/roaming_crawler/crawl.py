@@ -251,7 +251,7 @@ class _Crawl:
             return replace(scope, url=last.url)
         if response is None:
             return scope  # the site may have no home page
-        target = response.url
+        target = response.url.partition("?")[0]
         if not scope.is_below(target):
             return config.make_scope(target)
         folder = _find_folder(response) if config.selects_version else ""
@@ -269,7 +269,7 @@ class _Crawl:
 
 def _find_folder(response: Response) -> str:
     """Return the folder of a page at a URL without a slash that links to pages there, but to none below itself."""
-    url = response.url
+    url = response.url.partition("?")[0]
     folder = urljoin(url, ".")
     if scope_url(url) != f"{url}/":
         return ""

@@ -42,6 +42,7 @@ _MIN_FULL_SHARE = 0.9
 _MAX_PROLOG_BYTES = 10_000
 _PAGES = (
     "//*[local-name()='url']/*[local-name()='loc']/text() | //*[local-name()='item']/*[local-name()='link']/text()"
+    " | //*[local-name()='item'][not(*[local-name()='link'])]/*[local-name()='guid'][not(@isPermaLink='false')]/text()"
     " | //*[local-name()='entry']/*[local-name()='link'][not(@rel) or @rel='alternate']/@href"
 )
 """URLs of pages in sitemaps, RSS and Atom."""

@@ -49,6 +49,7 @@ _MAX_SHELL_WORDS = 20
 _MIN_TEXT_WORDS = 3
 _SERIES = frozenset(("next", "prev", "previous", "first", "last", "contents", "index", "up"))
 """Relations of a page to others of a series."""
+_FEEDS = ("application/rss+xml", "application/atom+xml")
 _LLMS = frozenset(("llms", "llms-txt", "llms.txt"))
 _WORD = re.compile(r"\w+")
 """A word of any language, such as `café`."""
@@ -140,6 +141,8 @@ def _parse_page(response: Response, site_url: str) -> ParsedPage:
     try:
         tree = parse_document(text)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
+        if target := _resolve(find_target(response, text), response.url):
+            return ParsedPage(skip_reason="a redirect", links=(target,))
         return ParsedPage(skip_reason="an empty page")
     if "data-roaming" in text:
         remove_own_elements(tree)
@@ -186,15 +189,12 @@ def _parse_page(response: Response, site_url: str) -> ParsedPage:
         kind = (link.get("type") or "").partition(";")[0].strip().lower()
         if kind in ("text/markdown", "text/x-markdown"):
             markdown = markdown or address
+        elif kind in _FEEDS:
+            sitemaps.append(address)
         if "hreflang" in link:
             alternates.append((link["hreflang"].strip(), address))
 
     common = _find_common_parameters([*links, *nav_links], site_url)
-
-    def to_path(href: str) -> str | None:
-        url = resolve(href)
-        return url_to_path(site_url, url) if url else None
-
     return ParsedPage(
         title=extract_title(metadata),
         heading=" ".join(heading_text.split()).strip("¶# "),
@@ -206,7 +206,7 @@ def _parse_page(response: Response, site_url: str) -> ParsedPage:
         markdown=markdown,
         links=tuple(_drop_queries(links, common)),
         nav_links=tuple(_drop_queries(nav_links, common)),
-        nav=site_nav.from_sidebar(tree, to_path, cache=_NAVS),
+        nav=site_nav.from_sidebar(tree, lambda href: url_to_path(site_url, resolve(href) or ""), cache=_NAVS),
         words=words,
         outside=tuple(_find_texts_outside(tree, article_texts)),
         alternates=tuple(alternates),

@@ -347,7 +347,7 @@ class SectionIndex:
         if path is None:
             return None
         decoded = unquote(path)
-        page = self._sources.get(path) or self.get_page(decoded) or self._markdown.get(decoded)
+        page = self._sources.get(path) or self.get_page(path) or self.get_page(decoded) or self._markdown.get(decoded)
         return self.find_anchor(page, unquote(anchor)) if page else None
 
     def find(self, address: str) -> SectionRef | None:

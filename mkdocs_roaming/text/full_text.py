@@ -67,14 +67,16 @@ _BORDERS = {
     "front matter": r"(?P<header>%(front)s)",
     # Eleventy
     "comments such as <!-- source: … -->": (
-        r"\n(?P<header><!--[ \t]*(?:[\w -]{1,40}:[ \t]+|(?:begin|start)[ \t]+)?"
+        r"\n(?P<header>(?:<!--[ \t]*end\b[^\n]*-->\s*)?<!--(?![ \t]*end\b)[ \t]*"
+        r"(?:[\w -]{1,40}:[ \t]+|(?:begin|start)[ \t]+)?"
         r"(?P<address>(?:\[[^\]\n]*\]\()?\S*?[./]\S*)[^\n]*-->[ \t]*(?=\n))"
     ),
     # gitingest, repomix, yek
     "rules around the name of a file": (
         r"\n(?P<header>%(rule)s{4,}[ \t]*(?:\n[^\n]*%(name)s[^\n]*){1,6}\n%(rule)s{4,}[ \t]*(?=\n)"
-        r"|(?:%(rule)s{3,}[ \t]+(?:[a-z][\w ]{0,20}:[ \t]+)?(?=\S+[ \t]+%(rule)s{3,}[ \t]*\n)|>{4}[ \t]+(?=\S+[ \t]*\n)"
-        r"|(?=\S+\.mdx?[ \t]*\n---[ \t]*\n))"
+        r"|(?:(?:%(rule)s{3,}[ \t]+end\b[^\n]*\s+)?%(rule)s{3,}(?![ \t]+end\b)[ \t]+"
+        r"(?:[a-z][\w ]{0,20}:[ \t]+|(?:begin|start)[ \t]+)?(?=\S+[ \t]+%(rule)s{3,}[ \t]*\n)|>{4}[ \t]+(?=\S+[ \t]*\n)"
+        r"|(?=\S+\.mdx?[ \t]*\n---[ \t]*\n|`\S+\.mdx?`:[ \t]*\n))"
         r"(?P<address>[^\s/.]*[/.]\S*)[^\n]*(?:\n---[ \t]*(?=\n))?)"
     ),
     "headings such as # Source: …": (

@@ -33,14 +33,15 @@ _BARE_URL = re.compile(
 )
 """A line that is about a URL, such as `- Guide: https://docs.example/guide/`, `https://docs.example/` or a row."""
 _AS_ITEM = r"\n- [\2](<\3>)"
-_LIST_URL = re.compile(r"https?://[^\s<>\"'`)\]|]*llms?(?:[-_.][\w.-]*)?\.txt", re.IGNORECASE)
-"""The URL of another list anywhere in the text."""
+_URL = re.compile(r"https?://[^\s<>\"'`)\]|]*[^\s<>\"'`)\]|.,;:*_]", re.IGNORECASE)
+"""A URL anywhere in the text."""
 _DEFINITION = re.compile(r"\n {0,3}\[([^\[\]\n]+)\]:[ \t]*<?([^\s<>]+)[^\n]*")
 """The address of reference links, such as `[guide]: guide.md`."""
 _REFERENCE = re.compile(r"(?<![!\]])\[([^\[\]\n]*)\](?:\[([^\[\]\n]*)\])?(?!\()")
 """A reference link, such as `[Guide][guide]` or `[Guide]`."""
 _ANCHOR = re.compile(
-    r"<a\s[^<>]*?href\s*=\s*[\"']?([^\s\"'<>]+)[^<>]*>(?:<[^<>]*>)*([^<>\n]*)(?:<[^<>]*>)*</a>", re.IGNORECASE
+    r"<a\s[^<>]*?href\s*=\s*[\"']?([^\s\"'<>]+)[^<>]*>(?:\s*<[^<>]*>)*\s*([^<>\n]*?)\s*(?:<[^<>]*>\s*)*</a>",
+    re.IGNORECASE,
 )
 _AS_LINK = r"[\2](<\1>)"
 _LLMS = re.compile(r"(^|/)llms?([-_.][\w.-]*)?\.txt$", re.IGNORECASE)
@@ -103,10 +104,10 @@ class LlmsIndex(Struct):
         """
         index = cls(base, resolve)
         prose = blank_code(frame_lines(text))
-        definitions = {label.casefold(): url for label, url in _DEFINITION.findall(prose)}
+        definitions = {_plain_text(label).casefold(): url for label, url in _DEFINITION.findall(prose)}
 
         def make_link(match: re.Match[str]) -> str:
-            url = definitions.get((match[2] or match[1]).casefold())
+            url = definitions.get(_plain_text(match[2] or match[1]).casefold())
             return f"[{match[1]}](<{url}>)" if url else match[0]
 
         if definitions:
@@ -114,7 +115,8 @@ class LlmsIndex(Struct):
         prose = _BARE_URL.sub(_AS_ITEM, _ANCHOR.sub(_AS_LINK, prose))
         for line in prose.split("\n"):
             index._read_line(line)
-        for url in _LIST_URL.findall(prose):
+        wanted = _LLMS if index.entries else _URL
+        for url in filter(wanted.search, _URL.findall(prose)):
             index._add(url, "", "", index.entries)
         for url, entry in index._mentioned.items():
             index.entries.setdefault(url, entry)

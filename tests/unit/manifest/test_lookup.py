@@ -28,12 +28,13 @@ def test_resolve_accepts_ids_paths_sources_and_urls() -> None:
     assert index.resolve("https://elsewhere.example/guide/") is None
 
 
-def test_resolve_accepts_url_of_page_with_another_path() -> None:
+@pytest.mark.parametrize("name", ["Help:Contents", "H%F6hle"])
+def test_resolve_accepts_url_of_page_with_another_path(name: str) -> None:
     manifest = build({"Help-Contents~14b53ade": GUIDE, "Steam": API})
-    page = replace(manifest.pages[0], url=f"{URL}Help:Contents")
+    page = replace(manifest.pages[0], url=f"{URL}{name}")
     index = SectionIndex(replace(manifest, pages=(page, manifest.pages[1])))
-    assert index.resolve(f"{URL}Help:Contents") == SectionRef(page, 0)
-    assert index.get_page("Help:Contents") is page
+    assert index.resolve(f"{URL}{name}") == SectionRef(page, 0)
+    assert index.get_page(name) is page
 
 
 @pytest.mark.parametrize(
