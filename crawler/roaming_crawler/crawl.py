@@ -254,7 +254,7 @@ class _Crawl:
         target = response.url.partition("?")[0]
         if not scope.is_below(target):
             return config.make_scope(target)
-        folder = _find_folder(response) if config.selects_version else ""
+        folder = _find_folder(target, response) if config.selects_version else ""
         if folder:
             self.notes.append(f"{target}: links to no page below it, so the crawl covers {folder}")
             return replace(scope, url=folder)
@@ -267,9 +267,8 @@ class _Crawl:
         return replace(scope, url=version)
 
 
-def _find_folder(response: Response) -> str:
+def _find_folder(url: str, response: Response) -> str:
     """Return the folder of a page at a URL without a slash that links to pages there, but to none below itself."""
-    url = response.url.partition("?")[0]
     folder = urljoin(url, ".")
     if scope_url(url) != f"{url}/":
         return ""

@@ -139,10 +139,8 @@ def describe_failure(verb: str, error: Exception) -> str:
 def _parse_page(response: Response, site_url: str) -> ParsedPage:
     text = response.text
     try:
-        tree = parse_document(text)
+        tree = parse_document(text or "<p>")
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
-        if target := _resolve(find_target(response, text), response.url):
-            return ParsedPage(skip_reason="a redirect", links=(target,))
         return ParsedPage(skip_reason="an empty page")
     if "data-roaming" in text:
         remove_own_elements(tree)
@@ -288,8 +286,6 @@ def _find_common_parameters(links: Sequence[str], site_url: str) -> set[str]:
 
 def _drop_queries(links: Iterable[str], parameters: set[str]) -> Iterable[str]:
     """Return links without queries that have no other parameters."""
-    if not parameters:
-        return links
     parts = ((link, *link.split("?", 1)) for link in links if "?" in link)
     shorter = {link: path for link, path, query in parts if parameters.issuperset(query.split("&"))}
     return dict.fromkeys(shorter.get(link, link) for link in links)

@@ -23,8 +23,11 @@ _TITLE = re.compile(r"\n(?=\#[ \t]|[^\n]+\n=+[ \t]*\n)")
 """A heading of the first level."""
 _FIRST_HEADING = re.compile(r"\A\#+(?=[ \t])")
 """The title of a page that is a heading of a lower level in a text of several pages."""
-_BLANK_AND_RULE = re.compile(r"[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})")
-"""A rule `---` between two pages."""
+_LAST_LINE = re.compile(
+    r"\n(?:[ \t]*\n[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})|(?:<!--|[=*~+-]{3,})[ \t]*end\b[^\n]*(?:-->|[=*~+-]{3,}))\Z",
+    re.IGNORECASE,
+)
+"""A rule `---` between two pages, or the end of a file such as `<!-- END guide.md -->`."""
 _WRAPPED = re.compile(r"\s*(`{3,}|~{3,})(?:md|mdx|markdown)\n(.*)\n\1", re.DOTALL)
 """A page in a code fence, as tools write files of repositories."""
 
@@ -67,14 +70,14 @@ _BORDERS = {
     "front matter": r"(?P<header>%(front)s)",
     # Eleventy
     "comments such as <!-- source: … -->": (
-        r"\n(?P<header>(?:<!--[ \t]*end\b[^\n]*-->\s*)?<!--(?![ \t]*end\b)[ \t]*"
+        r"\n(?P<header><!--(?![ \t]*end\b)[ \t]*"
         r"(?:[\w -]{1,40}:[ \t]+|(?:begin|start)[ \t]+)?"
         r"(?P<address>(?:\[[^\]\n]*\]\()?\S*?[./]\S*)[^\n]*-->[ \t]*(?=\n))"
     ),
     # gitingest, repomix, yek
     "rules around the name of a file": (
         r"\n(?P<header>%(rule)s{4,}[ \t]*(?:\n[^\n]*%(name)s[^\n]*){1,6}\n%(rule)s{4,}[ \t]*(?=\n)"
-        r"|(?:(?:%(rule)s{3,}[ \t]+end\b[^\n]*\s+)?%(rule)s{3,}(?![ \t]+end\b)[ \t]+"
+        r"|(?:%(rule)s{3,}(?![ \t]+end\b)[ \t]+"
         r"(?:[a-z][\w ]{0,20}:[ \t]+|(?:begin|start)[ \t]+)?(?=\S+[ \t]+%(rule)s{3,}[ \t]*\n)|>{4}[ \t]+(?=\S+[ \t]*\n)"
         r"|(?=\S+\.mdx?[ \t]*\n---[ \t]*\n|`\S+\.mdx?`:[ \t]*\n))"
         r"(?P<address>[^\s/.]*[/.]\S*)[^\n]*(?:\n---[ \t]*(?=\n))?)"
@@ -228,9 +231,7 @@ def _cut(text: str, borders: Sequence[_Border]) -> list[FullPage]:
     stops = [*(border[0] for border in borders), len(text)]
     for (start, header, end, page), stop in zip([(0, 0, 0, FullPage()), *borders], stops, strict=True):
         body = (text[start:header] + text[end:stop]).strip("\n").rstrip()
-        above = body.rfind("\n", 0, body.rfind("\n"))
-        if _BLANK_AND_RULE.fullmatch(body, above + 1):
-            body = body[:above].rstrip("\n")
+        body = _LAST_LINE.sub("", body).rstrip("\n")
         if wrapped := _WRAPPED.fullmatch(body):
             body = wrapped[2]
         if page.url and not page.title:
