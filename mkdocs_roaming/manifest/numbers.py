@@ -25,7 +25,7 @@ _MIN_LETTERS = 3
 
 _MAX_INITIALS = 8
 
-_LABEL = r"[^\W\d_]++(?:\.[^\W\d_]++)*+|[§¶№]++"
+_LABEL = r"(?>[^\W\d_]++(?:\.[^\W\d_]++)*)|[§¶№]++"
 _NUMBER = r"(?:\d+(?:[.-]\d+)*(?:-?[A-Za-z])?|[IVXLCDM]+(?!\.?\s?\d))(?![^\Wºª])"
 _NUMBERED = rf"(?:(?P<label>{_LABEL})(?P<gap>\.?\s*))?(?P<number>{_NUMBER})"
 _HEADING = re.compile(rf"(?:[^\W\d_]+\s+){{0,2}}?{_NUMBERED}")

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 _META_STARTS = ("<meta", "<META")
 _META = re.compile(
-    r"<!--(?:-?>|(?:[^-]++|-(?!-!?>))*+)"
-    r"|<(noscript|template|script|style|title|textarea|xmp|iframe|noembed|noframes)\b(?:[^<]++|<(?!/\1\b))*+"
-    r"""|(<meta\b(?:[^"'<>]++|"[^"]*+"|'[^']*+'){0,99}+>)""",
+    r"<!--(?:-?>|(?>(?:[^-]++|-(?!-!?>))*))"
+    r"|<(noscript|template|script|style|title|textarea|xmp|iframe|noembed|noframes)\b(?>(?:[^<]++|<(?!/\1\b))*)"
+    r"""|(<meta\b(?>(?:[^"'<>]++|"[^"]*+"|'[^']*+'){0,99})>)""",
     re.IGNORECASE,
 )
 """A meta tag, or a part of a page in which a browser with scripts sees none: a comment, `<noscript>`, `<title>`."""
@@ -33,7 +33,7 @@ _XML_ENCODING = re.compile(r"""<\?xml\b[^>]*?\sencoding\s*=\s*["']([^"']+)""")
 """The encoding in an XML declaration, which browsers read in HTML, too."""
 _NOSCRIPT = re.compile(r"</?noscript\b[^>]*>", re.IGNORECASE)
 """A tag around what browsers show without scripts."""
-_SCRIPT = re.compile(r"<script\b[^<]*+(?:<(?!/script\b)[^<]*+)*+", re.IGNORECASE)
+_SCRIPT = re.compile(r"<script\b[^<]*+(?>(?:<(?!/script\b)[^<]*+)*)", re.IGNORECASE)
 """A script with its first tag: `<script>location.replace("/guide/")`."""
 _DIRECTIVE_VALUE = re.compile(r":\s*\S+")
 """The value of a directive: `: 50` of `max-snippet: 50`."""
