@@ -72,7 +72,7 @@ _BORDERS = {
     "comments such as <!-- source: … -->": (
         r"\n(?P<header><!--(?![ \t]*end\b)[ \t]*"
         r"(?:[\w -]{1,40}:[ \t]+|(?:begin|start)[ \t]+)?"
-        r"(?P<address>(?:\[[^\]\n]*\]\()?\S*?[./]\S*)[^\n]*-->[ \t]*(?=\n))"
+        r"(?P<address>(?:\[[^\]\n]*\]\()?\S*?(?:/|\.(?=\w))\S*)[^\n]*-->[ \t]*(?=\n))"
     ),
     # gitingest, repomix, yek
     "rules around the name of a file": (
