@@ -179,7 +179,7 @@ def _find_results(run: Run) -> _Results:
         query = f"{run.history[-1].question} {query}"
     rules = apply_rules(navigator, run.question, run.page, rules_share(run.budget.open_chars))
     pinned = list(filter(None, map(navigator.sections.get, rules.opens if rules.words else ())))
-    note = search.judge(query, is_follow_up=query != run.question)
+    note = search.judge(query, is_follow_up=bool(run.history))
     names = query
     is_answered = not note
     if note == NO_ANSWER:

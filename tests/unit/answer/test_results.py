@@ -23,9 +23,8 @@ from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.snippets import GAP
 from mkdocs_roaming.library.targets import library_from_markdown
 from mkdocs_roaming.library.texts import LINK
-from mkdocs_roaming.manifest.models import Site
 from mkdocs_roaming.search.relevance import name_language
-from tests.conftest import MadeSite, make
+from tests.conftest import MadeSite
 
 from .conftest import Ask
 
@@ -176,16 +175,6 @@ def test_offline_follow_up_with_own_subject_ignores_previous_question(ask: Ask, 
     alone = summarize(ask(Offline(), "how long are old logs kept"))
     after = summarize(ask(Offline(), "how long are old logs kept", history=history))
     assert after.text == alone.text
-
-
-def test_offline_judges_question_with_own_subject_as_a_first_one(ask: Ask) -> None:
-    page = "# Anschluss\n\nDer Anschluss ist 8642.\n\n# Dauer\n\nWie lange dauert es im Winter? Lange.\n"
-    site = Site("Docs", "https://docs.example/", language="de")
-    library = make([("a/", page)], site=site).library()
-    history = [Exchange("Welcher Anschluss?", "8642.")]
-    question = "Wie lange dauert eine Reise mit Bus, Bahn, Schiff und Flugzeug?"
-    result = summarize(ask(Offline(), question, navigator=Navigator(library), history=history))
-    assert result.state == "not_found"
 
 
 def test_offline_shows_a_few_results(ask: Ask) -> None:
