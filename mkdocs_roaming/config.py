@@ -58,7 +58,7 @@ from mkdocs_roaming.answer.models.base import (
 from mkdocs_roaming.answer.models.context import LEAST_CONTEXT
 from mkdocs_roaming.embeddings.client import QUERY_TIMEOUT, QueryEmbedder
 from mkdocs_roaming.embeddings.config import EmbeddingsConfig, find_model, parse_embeddings_config
-from mkdocs_roaming.embeddings.embedder import EmbeddingError
+from mkdocs_roaming.embeddings.embedder import EmbeddingError, FailedEmbedder
 from mkdocs_roaming.errors import UsageError
 from mkdocs_roaming.library.index_cache import IndexCache
 from mkdocs_roaming.library.library import Library
@@ -200,8 +200,11 @@ class Settings:
             try:
                 queries = create_queries(configured.select_model(library.manifest, environ))
             except EmbeddingError as error:
-                on_warning(f"search works without embeddings: {error}")
-                return Search(library, cache=cache)
+                published = library.manifest.vectors
+                model = published.model if published else configured.model
+                queries = QueryEmbedder(FailedEmbedder(model, error), on_warning=on_warning, timeout=None)
+                if prepare:
+                    queries.embed("")  # the reason is reported at once
             return Search(library, cache=cache, queries=queries)
 
         if not configured.is_local(environ):

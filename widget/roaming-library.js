@@ -48,6 +48,7 @@ export class Library {
     if (!files || finder.meaning || finder.sentence((await finder.asked(query)).wanted) < LEAST_SENTENCE) return false;
     const load = (name) => this.#load(new URL(`finder/${name}.bin`, this.#address), {}, "arrayBuffer");
     finder.understanding ??= Promise.all([import("./roaming-meaning.js"), load(files.table), load(files.vectors)]);
+    finder.understanding.catch(() => (finder.understanding = undefined)); // the next query tries again
     const [{ Meaning }, table, vectors] = await finder.understanding;
     finder.meaning = new Meaning(table, vectors, files.weight);
     return true;

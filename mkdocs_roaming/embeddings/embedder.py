@@ -31,6 +31,23 @@ class Embedder(Protocol):
         """
 
 
+class FailedEmbedder:
+    """A model that cannot be opened: it computes no vectors, for the reason that was found.
+
+    Args:
+        model: The name of the model.
+        error: The reason.
+    """
+
+    def __init__(self, model: str, error: EmbeddingError) -> None:
+        self.model = model
+        self._error = error
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Raise the error."""
+        raise self._error
+
+
 class EmbeddingError(RoamingError):
     """The vectors of texts cannot be computed.
 

@@ -162,6 +162,7 @@ def test_broken_model_is_reported_once(build: Any, cache: dict[str, str], tmp_pa
     (warning,) = warnings
     assert warning.startswith("search works without embeddings: ")
     assert "the model cannot be run" in warning
+    assert search.words_only("car")
 
 
 # Downloads
