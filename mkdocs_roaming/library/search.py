@@ -296,7 +296,7 @@ class Search:
     def _rank_rows(self, words: Sequence[Word], near: Neighbors | None = None) -> list[tuple[int, float]]:
         """Return the visible rows that contain one of the words or are near, with their scores, best first."""
         library = self.library
-        key = tuple(words), library, id(near)
+        key = tuple(words), library, near
         last_key, ranked = self._last_ranking
         if key == last_key:
             return ranked
