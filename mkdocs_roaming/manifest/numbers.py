@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import combinations
 
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
@@ -66,7 +67,6 @@ class NumberIndex:
                 self._words.add(match["label"])
                 self._headings[self._read_label(match), _normalize(match["number"])].append(section)
         self.labels = _find_frequent(self._headings)
-        self._word = self._find_word() if "" in self.labels else ""
 
     def find(self, text: str, page: PageEntry | None = None) -> Iterator[list[SectionRef]]:
         """Yield the sections that each citation in a query may mean; with a page, in its text the only one that it may.
@@ -121,8 +121,11 @@ class NumberIndex:
                 return label
         return "" if "." in match["number"] and "" in self.labels else None
 
-    def _find_word(self) -> str:
-        """Return the word that precedes most numbers of headings without a label in the openings of their pages."""
+    @cached_property
+    def _word(self) -> str:
+        """The word that precedes most numbers of headings without a label in the openings of their pages."""
+        if "" not in self.labels:
+            return ""
         citations = set()
         for section in self._sections:
             for match in _CITATION.finditer(section.section.opening):
