@@ -16,7 +16,7 @@ from itertools import combinations
 from mkdocs_roaming.manifest.lookup import SectionIndex, SectionRef
 from mkdocs_roaming.manifest.models import PageEntry
 from mkdocs_roaming.text.languages import base_language, fold, stem
-from mkdocs_roaming.text.tokenizer import Word, parse_words
+from mkdocs_roaming.text.tokenizer import Word, is_stop_word, parse_words
 
 _MIN_NUMBERS = 3
 """Number of different numbers from which a word is a label."""
@@ -78,6 +78,8 @@ class NumberIndex:
             return
         context = self._find_names(page) if page else self._parse(text)
         for match in _CITATION.finditer(text):
+            if match["number"] == "I" and is_stop_word(match["label"] or "a", self._language):
+                continue  # the pronoun: “do I”
             label = self._find_label(match)
             before = text[max(match.start() - len("5 "), 0) : match.start()]
             if label is None and before[:1].isdigit():
