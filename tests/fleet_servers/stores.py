@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 import tomllib
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,10 @@ SITES: dict[str, dict[str, list[str]]] = {
 }
 
 
+_MOMENTS = count(1_700_000_000)
+"""Times of files that are seconds apart: HTTP tells no smaller differences."""
+
+
 def write_site(folder: Path, pages: dict[str, list[str]]) -> None:
     """Write a built site of titles, texts and headings."""
     for at, (title, message) in enumerate(pages.items()):
@@ -44,11 +50,13 @@ def write_site(folder: Path, pages: dict[str, list[str]]) -> None:
             f"<p>{text}</p>" if odd % 2 == 0 else f'<h2 id="{text.lower().replace(" ", "-")}">{text}</h2>'
             for odd, text in enumerate(message)
         )
-        (place / "index.html").write_text(
+        file = place / "index.html"
+        file.write_text(
             f"<!doctype html><html lang=en><head><title>{title}</title></head><body><nav>{links}</nav>"
             f"<main><h1>{title}</h1>{body}</main></body></html>",
             "utf-8",
         )
+        os.utime(file, (moment := next(_MOMENTS), moment))
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):
