@@ -77,8 +77,8 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 def crawl(url: str | None, folder: str, as_json: bool, **options: Any) -> None:
     """Publish an existing documentation site into a folder.
 
-    Repeating the command updates the folder, or resumes an interrupted crawl. With --many, several sites are published
-    into one store.
+    URL is the site's URL or the folder of a built site. Repeating the command updates the folder, or resumes an
+    interrupted crawl. With --many, several sites are published into one store.
     """
     _check_options(url, options)
     if options["many"]:

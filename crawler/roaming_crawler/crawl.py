@@ -17,6 +17,7 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, iter_pages
 from roaming_crawler.config import CrawlConfig, EventHandler
 from roaming_crawler.discover import discover
 from roaming_crawler.fetch import Clock, Fetcher, FetchError, RefusedError, Response, WebFetcher
+from roaming_crawler.files import explain_empty_folder, parse_folder_site
 from roaming_crawler.frontier import visit_pages
 from roaming_crawler.mirror import mirror_site
 from roaming_crawler.page import PageBody
@@ -26,7 +27,7 @@ from roaming_crawler.publish import (
     NoPagesError,
     publish_crawl,
 )
-from roaming_crawler.scope import Scope, canonical_url, is_page_url, scope_url, url_origin
+from roaming_crawler.scope import Scope, canonical_url, has_web_scheme, is_page_url, scope_url, url_origin
 from roaming_crawler.session import MAX_PAGES_OPTION, Session
 from roaming_crawler.state import CrawlRecord, CrawlState, DiskDict, lock_folder
 from roaming_crawler.variants import (
@@ -58,7 +59,7 @@ async def crawl(
     An interrupted crawl of the folder is resumed; a finished one is updated with conditional requests.
 
     Args:
-        url: URL of the site.
+        url: URL of the site, or a local folder.
         folder: Output folder.
         config: Configuration.
         fetcher: Replacement for the HTTP client.
@@ -72,11 +73,15 @@ async def crawl(
         PublishError: There is nothing to publish, or it cannot be written.
     """
     clock = clock or Clock()
+    local = None if has_web_scheme(url) else parse_folder_site(url)
+    if local:
+        url = local.start
+        fetcher = fetcher or local
     start = canonical_url(url)
-    if start is None and "@" in url.rpartition("://")[2].partition("/")[0]:
+    if start is None and "@" in url.partition("://")[2].partition("/")[0]:
         raise UsageError("the URL contains a user name; leave it out: sites with a login are not crawled")
     if start is None:
-        raise UsageError(f"{url}: not an http(s) URL; give the URL of the site; for a folder, use roaming index")
+        raise UsageError(f"{url}: not an http(s) URL and not a folder; give the URL of the documentation")
 
     def report_wait(host: str, seconds: float) -> None:
         on_event("wait", {"host": host, "seconds": round(seconds, 1)})
@@ -86,7 +91,11 @@ async def crawl(
             private_urls = [start] if config.allow_private else ()
             web = WebFetcher(config.politeness, clock=clock, private_urls=private_urls, on_wait=report_wait)
             fetcher = await stack.enter_async_context(web)
-        return await _crawl_into_folder(folder, start, config, fetcher, clock, on_event)
+        try:
+            return await _crawl_into_folder(folder, start, config, fetcher, clock, on_event)
+        except NoPagesError as error:
+            hint = explain_empty_folder(local) if local else ""
+            raise NoPagesError(hint or str(error)) from None
 
 
 async def _crawl_into_folder(

@@ -124,7 +124,7 @@ async def discover(session: Session, scope: Scope, start: str, config: Discovery
         await lists.read_sitemaps(page.sitemaps)
     discovered.is_alone = discovered.is_alone and not discovered.entries
     if (is_html or is_page_url(home)) and (scope.contains(home) if response else scope.path(home)):
-        discovered.add(make_page_ref(home))
+        discovered.add(make_page_ref(home) if has_web_scheme(home) else PageRef(home))
     if is_elsewhere:
         for link in links:
             discovered.add(make_page_ref(link))

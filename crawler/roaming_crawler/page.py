@@ -18,7 +18,7 @@ from roaming_crawler.contents import find_richer_source, shows_generator_source,
 from roaming_crawler.fetch import FetchError, Response
 from roaming_crawler.parser import SHELL, ParsedPage, split_words
 from roaming_crawler.sandbox import PageParser
-from roaming_crawler.scope import Scope, canonical_url, file_suffix, loose_key, page_of_markdown
+from roaming_crawler.scope import Scope, canonical_url, file_suffix, has_web_scheme, loose_key, page_of_markdown
 from roaming_crawler.session import ACCEPT_ANY, ACCEPT_HTML, ACCEPT_MARKDOWN, LimitError, Session, find_header_ban
 
 _IS_MARKDOWN = "is markdown, not a page"
@@ -319,9 +319,10 @@ class PageFetcher:
         """Return a page's Markdown: as a list or the page says, at a common URL form, or by content negotiation."""
         if listed := await self._get_listed_markdown(ref):
             return listed
-        is_home = self.scope.path(ref.url) == ""
+        is_web = has_web_scheme(ref.url)
+        is_home = is_web and self.scope.path(ref.url) == ""
         # It is a page if a list, the user or the host says so.
-        if html.parsed.skip_reason == _IS_MARKDOWN:
+        if html.parsed.skip_reason == _IS_MARKDOWN and (ref.title or is_web):
             kind = "" if ref.title or is_home else "markdown"
             markdown = await self._get_markdown(ref.url, ACCEPT_HTML, kind=kind)
             pages = split_full_text(markdown.text if markdown else "", self.scope.resolver(ref.url)).pages

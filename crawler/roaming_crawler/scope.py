@@ -135,7 +135,7 @@ class Scope:
 
 
 def has_web_scheme(target: str) -> bool:
-    """Return whether a URL is one of http or https."""
+    """Return whether a site is given by its http(s) URL, and not by its folder."""
     return target.lower().startswith(("http://", "https://"))
 
 
@@ -164,6 +164,8 @@ def _canonicalize(url: str) -> str | None:
         return None
     scheme = parts.scheme.lower()
     path = _canonical_path(parts.path or "/")
+    if scheme == "file":
+        return urlunsplit(("file", "", path, "", ""))
     if not host or parts.username is not None or scheme not in _DEFAULT_PORTS:
         return None
     decoded = path
@@ -210,7 +212,7 @@ def scope_url(url: str) -> str:
     """Return the prefix of a scope for the URL of a site, of one of its pages or of one of its files.
 
     Raises:
-        UsageError: The URL is not an http(s) URL.
+        UsageError: The URL is not an http(s) or file URL.
     """
     canonical = canonical_url(url)
     if canonical is None:

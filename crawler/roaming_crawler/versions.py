@@ -115,7 +115,8 @@ async def find_version(session: Session, start: str, version: str) -> Documented
 
 def locate_version(page: str) -> tuple[ListedVersion, str]:
     """Return the version of a page by its URL, and the URL of the folder that contains the versions of its site."""
-    for folder in reversed(find_variant_folders(page, url_origin(page) + "/")):
+    top = url_origin(page) + "/" if page.startswith("http") else scope_url(page)
+    for folder in reversed(find_variant_folders(page, top)):
         if folder.option == "version":
             return ListedVersion((folder.name,), folder.url, page), folder.parent
     url = scope_url(page)

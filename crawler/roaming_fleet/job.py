@@ -18,8 +18,9 @@ from mkdocs_roaming.manifest.io import MANIFEST_PATH, load_manifest
 from roaming_crawler.config import CrawlConfig
 from roaming_crawler.crawl import crawl, first_exception
 from roaming_crawler.fetch import is_temporary
+from roaming_crawler.files import parse_folder_site
 from roaming_crawler.publish import CrawlResult
-from roaming_crawler.scope import canonical_url
+from roaming_crawler.scope import canonical_url, has_web_scheme
 from roaming_crawler.session import MAX_PAGES_OPTION
 from roaming_crawler.state import CrawlState
 from roaming_fleet.folder import StoreError, StoreFolder
@@ -40,7 +41,7 @@ MAX_PAUSE = 7 * 24 * 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class SiteSpec:
-    """A site to crawl: its URL, and its key in the store."""
+    """A site to crawl: its URL or folder, and its key in the store."""
 
     url: str
     key: str
@@ -115,7 +116,8 @@ def _remove_other_site(folder: Path, site: SiteSpec) -> None:
     """Remove what was crawled from another URL: it may have been corrected, or the site dropped."""
     state = CrawlState(folder)
     crawled = state.unfinished or state.site
-    if crawled and crawled.given != canonical_url(site.url):
+    start = site.url if has_web_scheme(site.url) else parse_folder_site(site.url).start
+    if crawled and crawled.given != canonical_url(start):
         shutil.rmtree(folder, ignore_errors=True)
 
 

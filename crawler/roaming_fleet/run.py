@@ -32,8 +32,9 @@ from mkdocs_roaming.html.themes import digest_themes
 from mkdocs_roaming.publish.cache import CONVERTER_VERSION
 from mkdocs_roaming.text.markdown import to_single_line
 from roaming_crawler.config import CrawlConfig, EventHandler
+from roaming_crawler.files import parse_folder_site
 from roaming_crawler.parser import PARSER_VERSION
-from roaming_crawler.scope import canonical_url
+from roaming_crawler.scope import canonical_url, has_web_scheme
 from roaming_fleet.catalog import read_records, update_catalog
 from roaming_fleet.folder import FLEET_DIR, StoreError, StoreFileNotFoundError, StoreFolder
 from roaming_fleet.job import RunPlan, SiteSpec, crawl_site, is_unfinished
@@ -307,8 +308,9 @@ def group_by_host(sites: Iterable[SiteSpec], homes: Mapping[str, str] = {}) -> t
     groups: dict[str, list[SiteSpec]] = {}
     for site in sites:
         home = homes.get(site.key, "")
-        url = home or site.url
-        host = urlsplit(canonical_url(url) or url).netloc.removeprefix("www.")
+        host = url = home if has_web_scheme(home) else site.url
+        if has_web_scheme(url):
+            host = urlsplit(canonical_url(url) or url).netloc.removeprefix("www.")
         groups.setdefault(host, []).append(site)
     return tuple(map(tuple, groups.values()))
 
@@ -319,11 +321,19 @@ def _parse_site(words: Sequence[str], where: str) -> SiteSpec:
     target = words[0]
     if _LOGIN.match(target):
         raise UsageError(f"{where}: contains a password; sites with a login are not crawled")
-    url = canonical_url(target)
-    if url is None:
-        raise UsageError(f"{where}: {target}: not an http(s) URL")
-    parts = urlsplit(url)
-    key = parts.netloc.removeprefix("www.") + parts.path
+    if has_web_scheme(target):
+        url = canonical_url(target)
+        if url is None:
+            raise UsageError(f"{where}: {target}: not an http(s) URL")
+        parts = urlsplit(url)
+        key = parts.netloc.removeprefix("www.") + parts.path
+    else:
+        try:
+            local = parse_folder_site(target)
+        except UsageError as error:
+            raise UsageError(f"{where}: {error}") from None
+        url = str(local.folder / local.start.removeprefix(local.url))
+        key = local.folder.name
     name = _NOT_IN_KEYS.sub("-", key.lower()).strip("-._")[:_MAX_KEY_CHARS]
     if len(words) > 1:
         name = words[1]

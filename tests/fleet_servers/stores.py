@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import threading
 import time
 import tomllib
-from functools import cache, partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +30,6 @@ SITES: dict[str, dict[str, list[str]]] = {
 }
 
 
-_MOMENTS = count(1_700_000_000)
-"""Times of files that are seconds apart: HTTP tells no smaller differences."""
-
-
 def write_site(folder: Path, pages: dict[str, list[str]]) -> None:
     """Write a built site of titles, texts and headings."""
     for at, (title, message) in enumerate(pages.items()):
@@ -50,33 +41,17 @@ def write_site(folder: Path, pages: dict[str, list[str]]) -> None:
             f"<p>{text}</p>" if odd % 2 == 0 else f'<h2 id="{text.lower().replace(" ", "-")}">{text}</h2>'
             for odd, text in enumerate(message)
         )
-        file = place / "index.html"
-        file.write_text(
+        (place / "index.html").write_text(
             f"<!doctype html><html lang=en><head><title>{title}</title></head><body><nav>{links}</nav>"
             f"<main><h1>{title}</h1>{body}</main></body></html>",
             "utf-8",
         )
-        os.utime(file, (moment := next(_MOMENTS), moment))
-
-
-class _QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, *args: Any) -> None: ...
-
-
-@cache
-def serve_folder(folder: Path) -> str:
-    """Serve a folder on this machine until the tests end, and return its URL."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=folder))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return f"http://127.0.0.1:{server.server_port}"
 
 
 def crawl_sites(root: Path, *more: str) -> Result:
     listing = root / "sites.txt"
-    url = serve_folder(root / "built")
-    listing.write_text("".join(f"{url}/{name[:20]}/ {name}\n" for name in SITES), "utf-8")
-    options = ("--allow-private", "--delay", "0", *more)
-    done = CliRunner().invoke(main, ["crawl", "--many", str(listing), "-o", str(root / "store"), *options])
+    listing.write_text("".join(f"{root / 'built' / name[:20]} {name}\n" for name in SITES), "utf-8")
+    done = CliRunner().invoke(main, ["crawl", "--many", str(listing), "-o", str(root / "store"), *more])
     assert done.exit_code == 0, done.stderr
     return done
 

@@ -141,6 +141,23 @@ def test_crawl_refuses_invalid_url(given: str, message: str, run_crawl: Any) -> 
     assert str(error.value).startswith(message)
 
 
+@pytest.mark.parametrize("given", ["docs", "docs/index.md", "mkdocs.yml"])
+def test_crawl_of_folder_without_site_has_hint(given: str, run_crawl: Any, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("# Home\n")
+    (tmp_path / "mkdocs.yml").write_text("site_name: x\n")
+    missing = "no page to publish; found no index.html, llms.txt or roaming/manifest.json there"
+    folder = tmp_path if given == "mkdocs.yml" else tmp_path / "docs"
+    with pytest.raises(RoamingError) as error:
+        run_crawl(str(tmp_path / given))
+    assert str(error.value) == f"{folder}: {missing}; build the site first, then name its folder"
+    (folder / "site").mkdir()
+    (folder / "site" / "index.html").write_text("<title>x</title>")
+    with pytest.raises(RoamingError) as error:
+        run_crawl(str(tmp_path / given))
+    assert str(error.value) == f"{folder}: {missing}; name the folder of a site, such as {folder / 'site'}"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal for a group")
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGHUP, marks=pytest.mark.slow)])
 def test_interrupted_crawl_reports_how_to_resume(

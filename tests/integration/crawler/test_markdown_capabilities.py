@@ -68,6 +68,30 @@ def test_crawl_accepts_custom_fetcher(tmp_path: Any, html: Any) -> None:
     assert requests[0].url == own + "robots.txt"
 
 
+@pytest.mark.parametrize("given", ["{folder}", "{folder}/llms.txt", "file://{folder}/", "file://{folder}/llms.txt"])
+def test_crawl_of_folder_with_llms_txt(given: str, run_crawl: Any, tmp_path: Any) -> None:
+    folder = tmp_path / "kettle docs"
+    (folder / "guide").mkdir(parents=True)
+    links = "- [Boil](guide/boil.md): how to\n- [Up](../outside.md)\n"
+    (folder / "llms.txt").write_text(f"# Kettle\n\n> Boils.\n\n## Guide\n\n{links}", "utf-8")
+    (folder / "guide" / "boil.md").write_text("# Boil\n\nPress [the lever](lever.md).\n", "utf-8")
+    (folder / "guide" / "lever.md").write_text("# Lever\n\nOf wood.\n", "utf-8")
+    (tmp_path / "outside.md").write_text("# Outside\n\nNot for others.\n", "utf-8")
+    where = str(folder).replace(" ", "%20") if given.startswith("file:") else str(folder)
+    output = run_crawl(given.format(folder=where), tmp_path / "out")
+    assert [page.title for page in output.manifest.pages] == ["Boil", "Lever"]
+    assert output.manifest.site.name == "Kettle"
+
+
+def test_folder_site_redirects_to_trailing_slash(run_crawl: Any, html: Any, tmp_path: Any) -> None:
+    for path, links in (("", ("guide/install",)), ("guide/install/", ("../next/",)), ("guide/next/", ())):
+        (tmp_path / "site" / path).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "site" / path / "index.html").write_text(html(path or "Home", links=links), "utf-8")
+    output = run_crawl(str(tmp_path / "site"), tmp_path / "out")
+    assert output.paths == ["", "guide/install/", "guide/next/"]
+    assert output.result.skipped == ()
+
+
 def test_groups_below_a_group_of_llms_txt_are_nested(site: Any, run_crawl: Any) -> None:
     site.put(
         "/llms.txt", "# S\n\n- [H](h.md)\n\n## Guide\n\n- [G](g.md)\n\n### Care\n\n- [I](i.md)\n", kind="text/plain"
