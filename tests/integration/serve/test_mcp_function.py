@@ -18,6 +18,7 @@ from serving import load_cases
 from mkdocs_roaming.cli import main
 from mkdocs_roaming.library.library import Library
 from mkdocs_roaming.library.navigator import Navigator
+from mkdocs_roaming.library.search import Search
 from mkdocs_roaming.library.targets import library_from_markdown, open_target
 from mkdocs_roaming.manifest.models import iter_nav
 from mkdocs_roaming.serve.mcp import _call_tool, _format_public_error
@@ -64,7 +65,8 @@ def unmark(text: str) -> str:
 
 def call_python(library: Library, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
     """Return what the Python server returns; `judge` needs word lists, which no site publishes."""
-    result = _call_tool(lambda: Navigator(library), name, arguments, _format_public_error)
+    search = Search(library, with_table=False)  # the function searches by words
+    result = _call_tool(lambda: Navigator(library, search=search), name, arguments, _format_public_error)
     text = unmark(result.content[0].text)  # type: ignore[union-attr]
     return re.sub(r"(?m)^Probably no section answers this\.\n(?:\n---\n\n)?", "", text), bool(result.is_error)
 
