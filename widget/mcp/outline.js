@@ -8,7 +8,9 @@ const LEGEND =
   "expand_sections opens text. “[id+] 30 more: Title …”: read_outline(id+).\n";
 const LIMITS = [[80, 120], [60, 120], [40, 120], [0, 120], [0, 90], [0, 60], [0, 40], [0, 0]]; // of sentence and titles inside
 const BARE = LIMITS.length - 1;
-const BLOCKS = [[2, 40], [1, 1e6]]; // subsections that are listed together, in the first and in the second pass
+const MOST_LISTED = 40; // subsections in a list; longer ones come last, and so do single subsections
+const BARE_TITLE = /^(?:\p{L}+|§+)?[^\p{L}\p{N}_]*\p{Nd}[\p{L}\p{N}_.]*[^\p{L}\p{N}_]*$/u; // says nothing but a number: `Rule 12`
+const FEWEST_ARCHIVES = 3; // fewer are not worth a marker
 const ARCHIVE = 2;
 const sum = (items, key) => items.reduce((total, item) => total + key(item), 0);
 const indent = (depth) => "  ".repeat(Math.min(depth, 12));
@@ -68,9 +70,12 @@ function isIndex({ title, children: [first, ...others] }) {
   return (folder.endsWith("/") && others.every(inFolder)) || fold(first.title) === fold(title);
 }
 function sectionLine(section) {
-  const line = new Line([section.id], section.title, section.position ? section.opening : section.page.description || section.opening);
+  let { title, opening } = section;
+  if (!section.position) opening = section.page.description || opening;
+  else if (opening && BARE_TITLE.test(title)) [title, opening] = [`${title} — ${shorten(singleLine(opening), 40)}`, ""];
+  const line = new Line([section.id], title, opening ?? "");
   line.sections = section.children.map(sectionLine);
-  line.texts = sum(section.children, ({ body }) => (body ? 1 : 0)) + sum(line.sections, ({ texts }) => texts);
+  line.tokens = sum(section.children, ({ tokens }) => tokens) + sum(line.sections, ({ tokens }) => tokens);
   line.sectionCount = section.last - section.position;
   return line;
 }
@@ -78,7 +83,7 @@ function sectionLine(section) {
 class Line {
   sections = [];
   pages = [];
-  texts = 0;
+  tokens = 0;
   sectionCount = 0;
   pageCount = 0;
   pagesOpen = 0;
@@ -101,7 +106,7 @@ class Line {
   }
   get guides() {
     const archives = this.pages.filter(({ isArchive }) => isArchive).length;
-    return this.pages.length - (archives >= 3 ? archives : 0); // fewer are not worth a marker
+    return this.pages.length - (archives >= FEWEST_ARCHIVES ? archives : 0);
   }
 }
 
@@ -119,10 +124,19 @@ class Outline {
     this.showList();
     for (const [line, depth] of this.shown) if (!line.isArchive) this.openPages(line, depth, line.guides); // grows
     const shown = this.shown.splice(0);
-    this.chooseLimits(head ? [[head, 0], ...shown] : shown);
-    this.openSections(shown.filter(([line]) => !line.isArchive));
+    const heads = head ? [[head, 0]] : [];
+    this.chooseLimits([...heads, ...shown]);
+    this.openSections(shown.filter(([line]) => !line.isArchive || line.sections.length < FEWEST_ARCHIVES));
     for (const [line, depth] of shown) this.openPages(line, depth, line.pages.length);
-    this.chooseLimits(this.shown);
+    const placed = [...heads, ...shown, ...this.shown];
+    this.chooseLimits(placed);
+    for (const [line, depth] of placed) {
+      const wider = Math.max(line.limits - 1, 0);
+      const cost = this.cost(line, depth, wider) - this.cost(line, depth);
+      if (cost > this.left) continue;
+      this.left -= cost;
+      line.limits = wider;
+    }
     return (head ? this.line(head, 0) : "") + this.list(this.lines, this.count, this.depth);
   }
   showList() {
@@ -149,49 +163,41 @@ class Outline {
     this.left -= cost;
     for (const page of pages) this.shown.push([page, depth + 1]);
   }
-  /** Choose the widest limits that fit for the texts of all lines, then wider ones for the first lines. */
+  /** Choose the widest limits that fit for the texts of all lines. */
   chooseLimits(lines) {
     const bare = lines.map(([line, depth]) => this.cost(line, depth));
-    let limits = -1, costs;
-    do if (++limits > BARE) return;
-    while (!(costs = this.textCosts(lines, bare, limits)));
-    lines.forEach(([line], at) => {
-      line.limits = limits;
-      this.left -= costs[at];
-    });
-    for (const [at, [line, depth]] of limits ? lines.entries() : []) {
-      const more = this.cost(line, depth, limits - 1) - bare[at] - costs[at];
-      if (more > this.left) continue;
-      this.left -= more;
-      line.limits = limits - 1;
+    for (let limits = 0; limits <= BARE; limits++) {
+      let { left } = this;
+      const fits = lines.every(([line, depth], at) => (left -= this.cost(line, depth, Math.min(limits, line.limits)) - bare[at]) >= 0);
+      if (!fits) continue;
+      this.left = left;
+      for (const [line] of lines) line.limits = Math.min(limits, line.limits);
+      return;
     }
   }
-  textCosts(lines, bare, limits) {
-    const costs = [];
-    let { left } = this;
-    for (const [at, [line, depth]] of lines.entries()) {
-      costs.push(this.cost(line, depth, limits) - bare[at]);
-      if ((left -= costs[at]) < 0) return undefined;
-    }
-    return costs;
-  }
-  /** Show subsections level by level, those of the longest pages first. What does not fit is skipped. */
+  /** Show subsections, first those with the most text for their number of lines. What does not fit is skipped. */
   openSections(lines) {
-    const queue = lines.toSorted(([one], [other]) => other.texts - one.texts);
-    for (const [least, most] of BLOCKS)
-      for (const [line, depth] of queue) {
-        const { length } = line.sections;
-        if (line.sectionsOpen || length < least || length > most) continue; // the queue grows
-        const before = this.cost(line, depth);
-        line.sectionsOpen = true;
-        const cost = this.cost(line, depth) - before + sum(line.sections, (one) => this.cost(one, depth + 1));
-        line.sectionsOpen = cost <= this.left;
-        if (!line.sectionsOpen) continue;
-        this.left -= cost;
-        const below = line.sections.map((one) => [one, depth + 1]);
-        queue.push(...below);
-        this.shown.push(...below);
+    const queue = [];
+    const push = (line, depth) => {
+      const { length } = line.sections;
+      const value = length > 1 && length <= MOST_LISTED ? line.tokens / Math.sqrt(length) : 0;
+      if (length) queue.push({ line, depth, value });
+    };
+    for (const [line, depth] of lines) push(line, depth);
+    while (queue.length) {
+      const best = queue.reduce((best, { value }, at) => (value > queue[best].value ? at : best), 0);
+      const [{ line, depth }] = queue.splice(best, 1);
+      const before = this.cost(line, depth);
+      line.sectionsOpen = true;
+      const cost = this.cost(line, depth) - before + sum(line.sections, (one) => this.cost(one, depth + 1));
+      line.sectionsOpen = cost <= this.left;
+      if (!line.sectionsOpen) continue;
+      this.left -= cost;
+      for (const section of line.sections) {
+        this.shown.push([section, depth + 1]);
+        push(section, depth + 1);
       }
+    }
   }
   cost(line, depth, limits) {
     return tokens(this.line(line, depth, limits));
