@@ -320,7 +320,10 @@ export class Finder {
     if (term.length < SHORTEST_TYPO || !isLetters(term)) return [];
     const found = this.search.terms.filter((one) => one[0] === term[0] && isSpelling(term, one) && !isStop(one, this.language));
     const ends = [2, 3].flatMap((at) => [term.slice(at), term.slice(0, -at)]).filter((end) => end.length >= SHORTEST_PART && this.numbers.has(end));
-    return [...found, ...ends];
+    const root = term.slice(0, -2); // of a word that Python would stem, in another inflection
+    const isInflected = (one) => one.startsWith(root) && one.length <= term.length + 2;
+    const inflected = this.search.stems && root.length >= SHORTEST_PART ? this.search.terms.filter(isInflected) : [];
+    return distinct([...found, ...ends, ...inflected]);
   }
   /** Return the words of the site that are composed with a term, and the two words that it is composed of. */
   #compounds(term) {

@@ -51,10 +51,10 @@ def test_results_link_to_their_sections_and_are_no_answer(page: Page, stage: Sta
 def test_not_found_offers_nearest_sections_and_search(page: Page, stage: Stage, widget: Widget) -> None:
     stage.plays(recorded("not_found"))
     turn = widget.visit(stage.page()).ask("Does it whistle on Kubernetes?")
-    assert turn.locator(".trail > summary").inner_text() == "Read 6 sections, none answers this"
+    assert turn.locator(".trail > summary").inner_text() == "Read 7 sections, none answers this"
     assert turn.locator("ol a b:visible").count() == 0
     turn.locator("summary", has_text="Show the nearest sections anyway").click()
-    assert turn.locator("ol a b").all_inner_texts() == ["Install", "It does not whistle"]
+    assert turn.locator("ol a b").all_inner_texts() == ["Install", "It does not whistle", "Steps"]
     turn.get_by_role("button", name="Search the docs instead").click()
     widget.hits.first.wait_for()
     assert "whistle" in widget.hits.first.inner_text()
