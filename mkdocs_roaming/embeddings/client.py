@@ -164,7 +164,7 @@ class QueryEmbedder:
         prefix: Precedes each query.
         on_warning: Receives one line when the server fails, and again only after it has recovered in between.
         timeout: Time limit for the vector of a query, in seconds; None for a model in the process.
-        decline: The cosine below which no section fits a question, if one is known for the model.
+        decline: The likelihood (`Search.judge`) below which no section fits a question, if one is known.
         pause: Pause after a failure, in seconds.
         clock: Replaced by tests.
     """

@@ -68,7 +68,7 @@ class EmbeddingModel:
         create_embedder: Creates the embedder; called only if there are texts.
         text_prefix: Precedes each section text.
         query_prefix: Precedes each query.
-        decline: The cosine below which no section fits a question, if one is known.
+        decline: The likelihood (`Search.judge`) below which no section fits a question, if one is known.
     """
 
     name: str

@@ -65,7 +65,7 @@ class CatalogueModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         languages: The languages of sites whose default model it is; none for all.
         text_prefix: Precedes each section text.
         query_prefix: Precedes each query.
-        decline: The cosine below which no section fits a question, if one is known.
+        decline: The likelihood (`Search.judge`) below which no section fits a question, if one is known.
     """
 
     source: str = ""

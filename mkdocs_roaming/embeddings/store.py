@@ -91,7 +91,7 @@ def digest_text(text: str) -> bytes:
 
 
 def name_row(row: int) -> str:
-    """Return what stands for the id of a section in a file that only its own process or the finder reads."""
+    """Return the name of a row, used instead of a section's id in files that are not published for others."""
     return f"{row:08x}"
 
 

@@ -50,7 +50,7 @@ class Neighbors(NamedTuple):
     Attributes:
         rows: How near they are, by row.
         weight: The weight of their cosines for a sentence; words have the rest.
-        decline: The cosine below which no section fits a question; None if the vectors cannot tell.
+        decline: The likelihood (`Search.judge`) below which no section fits a question; None if unknown.
     """
 
     rows: Mapping[int, Near]
@@ -65,7 +65,7 @@ class SectionVectors:
         vectors: The vectors.
         rows: The row of each section of the file; None for a section whose vectors are ignored.
         weight: The weight of their cosines for a sentence.
-        decline: The cosine below which no section fits a question; None if the vectors cannot tell.
+        decline: The likelihood (`Search.judge`) below which no section fits a question; None if unknown.
     """
 
     def __init__(

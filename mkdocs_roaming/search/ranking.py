@@ -33,7 +33,7 @@ _SENTENCE_WORDS = 4
 """Number of words, without stop words, fillers and names from code, from which a query counts as a sentence."""
 
 _LEAST_ROWS = 0.5
-"""Number of rows that stands for none in the rarity of a word."""
+"""Number of rows of a word that the site lacks, in its rarity."""
 
 _MAX_NEAR = 200
 """Number of rows that are found by meaning: the nearest ones."""
